@@ -1,0 +1,88 @@
+"""The state of the hub's parts in words, for people; monitors ask ``/readyz``."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import connection
+
+from frontend import formatting
+from registry.blobs import store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from runners.models import Worker
+
+LAYERS = {
+    "rlimits": "resource limits",
+    "namespaces": "namespaces (no network)",
+    "landlock": "landlock (no other files)",
+    "seccomp": "seccomp (few system calls)",
+}
+LOW = 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the hub."""
+
+    title: str
+    state: str
+    word: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One worker and the layers of isolation that its children wear."""
+
+    name: str
+    pool: str
+    isolation: tuple[tuple[str, bool], ...]
+    seen_at: datetime
+
+
+def parts(workers: int, queue: dict[str, int]) -> list[Part]:
+    """Database, storage, queue and cache; the database answered, or there would be no page."""
+    waiting, running = queue.get("queued", 0), queue.get("running", 0)
+    return [
+        Part("Database", "passed", "answers", connection.vendor),
+        _storage(),
+        Part("Cache", "passed", "on", "Redis" if settings.REDIS_URL else "in each process"),
+        Part(
+            "Workers",
+            "passed" if workers else "errored",
+            "at work" if workers else "none",
+            f"{formatting.plural(workers, 'worker')}; {waiting} waiting, {running} running jobs",
+        ),
+    ]
+
+
+def worker(row: Worker) -> Live:
+    """A worker's row as the page shows it."""
+    return Live(row.name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
+
+
+def _storage() -> Part:
+    try:
+        usage = shutil.disk_usage(store().root)
+    except OSError as error:
+        return Part("Storage", "failed", "does not answer", str(error.strerror))
+    free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
+    if usage.free < LOW:
+        return Part("Storage", "errored", "nearly full", free)
+    return Part("Storage", "passed", "answers", free)
+
+
+def _layers(told: Any) -> tuple[tuple[str, bool], ...]:
+    """Every layer with whether it was reached; nothing where the worker told nothing."""
+    reached = told.get("layers", told) if isinstance(told, dict) else told
+    if isinstance(reached, dict):
+        reached = [name for name, on in reached.items() if on]
+    if not isinstance(reached, list):
+        return ()
+    return tuple((words, name in reached) for name, words in LAYERS.items())

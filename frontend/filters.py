@@ -1,0 +1,177 @@
+"""The state of the list of models, which lives in its address: read, canonical, and as links.
+
+Empty and preset parameters do not belong into an address, so that two people with the same view
+have the same address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from frontend import words
+from hub.protocol import problems
+from registry import search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import QueryDict
+
+SHOWN = 7
+SORTS = {
+    "updated": "Recently updated",
+    "downloads": "Most downloaded",
+    "size": "Smallest",
+    "name": "Name",
+}
+
+
+def _same(value: str) -> str:
+    return value
+
+
+# Parameter -> title, words for a value. The order is that of the page.
+GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "task": ("Task", words.task),
+    "precision": ("Precision", _same),
+    "opset_max": ("Opset at most", _same),
+    "license": ("Licence", words.licence),
+    "namespace": ("Namespace", _same),
+    "keyword": ("Keyword", _same),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a filter, and how many models the list would have with it."""
+
+    value: str
+    words: str
+    count: int | None
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One filter: the first few values, and the rest behind a disclosure."""
+
+    name: str
+    title: str
+    kind: str
+    first: tuple[Choice, ...]
+    rest: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A chosen value, and the address of the list without it."""
+
+    title: str
+    words: str
+    url: str
+    group: str
+
+
+def read(data: QueryDict) -> search.Query:
+    """What an address asks for; raises InvalidRequest for an opset that is no number."""
+    opset = data.get("opset_max", "")
+    if opset and not (opset.isascii() and opset.isdigit() and len(opset) < 6):
+        raise problems.InvalidRequest(f"The opset {opset[:20]!r} is not a number.")
+
+    def many(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value for value in data.getlist(name) if value))[:20]
+
+    sort = data.get("sort", "updated")
+    return search.Query(
+        text=data.get("q", "").strip()[:200],
+        sort=sort if sort in SORTS else "updated",
+        namespace=many("namespace"),
+        license=many("license"),
+        task=many("task"),
+        keyword=many("keyword"),
+        precision=many("precision"),
+        opset_max=int(opset) if opset else None,
+    )
+
+
+def address(query: search.Query, cursor: str = "") -> str:
+    """The one address of a view of the list."""
+    pairs = [("q", query.text)]
+    for name in GROUPS:
+        pairs += [(name, value) for value in _chosen(query, name)]
+    pairs += [("sort", "" if query.sort == "updated" else query.sort), ("cursor", cursor)]
+    written = urlencode([(name, value) for name, value in pairs if value])
+    return f"{reverse('models')}?{written}" if written else reverse("models")
+
+
+def chips(query: search.Query) -> list[Chip]:
+    """Every chosen value with the address that drops it."""
+    found = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
+    for name, (title, said) in GROUPS.items():
+        found += [
+            Chip(title, said(value), _drop(query, name, value), name)
+            for value in _chosen(query, name)
+        ]
+    return found
+
+
+def groups(
+    query: search.Query,
+    facets: dict[str, list[tuple[str, int]]],
+    known: dict[str, list[tuple[str, int]]],
+) -> list[Group]:
+    """The filters with their counts; a value stays visible where it would leave nothing."""
+    found = []
+    for name, (title, said) in GROUPS.items():
+        counts = _at_most(facets[name]) if name == "opset_max" else dict(facets[name])
+        chosen = {value.lower() for value in _chosen(query, name)}
+        there = {value.lower() for value in counts}
+        for value in (*_chosen(query, name), *(value for value, _ in known[name])):
+            if value.lower() not in there:
+                there.add(value.lower())
+                counts[value] = 0
+        choices = [
+            Choice(value, said(value), many, value.lower() in chosen)
+            for value, many in counts.items()
+        ]
+        if name == "opset_max":
+            choices.sort(key=lambda choice: -int(choice.value))
+        else:
+            choices.sort(key=lambda choice: not choice.on)
+        if name == "opset_max" and choices:
+            choices = [Choice("", "any", None, query.opset_max is None), *choices]
+        if choices:
+            kind = "radio" if name == "opset_max" else "checkbox"
+            found.append(Group(name, title, kind, tuple(choices[:SHOWN]), tuple(choices[SHOWN:])))
+    return found
+
+
+def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
+    """Counts of "at most this opset", from counts of each opset, highest first."""
+    total = sum(many for _, many in counted)
+    sums: dict[str, int] = {}
+    for opset, many in counted:
+        sums[opset] = total
+        total -= many
+    return sums
+
+
+def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
+    if name == "opset_max":
+        return () if query.opset_max is None else (str(query.opset_max),)
+    value: tuple[str, ...] = getattr(query, name)
+    return value
+
+
+def _drop(query: search.Query, name: str, value: str) -> str:
+    if name == "q":
+        return address(replace(query, text=""))
+    if name == "opset_max":
+        return address(query.without(name))
+    left = tuple(other for other in _chosen(query, name) if other != value)
+    changed: dict[str, Any] = {name: left}
+    return address(replace(query, **changed))

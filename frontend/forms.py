@@ -1,0 +1,141 @@
+"""What people type into the pages: shapes and plain limits; whether it is allowed, services say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+
+from frontend import words
+from hub.protocol import problems, refs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.models import Namespace
+
+SCOPES = (
+    ("read", "read: find, download, private models included"),
+    ("write", "write: make drafts, upload, ask for publication"),
+    ("publish", "publish: publish by hand, yank, withdraw, move aliases"),
+    ("admin", "admin: tokens, members, deleting models"),
+)
+
+
+class SeveralFiles(forms.ClearableFileInput):
+    """A file field that takes several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Several files; at least one where it is required."""
+
+    widget = SeveralFiles
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        """Check each file on its own."""
+        each = data if isinstance(data, list | tuple) else [data]
+        return [super(FilesField, self).clean(one, initial) for one in each]
+
+
+class Named(forms.CharField):
+    """A name of a namespace or a model."""
+
+    def validate(self, value: str) -> None:
+        """Apply the rule for names that client and server share."""
+        super().validate(value)
+        try:
+            refs.check_name(value)
+        except problems.InvalidName as error:
+            raise forms.ValidationError(error.detail) from error
+
+
+class VersionForm(forms.Form):
+    """A new version of a model that exists."""
+
+    message = forms.CharField(
+        label="What changes",
+        max_length=500,
+        required=False,
+        help_text="One line, for the list of versions.",
+    )
+    label = forms.CharField(
+        label="Label",
+        max_length=64,
+        required=False,
+        help_text="Such as 1.4.0; the number is given.",
+    )
+    file = FilesField(label="Files")
+
+
+class ModelForm(VersionForm):
+    """A new model and its first version."""
+
+    namespace = forms.ChoiceField(label="Namespace")
+    name = Named(
+        label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore. For ever."
+    )
+    visibility = forms.ChoiceField(
+        label="Who sees it",
+        choices=[("public", "Everybody, once published"), ("private", "Members of the namespace")],
+    )
+    license = forms.CharField(
+        label="Licence",
+        max_length=64,
+        required=False,
+        help_text="An SPDX id such as Apache-2.0.",
+        widget=forms.TextInput(attrs={"list": "licences"}),
+    )
+    task = forms.ChoiceField(
+        label="Task",
+        required=False,
+        choices=[("", "not declared"), *((task, words.task(task)) for task in words.TASKS)],
+    )
+    summary = forms.CharField(
+        label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."
+    )
+    field_order = ("namespace", "name", "visibility", "license", "task", "summary")
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
+
+
+class TokenForm(forms.Form):
+    """A token for programs."""
+
+    name = forms.CharField(
+        label="Name", max_length=100, help_text="What uses it, so that you know it again."
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        choices=SCOPES,
+        initial=["read", "write"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    namespace = forms.ChoiceField(label="In", required=False)
+    expires_days = forms.IntegerField(
+        label="Days until it ends", min_value=1, max_value=366, initial=90
+    )
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [
+            ("", "all your namespaces"),
+            *((namespace.slug, namespace.slug) for namespace in namespaces),
+        ]
+
+
+class SignInForm(AuthenticationForm):
+    """Name and password."""
+
+    error_messages = {
+        "invalid_login": "No account has this name and password. Both are case-sensitive.",
+        "inactive": "This account is closed.",
+    }

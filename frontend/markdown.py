@@ -1,0 +1,230 @@
+"""Model cards as safe HTML.
+
+The text is somebody's upload: it is rendered, sanitised, and only then rewritten, so that nothing
+of it runs, nothing is fetched from elsewhere, and its headings and links fit into the page.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from html import escape
+from html.parser import HTMLParser
+from urllib.parse import quote, unquote, urlsplit
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from mdit_py_plugins.front_matter import front_matter_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+LONGEST_CARD = 400_000
+LONGEST_COLOURED = 20_000
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TAGS = {
+    *_HEADINGS,
+    *(
+        "a",
+        "abbr",
+        "b",
+        "blockquote",
+        "br",
+        "code",
+        "dd",
+        "del",
+        "details",
+        "dl",
+        "dt",
+        "em",
+        "hr",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "li",
+        "mark",
+        "ol",
+        "p",
+        "pre",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strong",
+        "sub",
+        "summary",
+        "sup",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "u",
+        "ul",
+        "var",
+    ),
+}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "ol": {"start"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan"},
+    "abbr": {"title"},
+    "details": {"open"},
+}
+_VOID = {"br", "hr", "img"}
+_TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
+
+
+def _coloured(code: str, language: str, _attributes: str) -> str:
+    if len(code) > LONGEST_COLOURED:
+        return ""
+    try:
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return ""
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+_PARSER = (
+    MarkdownIt("commonmark", {"html": True, "highlight": _coloured})
+    .enable(["table", "strikethrough"])
+    .use(front_matter_plugin)
+)
+
+
+def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeString:
+    """HTML of a card whose relative paths point below the address ``files``.
+
+    Pictures are shown when they are files of the version (``paths``); any other becomes a link.
+    """
+    markup = nh3.clean(
+        _PARSER.render(text[:LONGEST_CARD]),
+        tags=_TAGS,
+        attributes={**_ATTRIBUTES, "span": {"class"}},
+        attribute_filter=_only_token_classes,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="nofollow noopener ugc",
+        strip_comments=True,
+    )
+    page = _Page(files, paths)
+    page.feed(markup)
+    page.close()
+    return mark_safe("".join(page.out))  # noqa: S308 - sanitised above, re-escaped by _Page
+
+
+def _only_token_classes(_tag: str, attribute: str, value: str) -> str | None:
+    if attribute == "class":
+        return value if _TOKEN_CLASS.fullmatch(value) else None
+    return value
+
+
+class _Page(HTMLParser):
+    """Rewrites sanitised HTML: heading levels, link targets, pictures, tables that scroll."""
+
+    def __init__(self, files: str, paths: frozenset[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.out: list[str] = []
+        self._files = files
+        self._paths = paths
+        self._levels: list[int] = []
+        self._tables = 0
+        self._anchors: set[str] = set()
+        self._heading = -1
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "img":
+            self._picture(values)
+        elif tag in _HEADINGS:
+            self._heading = len(self.out)
+            self.out.append(f"<{self._fit(int(tag[1]))}")
+        else:
+            if tag == "table":
+                self._tables += 1
+                self.out.append(
+                    f'<div class="scroll" role="region" tabindex="0" '
+                    f'aria-label="Table {self._tables} of the card">'
+                )
+            if tag == "a" and "href" in values:
+                values["href"] = self._target(values["href"])
+            self._open(tag, values)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _VOID:
+            return
+        if tag in _HEADINGS:
+            self._close_heading()
+            return
+        self.out.append(f"</{tag}>")
+        if tag == "table":
+            self.out.append("</div>")
+
+    def handle_data(self, data: str) -> None:
+        self.out.append(escape(data))
+
+    def _open(self, tag: str, values: dict[str, str]) -> None:
+        written = "".join(f' {name}="{escape(value)}"' for name, value in values.items())
+        self.out.append(f"<{tag}{written}>")
+
+    def _fit(self, level: int) -> str:
+        """Give the level below the page's own headings, never skipping one."""
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._levels.append(level)
+        return f"h{min(2 + len(self._levels), 6)}"
+
+    def _close_heading(self) -> None:
+        if self._heading < 0:
+            return
+        opening = self.out[self._heading]
+        words = re.sub(r"<[^>]*>", "", "".join(self.out[self._heading + 1 :]))
+        stem = anchor = slug(words)
+        number = 1
+        while anchor in self._anchors:
+            number += 1
+            anchor = f"{stem}-{number}"
+        self._anchors.add(anchor)
+        self.out[self._heading] = f'{opening} id="card-{escape(anchor)}">'
+        self.out.append(f"</{opening[1:]}>")
+        self._heading = -1
+
+    def _target(self, address: str) -> str:
+        if address.startswith("#"):
+            return f"#card-{slug(unquote(address[1:]))}"
+        path = self._inside(address)
+        return address if path is None else self._files + quote(path)
+
+    def _inside(self, address: str) -> str | None:
+        """Path inside the version that a relative address names; None for any other address."""
+        parts = urlsplit(address)
+        if parts.scheme or parts.netloc or address.startswith("/") or not parts.path:
+            return None
+        path = posixpath.normpath(unquote(parts.path))
+        return None if path.startswith("..") or path == "." else path
+
+    def _picture(self, values: dict[str, str]) -> None:
+        source, words = values.get("src", ""), values.get("alt", "")
+        path = self._inside(source)
+        if path is not None and path in self._paths:
+            values["src"] = self._files + quote(path)
+            self._open("img", {"alt": "", **values, "loading": "lazy"})
+        elif path is None and urlsplit(source).scheme in {"http", "https"}:
+            host = urlsplit(source).hostname or "elsewhere"
+            self._open("a", {"href": source, "rel": "nofollow noopener ugc"})
+            self.out.append(f"{escape(words) or 'Picture'} (picture on {escape(host)})</a>")
+        else:
+            self.out.append(escape(words))
+
+
+def slug(words: str) -> str:
+    """Name of a heading's anchor."""
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"

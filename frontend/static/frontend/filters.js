@@ -1,0 +1,64 @@
+// The list follows its filters without a reload: the same address is asked for, and the answer
+// takes the place of the form, with focus, scroll and open groups kept. Back works as everywhere.
+
+const form = () => document.getElementById("filters");
+let asked = 0;
+
+function address(data) {
+  const query = new URLSearchParams([...new FormData(data)].filter(([, value]) => value));
+  return `${data.getAttribute("action")}?${query}`;
+}
+
+function tidy() {
+  for (const part of form().querySelectorAll("[data-plain]")) part.hidden = true;
+}
+
+function place(page) {
+  const focused = document.activeElement;
+  const mark = focused?.name && `[name="${focused.name}"]` + (focused.type === "checkbox" || focused.type === "radio" ? `[value="${CSS.escape(focused.value)}"]` : "");
+  const caret = focused?.type === "search" ? focused.selectionStart : null;
+  const open = [...form().querySelectorAll("details")].map((item) => item.open);
+  const fresh = page.getElementById("filters");
+  [...fresh.querySelectorAll("details")].forEach((item, at) => { item.open = open[at] ?? item.open; });
+  form().replaceWith(fresh);
+  tidy();
+  document.title = page.title;
+  const again = mark && fresh.querySelector(mark);
+  if (again) {
+    again.focus({ preventScroll: true });
+    if (caret !== null) again.setSelectionRange(caret, caret);
+  }
+  document.getElementById("said").textContent = fresh.querySelector(".title p").textContent;
+}
+
+async function show(url) {
+  const turn = ++asked;
+  const slow = setTimeout(() => form().setAttribute("aria-busy", "true"), 150);
+  try {
+    const answer = await fetch(url);
+    if (!answer.ok) throw new Error(String(answer.status));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (turn !== asked) return;
+    if (answer.url !== location.href) history.pushState(null, "", answer.url);
+    place(page);
+  } catch {
+    location.assign(url);
+  } finally {
+    clearTimeout(slow);
+    form().removeAttribute("aria-busy");
+  }
+}
+
+addEventListener("change", (event) => {
+  if (event.target.form?.id === "filters") show(address(event.target.form));
+});
+addEventListener("submit", (event) => {
+  if (event.target.id !== "filters") return;
+  event.preventDefault();
+  show(address(event.target));
+});
+addEventListener("popstate", () => location.reload());
+
+tidy();
+// On a phone the filters start folded; without scripts they stay open.
+if (matchMedia("(width < 56rem)").matches) form()?.querySelector("[data-fold]")?.removeAttribute("open");

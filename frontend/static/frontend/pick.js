@@ -1,0 +1,15 @@
+// Choosing a version goes there at once; the button is for readers without scripts. Arrow keys
+// only move inside the closed list, so that nobody is carried away on the way to a later one.
+
+const select = document.querySelector("select[data-go]");
+let keyed = false;
+
+for (const button of select.form.querySelectorAll("[data-plain]")) button.hidden = true;
+select.addEventListener("keydown", (event) => {
+  keyed = event.key.startsWith("Arrow");
+  if (event.key === "Enter") select.form.requestSubmit();
+});
+select.addEventListener("change", () => {
+  if (!keyed) select.form.requestSubmit();
+  keyed = false;
+});

@@ -1,0 +1,148 @@
+"""The small repeated parts of pages: icons, states, times, numbers, copy buttons, barcodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from frontend import barcode as barcodes
+from frontend import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+register = template.Library()
+
+register.filter("grouped", formatting.grouped)
+register.filter("quantity", formatting.quantity)
+register.filter("size", formatting.size)
+register.filter("duration", formatting.duration)
+register.filter("exact", formatting.exact)
+
+# word of a state or outcome -> (tone of its tag, icon)
+_STATES = {
+    "passed": ("pass", "pass"),
+    "published": ("pass", "pass"),
+    "succeeded": ("pass", "pass"),
+    "ready": ("pass", "pass"),
+    "failed": ("fail", "fail"),
+    "errored": ("part", "part"),
+    "warning": ("part", "part"),
+    "yanked": ("part", "part"),
+    "withdrawn": ("fail", "fail"),
+    "error": ("fail", "fail"),
+    "refused": ("fail", "fail"),
+    "running": ("accent", "wait"),
+    "submitted": ("accent", "wait"),
+    "queued": ("plain", "wait"),
+    "pending": ("plain", "wait"),
+    "draft": ("plain", "none"),
+    "cancelled": ("plain", "none"),
+    "not run": ("plain", "none"),
+    "ok": ("pass", "pass"),
+    "invalid": ("fail", "fail"),
+    "unsupported": ("part", "part"),
+    "crashed": ("fail", "fail"),
+    "timed out": ("fail", "fail"),
+    "out of memory": ("fail", "fail"),
+    "private": ("plain", "lock"),
+    "info": ("accent", "none"),
+}
+
+
+@register.simple_tag
+def icon(name: str, words: str = "") -> SafeString:
+    """Give one symbol of the sprite; with ``words`` it speaks, without it is decoration."""
+    spoken = (
+        format_html('role="img" aria-label="{}"', words)
+        if words
+        else mark_safe('aria-hidden="true"')
+    )
+    return format_html(
+        '<svg class="icon" {} focusable="false"><use href="{}#{}"/></svg>',
+        spoken,
+        static("frontend/icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def state(word: str) -> SafeString:
+    """Tag that names a state in words, with its own shape and colour."""
+    tone, shape = _STATES.get(word, ("plain", "none"))
+    return format_html('<span class="tag {}">{}{}</span>', tone, icon(shape), word)
+
+
+@register.simple_tag
+def glyph(word: str) -> SafeString:
+    """Only the shape of an outcome; the word stands beside it in the page."""
+    tone, shape = _STATES.get(word, ("plain", "none"))
+    return format_html('<span class="glyph {}">{}</span>', tone, icon(shape))
+
+
+@register.simple_tag
+def when(moment: datetime | None, *, both: bool = False) -> SafeString:
+    """Write a time relatively, exact in the title; with ``both`` the exact time is written too."""
+    if moment is None:
+        return mark_safe("")
+    exact = formatting.exact(moment)
+    words = formatting.relative(moment, timezone.now())
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(),
+        exact,
+        f"{exact} ({words})" if both else words,
+    )
+
+
+@register.simple_tag
+def count(number: int, one: str, many: str = "") -> str:
+    """Give a count with its noun."""
+    return formatting.plural(number, one, many)
+
+
+@register.simple_tag
+def barcode(cells: Sequence[str] | None) -> SafeString:
+    return barcodes.draw(cells or ())
+
+
+@register.simple_tag
+def copy(text: str, what: str, words: str = "") -> SafeString:
+    """Button that copies ``text``; it shows only where scripts can do it."""
+    label = format_html("<span>{}</span>", words) if words else mark_safe("")
+    return format_html(
+        '<button type="button" class="copy{}" data-copy="{}" aria-label="Copy {}" hidden>{}{}'
+        "</button>",
+        "" if words else " bare",
+        text,
+        what,
+        icon("copy"),
+        label,
+    )
+
+
+@register.simple_tag
+def swatch(category: str) -> SafeString:
+    return format_html(
+        '<svg class="swatch" viewBox="0 0 1 1" aria-hidden="true" focusable="false">'
+        '<path class="op-{}" d="M0 0h1v1H0z"/></svg>',
+        category,
+    )
+
+
+@register.filter
+def short(digest: str) -> str:
+    """Give the first twelve characters of a digest."""
+    return digest[:12]
+
+
+@register.filter
+def item(mapping: dict[str, Any], key: str) -> Any:
+    """Give the value of a key that is not a plain word."""
+    return mapping.get(key)

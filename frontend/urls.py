@@ -1,0 +1,52 @@
+"""The addresses of pages. A page of a thing lives at the name of the thing."""
+
+from __future__ import annotations
+
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
+
+from frontend.views import account, drafts, home, jobs, lists, uploads, versions
+
+
+class Name(StringConverter):
+    """A namespace or model name, as hub.protocol.refs has it."""
+
+    regex = "[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
+
+
+register_converter(Name, "name")
+
+MODEL = "models/<name:namespace>/<name:name>"
+VERSION = f"{MODEL}/v/<int:number>"
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("help", home.guide, name="help"),
+    path("health", home.health, name="health"),
+    path("theme", home.theme, name="theme"),
+    path("keys", home.keys, name="keys"),
+    path("models", lists.models, name="models"),
+    path(MODEL, versions.newest, name="model"),
+    path(f"{MODEL}/versions", versions.every, name="model-versions"),
+    path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
+    path(VERSION, versions.overview, name="version"),
+    path(f"{VERSION}/files", versions.files, name="version-files"),
+    path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),
+    path(f"{VERSION}/checks", versions.checks, name="version-checks"),
+    path(f"{VERSION}/draft", drafts.show, name="draft"),
+    path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
+    path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),
+    path(f"{VERSION}/draft/card", drafts.card, name="draft-card"),
+    path(f"{VERSION}/draft/submit", drafts.submit, name="draft-submit"),
+    path(f"{VERSION}/draft/publish", drafts.publish, name="draft-publish"),
+    path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
+    path("upload", uploads.new_model, name="upload"),
+    path("jobs", jobs.queue, name="jobs"),
+    path("jobs/<uuid:uuid>", jobs.job, name="job"),
+    path("jobs/<uuid:uuid>/cancel", jobs.cancel, name="job-cancel"),
+    path("login", account.login, name="login"),
+    path("logout", account.logout, name="logout"),
+    path("account", account.show, name="account"),
+    path("account/tokens", account.tokens, name="tokens"),
+    path("account/tokens/<int:token_id>/revoke", account.revoke, name="token-revoke"),
+]

@@ -1,0 +1,160 @@
+"""What the checks of a version say, each verdict apart.
+
+The wire scan and the checker decide whether a version may be published; strict inference and the
+runtime inform. A verdict that was not reached is "not run", never a blank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from registry.models import Check
+
+# Stage of the engine -> title, what it asks, what "ok" means.
+STAGES = {
+    "scan": (
+        "Wire scan",
+        "Is the file whole, and does it stay inside the version?",
+        "Well-formed; everything it refers to is here.",
+    ),
+    "checker": (
+        "Checker",
+        "Does it keep the rules of ONNX?",
+        "Valid by the rules of its opset.",
+    ),
+    "inference": (
+        "Strict inference",
+        "Do all types and shapes agree?",
+        "Every shape that can be inferred agrees.",
+    ),
+    "load": (
+        "Runtime load",
+        "Does ONNX Runtime open it?",
+        "ONNX Runtime made a session of it on a CPU.",
+    ),
+}
+_WORDS = {
+    "pending": "Waiting for its job.",
+    "not run": "Not run: a stage before it ended the check.",
+    "invalid": "Not accepted.",
+    "unsupported": "Valid, but this runtime cannot run it.",
+    "crashed": "The process that opened it died.",
+    "timed out": "It took too long.",
+    "out of memory": "It took more memory than a check may have.",
+    "refused": "Refused before anything opened it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One stage and what it said."""
+
+    title: str
+    asks: str
+    outcome: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check has to say."""
+
+    code: str
+    severity: str
+    message: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One ONNX file of a version: its verdicts and the findings behind them."""
+
+    path: str
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The check of a whole version."""
+
+    sentence: str
+    outcome: str
+    files: tuple[Checked, ...]
+    checked_at: datetime | None = None
+
+
+def read(checks: Iterable[Check]) -> Checks:
+    """The verdicts of a version's ``onnx`` check; all "not run" where there is none yet."""
+    check = next((check for check in checks if check.kind == "onnx"), None)
+    if check is None:
+        return Checks("They run when the draft is submitted.", "not run", (_unread("not run", ""),))
+    if check.outcome == "pending":
+        sentence = "They wait for a worker, or are running."
+        return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
+    report = check.report if isinstance(check.report, dict) else {}
+    rows = report.get("files")
+    files = tuple(
+        Checked(str(row.get("path", "")), _verdicts(row.get("verdicts")), findings(row))
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    )
+    return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
+
+
+def findings(report: dict[str, Any]) -> tuple[Finding, ...]:
+    """What a report has to say, as it says it."""
+    rows = report.get("findings")
+    found = [
+        Finding(
+            str(row.get("code", "")),
+            str(row.get("severity", "info")),
+            str(row.get("message", "")),
+            str(row.get("where", "")),
+        )
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def stages(report: dict[str, Any]) -> tuple[Verdict, ...]:
+    """The verdicts of one job's report."""
+    facts = report.get("facts")
+    return _verdicts(facts.get("verdicts") if isinstance(facts, dict) else None)
+
+
+def _unread(outcome: str, said: str) -> Checked:
+    return Checked(
+        "", tuple(Verdict(title, asks, outcome, said) for title, asks, _ in STAGES.values())
+    )
+
+
+def _verdicts(said: Any) -> tuple[Verdict, ...]:
+    known = said if isinstance(said, dict) else {}
+    return tuple(_verdict(stage, known.get(stage)) for stage in STAGES)
+
+
+def _verdict(stage: str, said: Any) -> Verdict:
+    title, asks, good = STAGES[stage]
+    known = said if isinstance(said, dict) else {}
+    outcome = str(known.get("verdict") or "not-run").replace("-", " ")
+    told = good if outcome == "ok" else str(known.get("message") or "")
+    return Verdict(title, asks, outcome, told or _WORDS.get(outcome, ""))
+
+
+def _sentence(outcome: str, files: tuple[Checked, ...]) -> str:
+    if outcome == "errored":
+        return "They could not be completed; the fault is the hub's, not the model's."
+    verdicts = [verdict for file in files for verdict in file.verdicts]
+    good = sum(verdict.outcome == "ok" for verdict in verdicts)
+    if outcome == "passed" and good == len(verdicts):
+        return "All of them pass."
+    return f"{good} of {len(verdicts)} pass." + (
+        " What does not pass does not make the model unsafe." if outcome == "passed" else ""
+    )

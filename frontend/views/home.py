@@ -1,0 +1,96 @@
+"""Home, help, health, and the two choices a reader keeps in a cookie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend import condition, filters, heads, words
+from registry import search
+from runners import selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+NEWEST = 5
+SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
+YEAR = 365 * 86400
+THEMES = {"": "light", "light": "dark", "dark": ""}
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    everything = search.Query()
+    page = search.find(request.user, everything, limit=NEWEST)
+    first = page.items[0].title if page.items else "resnet50"
+    tasks = [
+        {
+            "words": words.task(task),
+            "count": count,
+            "url": filters.address(search.Query(task=(task,))),
+        }
+        for task, count in search.facets(request.user, everything)["task"]
+    ]
+    return render(
+        request,
+        "home.html",
+        {
+            "rows": [heads.row(document) for document in page.items],
+            "count": page.count,
+            "capped": page.capped,
+            "tasks": tasks,
+            "snippet": SNIPPET.format(first.removeprefix("zoo/")),
+        },
+    )
+
+
+@require_safe
+def guide(request: HttpRequest) -> HttpResponse:
+    return render(request, "help.html", {"address": settings.HUB_PUBLIC_URL})
+
+
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    live = selectors.live_workers()
+    return render(
+        request,
+        "health.html",
+        {
+            "parts": condition.parts(len(live), selectors.queue_lengths()),
+            "workers": [condition.worker(row) for row in live],
+        },
+    )
+
+
+@csrf_exempt  # changes the reader's own colours at worst; without a token the page can be cached
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    chosen = THEMES.get(request.COOKIES.get("theme", ""), "")
+    return _remember(request, "theme", chosen)
+
+
+@csrf_exempt  # as above
+@require_POST
+def keys(request: HttpRequest) -> HttpResponse:
+    return _remember(request, "keys", "" if request.COOKIES.get("keys") == "off" else "off")
+
+
+def _remember(request: HttpRequest, name: str, value: str) -> HttpResponse:
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
+        target = reverse("home")
+    response = HttpResponseRedirect(target)
+    if value:
+        response.set_cookie(
+            name, value, max_age=YEAR, samesite="Lax", secure=request.is_secure(), httponly=True
+        )
+    else:
+        response.delete_cookie(name)
+    return response

@@ -1,0 +1,69 @@
+"""The queue, and one job as it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import conditional_page, require_POST, require_safe
+
+from frontend import progress
+from runners import selectors, services
+from runners.models import Job
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest
+
+PAGE = 50
+
+
+@require_safe
+def queue(request: HttpRequest) -> HttpResponse:
+    asked = request.GET.get("state", "")
+    state = asked if asked in Job.State.values else ""
+    try:
+        before = parse_datetime(request.GET.get("before", ""))
+    except ValueError:
+        before = None
+    rows = selectors.page_of_jobs(request.user, state=state, before=before, limit=PAGE + 1)
+    more = f"&before={rows[PAGE - 1].queued_at:%Y-%m-%dT%H:%M:%S.%fZ}" if len(rows) > PAGE else ""
+    return render(
+        request,
+        "jobs/list.html",
+        {
+            "rows": [(job, progress.title(job)) for job in rows[:PAGE]],
+            "state": state,
+            "states": Job.State.values,
+            "workers": len(selectors.live_workers()),
+            "first": f"{request.path}?state={state}" if before else "",
+            "next": f"{request.path}?state={state}{more}" if more else "",
+        },
+    )
+
+
+@conditional_page
+@require_safe
+def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """One job; with ``part`` only the region that changes, which its module asks for."""
+    found = selectors.job(request.user, uuid)
+    waiting = found.state == Job.State.QUEUED
+    shown = progress.read(
+        found,
+        selectors.ahead_of(found) if waiting else 0,
+        len(selectors.live_workers(found.pool)) if waiting else 1,
+    )
+    template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
+    response = render(request, template, {"job": shown})
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+@require_POST
+def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    services.cancel(request.user, job=selectors.job(request.user, uuid))
+    return HttpResponseRedirect(reverse("job", args=[uuid]))

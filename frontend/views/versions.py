@@ -1,0 +1,181 @@
+"""The pages of a model and of each of its versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from frontend import facts, heads, markdown, verdicts, words
+from registry import search, selectors
+from registry.api import downloads
+from registry.permissions import can
+from runners import selectors as jobs
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
+
+    from registry.models import Version
+
+VERSIONS_SHOWN = 100
+PAGE = 50
+
+
+def context(request: HttpRequest, version: Version, tab: str) -> dict[str, Any]:
+    """What the head of every page of a version needs."""
+    model = version.model
+    newest = selectors.latest(request.user, model)
+    head = heads.head(
+        version,
+        tab,
+        selectors.versions(request.user, model)[:VERSIONS_SHOWN],
+        selectors.refs_of(request.user, model),
+        newest.number if newest else None,
+    )
+    return {"section": "models", "head": head, "version": version, "model": model}
+
+
+@require_safe
+def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """The overview of the newest published version, or of the one the form on it asks for."""
+    model = selectors.model(request.user, namespace, name)
+    asked = request.GET.get("v", "")
+    if asked.isascii() and asked.isdigit():
+        tab = heads.TABS.get(request.GET.get("tab", ""), heads.TABS["overview"])[1]
+        return HttpResponseRedirect(reverse(tab, args=[namespace, name, int(asked)]))
+    found = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
+    if found is None:
+        return render(
+            request,
+            "models/empty.html",
+            {
+                "section": "models",
+                "model": model,
+                "may_draft": can(request.user, "version.draft", model),
+            },
+        )
+    return overview(request, namespace, name, found.number)
+
+
+@require_safe
+def overview(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "overview")
+    variant = heads.main_variant(version)
+    files_url = reverse("version-file", args=[namespace, name, number, "-"])[:-1]
+    paths = frozenset(file.path for file in version.files.all())
+    return render(
+        request,
+        "models/overview.html",
+        {
+            **shown,
+            "graph": facts.read(variant.facts if variant else {}),
+            "checks": verdicts.read(version.checks.all()),
+            "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
+            "get": _get(version),
+        },
+    )
+
+
+@require_safe
+def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    rows = [
+        {
+            "path": file.path,
+            "kind": words.kind(file.path),
+            "derived": file.derived,
+            "sha256": file.blob_id,
+            "size": file.blob.size,
+            "url": ""
+            if version.state == "withdrawn"
+            else reverse("version-file", args=[namespace, name, number, file.path]),
+        }
+        for file in version.files.all()
+    ]
+    return render(
+        request, "models/files.html", {**context(request, version, "files"), "files": rows}
+    )
+
+
+@require_safe
+def content(
+    request: HttpRequest, namespace: str, name: str, number: int, path: str
+) -> HttpResponseBase:
+    """The bytes of one file, as an attachment that a browser never opens as a page."""
+    version = selectors.version(request.user, namespace, name, number)
+    file = selectors.file(version, path)
+    if downloads.wants_beginning(request) and path.endswith(".onnx"):
+        search.count_download(version.model_id)
+    return downloads.send(request, file.blob, path, immutable=False)
+
+
+@require_safe
+def checks(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    return render(
+        request,
+        "models/checks.html",
+        {
+            **context(request, version, "checks"),
+            "checks": verdicts.read(version.checks.all()),
+            "jobs": jobs.of_version(request.user, version),
+        },
+    )
+
+
+@require_safe
+def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """All versions, newest first."""
+    model = selectors.model(request.user, namespace, name)
+    before = request.GET.get("before", "")
+    rows = selectors.sized_versions(
+        request.user,
+        model,
+        before=int(before) if before.isascii() and before.isdigit() else None,
+        limit=PAGE + 1,
+    )
+    if not rows:
+        return HttpResponseRedirect(reverse("model", args=[namespace, name]))
+    shown = selectors.latest(request.user, model) or rows[0]
+    version = selectors.whole_version(request.user, namespace, name, shown.number)
+    return render(
+        request,
+        "models/versions.html",
+        {
+            **context(request, version, "versions"),
+            "rows": rows[:PAGE],
+            "first": request.path if before else "",
+            "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
+            "may_draft": can(request.user, "version.draft", model),
+        },
+    )
+
+
+def _get(version: Version) -> dict[str, Any]:
+    """How to take a version away: the file of its main variant, and ready-made commands."""
+    variant = heads.main_variant(version)
+    files = list(version.files.all())
+    entries = [file for file in files if file.path.lower().endswith(".onnx")]
+    entry = variant.entry if variant else next(iter(entries), None)
+    if entry is None or version.state == "withdrawn":
+        return {"ref": version.ref}
+    file = next(file for file in files if file.pk == entry.pk)
+    model = version.model
+    place = f"models/{model.ref}/v/{version.number}/files/{quote(file.path)}"
+    return {
+        "ref": version.ref,
+        "path": file.path,
+        "url": f"/{place}",
+        "size": file.blob.size,
+        "sha256": file.blob_id,
+        "others": len(files) - 1,
+        "python": f'import hub\n\nmodel = hub.load("{version.ref}")',
+        "cli": f"hub get {version.ref}",
+        "curl": f"curl -LO {settings.HUB_PUBLIC_URL}/{place}",
+    }

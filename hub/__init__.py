@@ -1,0 +1,18 @@
+"""Load, download and publish ONNX models of a hub.
+
+Only the standard library is imported here; urllib3 and onnx come at the first call that needs them.
+"""
+
+from hub.client.api import download, info, list_models, load, login, push, session
+from hub.protocol.version import __version__
+
+__all__ = [
+    "__version__",
+    "download",
+    "info",
+    "list_models",
+    "load",
+    "login",
+    "push",
+    "session",
+]

@@ -1,0 +1,358 @@
+"""The `hub` command: get, push, search, info, login, cache; and serve, token on the hub's machine.
+
+The only file that reaches both halves; the server is imported by the two commands that need it.
+Exit codes: 0 done, 1 a problem (one message on standard error), 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, TextIO
+
+import hub
+from hub.client import api
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+SERVER_COMMANDS = {
+    "serve": "start the hub on this machine: one web process and one worker",
+    "token": "make, list or revoke tokens of the hub on this machine",
+}
+_ENVIRONMENT = (
+    "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE"
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning
+            return _run(arguments)
+    except problems.HubError as error:
+        _complain(error)
+        return PROBLEM
+    except KeyboardInterrupt as error:
+        _say_notes(error)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`hub search | head`): nothing left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        print(f"hub: {_plain(str(error))}", file=sys.stderr)
+        return PROBLEM
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments and arguments[0] in SERVER_COMMANDS:
+        return _run_server(arguments[0], arguments[1:])
+    parsed = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = parsed.command
+    return command(parsed)
+
+
+def _run_server(command: str, arguments: list[str]) -> int:
+    try:
+        if command == "serve":
+            from hub.server.serve import main as run  # noqa: PLC0415  (needs the server extra)
+        else:
+            from hub.server.tokens import main as run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("hub"):
+            raise
+        print(
+            f"hub {command} needs the server ({error.name} is missing): "
+            "pip install 'onnx-hub[server]'",
+            file=sys.stderr,
+        )
+        return PROBLEM
+    return int(run(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hub", description="Load, publish and serve ONNX models.", epilog=_ENVIRONMENT
+    )
+    parser.add_argument("--version", action="version", version=f"hub {hub.__version__}")
+    commands = parser.add_subparsers(metavar="command", required=True)
+    _add_get(commands)
+    _add_push(commands)
+    _add_search(commands)
+    _add_info(commands)
+    _add_login(commands)
+    _add_cache(commands)
+    for name, text in SERVER_COMMANDS.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser
+
+
+def _add_get(commands: Any) -> None:
+    get = commands.add_parser(
+        "get",
+        help="fetch every file of a version and print the folder",
+        description="Fetch every file of a version, verified, and print the folder it lies in.",
+    )
+    get.add_argument("ref", help="such as resnet50, zoo/resnet50@3 or zoo/resnet50@stable:int8")
+    get.add_argument("--opset", type=int, help="resolve to a variant of exactly this opset")
+    get.add_argument("--variant", help="resolve to the variant of this name")
+    get.add_argument("--to", metavar="FOLDER", help="write the files here, not only to the cache")
+    get.add_argument("--quiet", action="store_true", help="no progress bars")
+    get.set_defaults(command=_get)
+
+
+def _get(options: argparse.Namespace) -> int:
+    folder = api.download(
+        options.ref,
+        options.opset,
+        options.variant,
+        options.to,
+        progress=False if options.quiet else None,
+    )
+    print(folder)
+    return DONE
+
+
+def _add_push(commands: Any) -> None:
+    push = commands.add_parser(
+        "push",
+        help="publish files or a folder as the next version",
+        description="Send files or a folder, have them checked, and publish them as the next "
+        "version of a model. A README.md among them is the card.",
+    )
+    push.add_argument("ref", help="namespace/model")
+    push.add_argument("paths", nargs="+", metavar="path", help="a file, or a folder with all files")
+    push.add_argument("--card", metavar="FILE", help="the card, Markdown with YAML front matter")
+    push.add_argument("--message", "-m", help="what this version changes")
+    push.add_argument("--label", help="a name for the version, such as 1.4.0")
+    push.add_argument("--private", action="store_true", help="make a new model private")
+    push.add_argument("--no-create", action="store_true", help="fail when the model is missing")
+    push.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
+    push.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
+    push.add_argument("--resume", action="store_true", help="go on with the draft of a cut push")
+    push.add_argument("--quiet", action="store_true", help="no progress")
+    push.set_defaults(command=_push)
+
+
+def _push(options: argparse.Namespace) -> int:
+    version = api.push(
+        options.ref,
+        *options.paths,
+        card=options.card,
+        message=options.message,
+        label=options.label,
+        publish=not options.no_publish,
+        create=not options.no_create,
+        visibility="private" if options.private else "public",
+        wait=not options.no_wait,
+        resume=options.resume,
+        progress=False if options.quiet else None,
+    )
+    print(f"{version['ref']} {version['state']}")
+    if version.get("url"):
+        print(_plain(str(version["url"])))
+    return DONE
+
+
+def _add_search(commands: Any) -> None:
+    search = commands.add_parser("search", help="find models")
+    search.add_argument("query", nargs="*", help="words; none lists every model")
+    search.add_argument("--limit", type=_positive, default=20, help="at most so many (20)")
+    search.add_argument("--namespace")
+    search.add_argument("--license", help="an SPDX identifier")
+    search.add_argument("--task")
+    search.add_argument("--keyword")
+    search.add_argument("--precision", help="such as float32 or int8")
+    search.add_argument("--opset-max", type=int, help="runs on this opset or an older one")
+    search.add_argument("--sort", choices=["updated", "name", "downloads", "size"])
+    search.add_argument("--json", action="store_true", help="print a JSON list")
+    search.set_defaults(command=_search)
+
+
+def _search(options: argparse.Namespace) -> int:
+    names = ("namespace", "license", "task", "keyword", "precision", "opset_max", "sort")
+    filters = {name: getattr(options, name) for name in names}
+    found = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return DONE
+    width = max((len(str(model["ref"])) for model in found), default=0)
+    for model in found:
+        latest = model.get("latest") or {}
+        facts = f"v{latest['number']} {_size(latest.get('size'))}" if latest else "no version"
+        summary = _plain(str(model.get("summary") or ""))
+        print(f"{_plain(str(model['ref'])):<{width}}  {facts:<14}  {summary}".rstrip())
+    if not found:
+        print("hub: no model matches", file=sys.stderr)
+    return DONE
+
+
+def _add_info(commands: Any) -> None:
+    info = commands.add_parser("info", help="show a model and one of its versions")
+    info.add_argument("ref", help="such as resnet50 or zoo/resnet50@3")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    info.set_defaults(command=_info)
+
+
+def _info(options: argparse.Namespace) -> int:
+    found = api.info(options.ref)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return DONE
+    version = found.get("version") or {}
+    lines = [
+        ("model", found["ref"]),
+        ("summary", found.get("summary")),
+        ("license", found.get("license")),
+        ("task", found.get("task")),
+        ("keywords", ", ".join(found.get("keywords") or [])),
+        ("version", f"{version['number']} ({version['state']})" if version else "none published"),
+        ("label", version.get("label")),
+        ("digest", version.get("manifest_sha256")),
+        ("published", version.get("published_at")),
+        ("page", version.get("url") or found.get("url")),
+    ]
+    lines += [("variant", _variant_line(variant)) for variant in version.get("variants") or []]
+    lines += [
+        ("file", f"{file['path']}  {_size(file['size'])}") for file in version.get("files") or []
+    ]
+    for name, text in lines:
+        if text:
+            print(f"{name:<10} {_plain(str(text))}")
+    return DONE
+
+
+def _variant_line(variant: dict[str, Any]) -> str:
+    facts = [f"opset {variant.get('opset')}", str(variant.get("precision") or "")]
+    return f"{variant.get('name')}  {variant.get('entry')}  {', '.join(filter(None, facts))}"
+
+
+def _add_login(commands: Any) -> None:
+    login = commands.add_parser(
+        "login",
+        help="verify a token and keep it",
+        description="Verify a token and keep it for this hub, readable by you alone. It is read "
+        "from HUB_TOKEN, from standard input, or asked for on a terminal.",
+    )
+    login.add_argument("--url", help="the hub's address; it becomes the default")
+    login.set_defaults(command=_login)
+
+
+def _login(options: argparse.Namespace) -> int:
+    # Never an option: command lines are seen by every user of a machine.
+    token = None
+    if not os.environ.get("HUB_TOKEN") and not sys.stdin.isatty():
+        token = sys.stdin.readline().strip()
+    who = api.login(token, options.url)
+    print(f"signed in as {_plain(str(who['username']))}")
+    return DONE
+
+
+def _add_cache(commands: Any) -> None:
+    cache = commands.add_parser("cache", help="list, clean or verify the cache")
+    verbs = cache.add_subparsers(metavar="verb", required=True)
+    verbs.add_parser("list", help="what is in it").set_defaults(command=_cache_list)
+    clean = verbs.add_parser("clean", help="remove left-overs and what nothing refers to")
+    clean.add_argument(
+        "--unused-days", type=float, metavar="DAYS", help="also versions unused for so long"
+    )
+    clean.add_argument("--all", action="store_true", help="empty the cache")
+    clean.set_defaults(command=_cache_clean)
+    verify = verbs.add_parser("verify", help="hash every file; remove what is damaged")
+    verify.set_defaults(command=_cache_verify)
+
+
+def _cache_list(options: argparse.Namespace) -> int:
+    del options
+    from hub.client import housekeeping  # noqa: PLC0415  (each command imports what it needs)
+
+    cache = api.default_hub().cache
+    for held in housekeeping.holdings(cache):
+        used = time.strftime("%Y-%m-%d", time.localtime(held.used_at))
+        part = "" if held.bytes_held == held.bytes_total else f" of {_size(held.bytes_total)}"
+        print(f"{held.ref}  {_size(held.bytes_held)}{part}  used {used}")
+    print(f"{_size(housekeeping.size(cache))} in {cache.folder}")
+    return DONE
+
+
+def _cache_clean(options: argparse.Namespace) -> int:
+    from hub.client import housekeeping  # noqa: PLC0415  (each command imports what it needs)
+
+    freed = housekeeping.clean(
+        api.default_hub().cache, unused_days=options.unused_days, everything=options.all
+    )
+    print(f"removed {freed.files} files, {_size(freed.bytes)}")
+    return DONE
+
+
+def _cache_verify(options: argparse.Namespace) -> int:
+    del options
+    from hub.client import housekeeping  # noqa: PLC0415  (each command imports what it needs)
+
+    right = wrong = 0
+    for path, is_right in housekeeping.verify(api.default_hub().cache):
+        right, wrong = right + is_right, wrong + (not is_right)
+        if not is_right:
+            print(f"hub: damaged, removed: {path}", file=sys.stderr)
+    print(f"{right} files are right, {wrong} were damaged")
+    return PROBLEM if wrong else DONE
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _size(count: int | None) -> str:
+    value = float(count or 0)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _complain(error: problems.HubError) -> None:
+    lines = _plain(str(error), keep="\n")
+    print(f"hub: {lines}", file=sys.stderr)
+    if isinstance(error, problems.Problem) and error.instance:
+        print(f"(request {_plain(error.instance)})", file=sys.stderr)
+    _say_notes(error)
+
+
+def _say_notes(error: BaseException) -> None:
+    for note in getattr(error, "__notes__", ()):
+        print(_plain(str(note)), file=sys.stderr)
+
+
+def _plain(text: str, *, keep: str = "") -> str:
+    """Drop control characters: what a server says must not drive the terminal."""
+    return "".join(char if char.isprintable() or char in keep else " " for char in text)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del category, filename, lineno, file, line
+    print(f"hub: warning: {_plain(str(message))}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

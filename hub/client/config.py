@@ -1,0 +1,161 @@
+"""Where the hub is, who is asking, where the cache lies and whether the network may be used.
+
+Read from HUB_URL, HUB_TOKEN, HUB_CACHE and HUB_OFFLINE, and from what `hub login` stored in the
+user's configuration folder. A token belongs to one hub and is never given to another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+    cache: Path = field(default_factory=lambda: cache_folder(os.environ))
+    offline: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", check_url(self.url))
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            raise problems.InvalidRequest("The token holds characters that no token has.")
+
+    @classmethod
+    def from_environment(
+        cls,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        offline: bool | None = None,
+    ) -> Self:
+        """Fill what is not given from the environment and the stored sign-in."""
+        environ = os.environ
+        stored = read_stored()
+        configured = check_url(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
+        chosen = check_url(url) if url else configured
+        if token is None and origin(chosen) == origin(configured):
+            token = environ.get("HUB_TOKEN") or None
+        return cls(
+            url=chosen,
+            token=(token or stored.tokens.get(_key(chosen)) or "").strip() or None,
+            cache=Path(cache) if cache else cache_folder(environ),
+            offline=_is_true(environ.get("HUB_OFFLINE")) if offline is None else offline,
+        )
+
+
+def check_url(url: str) -> str:
+    """Return the address without a trailing slash; raise `InvalidRequest` when it is not one."""
+    cleaned = url.strip().rstrip("/")
+    try:
+        parts = urlsplit(cleaned)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in _DEFAULT_PORTS or not host or parts.username or parts.query:
+        raise problems.InvalidRequest(
+            f"{url!r} is not the address of a hub. Set HUB_URL to something like "
+            f"{DEFAULT_URL} or https://hub.example.org."
+        )
+    return cleaned
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    """Return (scheme, host, port): what decides whether a token may be sent."""
+    parts = urlsplit(url)
+    port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    return parts.scheme, (parts.hostname or "").lower(), port
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the cache: HUB_CACHE, or `onnx-hub` in the user's cache folder."""
+    if environ.get("HUB_CACHE"):
+        return Path(environ["HUB_CACHE"]).expanduser()
+    if environ.get("XDG_CACHE_HOME"):
+        return Path(environ["XDG_CACHE_HOME"]) / "onnx-hub"
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA", Path.home())) / "onnx-hub" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "onnx-hub"
+    return Path.home() / ".cache" / "onnx-hub"
+
+
+def stored_path() -> Path:
+    """Return the file in which `hub login` keeps addresses and tokens."""
+    if os.environ.get("XDG_CONFIG_HOME"):
+        folder = Path(os.environ["XDG_CONFIG_HOME"])
+    elif sys.platform == "win32":
+        folder = Path(os.environ.get("APPDATA", Path.home()))
+    else:
+        folder = Path.home() / ".config"
+    return folder / "onnx-hub" / "login.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What `hub login` kept: the hub signed in to last, and one token for each hub."""
+
+    url: str | None = None
+    tokens: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+def read_stored() -> Stored:
+    """Read the stored sign-in; a missing file is an empty one, a damaged file raises `HubError`."""
+    path = stored_path()
+    try:
+        content: Any = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Stored()
+    except (OSError, ValueError) as error:
+        raise problems.HubError(
+            f"{path} cannot be read ({error}). Remove it and run `hub login` again."
+        ) from error
+    if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
+        raise problems.HubError(f"{path} is damaged. Remove it and run `hub login` again.")
+    tokens = {str(key): str(value) for key, value in content["tokens"].items()}
+    return Stored(url=content.get("url") or None, tokens=tokens)
+
+
+def store(url: str, token: str) -> Path:
+    """Keep a token for one hub, readable by its owner alone (mode 0600); return the file."""
+    tokens = {**read_stored().tokens, _key(url): token}
+    path = stored_path()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # mkstemp makes the file with mode 0600, so the token is at no moment readable by others.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".login-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as writer:
+            json.dump({"url": check_url(url), "tokens": tokens}, writer, indent=1)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _key(url: str) -> str:
+    scheme, host, port = origin(url)
+    return f"{scheme}://{host}:{port}"
+
+
+def _is_true(text: str | None) -> bool:
+    return (text or "").strip().lower() in _TRUE

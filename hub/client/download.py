@@ -1,0 +1,343 @@
+"""Blobs fetched into the cache: in parallel ranges, hashed while they arrive, resumed after a cut.
+
+Receiving threads write each byte once, to its place in a preallocated file; the calling thread
+hashes the written prefix as it grows. Only a file with the right digest is renamed to its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from hub.client.cache import explained, mismatch
+from hub.client.partial import Partial
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from hub.client.cache import Cache, RemoteFile
+    from hub.client.partial import Span
+    from hub.client.transport import Stream, Transport
+
+RANGES = 2
+PARALLEL_BYTES = 64_000_000
+CHUNK_BYTES = 32 << 20
+BLOCK_BYTES = 1 << 20
+SMALL_BYTES = 1 << 20
+SMALL_THREADS = 4
+ATTEMPTS_WITHOUT_PROGRESS = 6
+JOURNAL_SECONDS = 2.0
+JOIN_SECONDS = 5.0
+PAUSE_SECONDS = 0.5
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+class _RangesRefused(Exception):  # noqa: N818  (never leaves this module)
+    """The server sends whole files only."""
+
+
+def fetch_all(
+    transport: Transport,
+    cache: Cache,
+    files: Iterable[RemoteFile],
+    *,
+    ranges: int = RANGES,
+    on_bytes: Callable[[int], None] | None = None,
+) -> dict[str, Path]:
+    """Bring every file into the cache; return the blob's path for each SHA-256.
+
+    `on_bytes` is told how many bytes more are in place, from any thread.
+    """
+    wanted = {file.sha256: file for file in files}
+    small = [file for file in wanted.values() if file.size <= SMALL_BYTES]
+    large = [file for file in wanted.values() if file.size > SMALL_BYTES]
+    paths: dict[str, Path] = {}
+
+    def bring(file: RemoteFile) -> Path:
+        return fetch(transport, cache, file, ranges=ranges, on_bytes=on_bytes)
+
+    if len(small) > 1:
+        with ThreadPoolExecutor(SMALL_THREADS, thread_name_prefix="hub-fetch") as pool:
+            paths |= zip([file.sha256 for file in small], pool.map(bring, small), strict=True)
+    else:
+        paths |= {file.sha256: bring(file) for file in small}
+    paths |= {file.sha256: bring(file) for file in large}
+    return paths
+
+
+def fetch(
+    transport: Transport,
+    cache: Cache,
+    file: RemoteFile,
+    *,
+    ranges: int = RANGES,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Path:
+    """Return the blob's path in the cache, after fetching and verifying it where needed.
+
+    Raise `DigestMismatch` for wrong bytes, of which nothing is kept, and `Unreachable` when the
+    connection fails for good; what has arrived then is kept and the next call goes on from there.
+    """
+    report = on_bytes or _ignore
+    if path := cache.find(file.sha256, file.size):
+        report(file.size)
+        return path
+    if file.size <= SMALL_BYTES:
+        path = cache.put(_fetch_small(transport, file), file.sha256)
+        report(file.size)
+        return path
+    with explained(cache.folder):
+        while True:
+            partial = Partial.open(cache, file.sha256, file.size)
+            is_resumed = bool(partial.spans)
+            receiver = _Receiver(transport, file, partial, ranges, report)
+            try:
+                found = receiver.run()
+            except _RangesRefused:
+                partial.discard()
+                ranges = 0
+                continue
+            except problems.DigestMismatch:
+                partial.discard()
+                raise
+            if found == file.sha256:
+                return _keep(cache, partial, file)
+            partial.discard()
+            report(-receiver.reported)
+            # Left-overs of a power cut may hold what was never written: once more, from nothing.
+            if not is_resumed:
+                raise mismatch(file.sha256, found)
+
+
+def _keep(cache: Cache, partial: Partial, file: RemoteFile) -> Path:
+    try:
+        partial.sync()
+        return cache.take(partial.path, file.sha256)
+    finally:
+        partial.discard()
+
+
+def _fetch_small(transport: Transport, file: RemoteFile) -> bytes:
+    for attempt in range(1, ATTEMPTS_WITHOUT_PROGRESS + 1):
+        try:
+            with transport.stream(file.url) as stream:
+                parts: list[bytes] = []
+                left = file.size + 1
+                while left and (part := stream.read(left)):
+                    parts.append(part)
+                    left -= len(part)
+                return b"".join(parts)
+        except problems.Unreachable:
+            if attempt == ATTEMPTS_WITHOUT_PROGRESS:
+                raise
+            transport.sleep(_pause(attempt))
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+class _Chunk:
+    """A stretch of the file that one request asks for; `position` is the next byte missing."""
+
+    __slots__ = ("end", "position", "start")
+
+    def __init__(self, start: int, end: int, position: int) -> None:
+        self.start = start
+        self.end = end
+        self.position = position
+
+
+class _Receiver:
+    """Fills one partial file and returns the digest of its bytes."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        file: RemoteFile,
+        partial: Partial,
+        ranges: int,
+        report: Callable[[int], None],
+    ) -> None:
+        self._transport = transport
+        self._file = file
+        self._partial = partial
+        self._report = report
+        self.reported = 0
+        self._has_ranges = ranges > 0
+        self._threads = ranges if file.size >= PARALLEL_BYTES and ranges > 1 else 1
+        self._chunks = _cut(file.size, partial.spans, CHUNK_BYTES if self._threads > 1 else 0)
+        self._pending = deque(chunk for chunk in self._chunks if chunk.position < chunk.end)
+        self._changed = threading.Condition()
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+
+    def run(self) -> str:
+        """Receive what is missing; return 64 hex digits, or raise what went wrong first."""
+        threads = [
+            threading.Thread(target=self._work, name="hub-receive", daemon=True)
+            for _ in range(min(self._threads, len(self._pending)))
+        ]
+        is_complete = False
+        try:
+            for thread in threads:
+                thread.start()
+            found = self._hash()
+            is_complete = True
+        finally:
+            self._stop.set()
+            for thread in threads:
+                thread.join(JOIN_SECONDS)
+            if not is_complete:
+                self._abandon(is_still_written=any(thread.is_alive() for thread in threads))
+        return found
+
+    def _abandon(self, *, is_still_written: bool) -> None:
+        spans = self._spans()
+        self._partial.write_journal(spans)
+        if is_still_written:
+            # A thread is stuck in the network; it must find its file, not another one's number.
+            self._partial.leave()
+        elif spans:
+            self._partial.close()
+        else:
+            self._partial.discard()
+
+    def _hash(self) -> str:
+        digest = hashlib.sha256()
+        buffer = memoryview(bytearray(BLOCK_BYTES))
+        position = index = 0
+        noted = time.monotonic()
+        while position < self._file.size:
+            with self._changed:
+                while (ready := self._chunks[index].position) <= position and not self._error:
+                    self._changed.wait(JOURNAL_SECONDS)
+                    noted = self._note(noted)
+                if self._error:
+                    raise self._error
+            while position < ready:
+                count = self._partial.read_into(buffer[: ready - position], position)
+                digest.update(buffer[:count])
+                position += count
+                noted = self._note(noted)
+            if position == self._chunks[index].end:
+                index += 1
+        return digest.hexdigest()
+
+    def _note(self, noted: float) -> float:
+        """Tell the progress, and write the journal when it is due."""
+        received = sum(chunk.position - chunk.start for chunk in self._chunks)
+        if received > self.reported:
+            self._report(received - self.reported)
+            self.reported = received
+        now = time.monotonic()
+        if now - noted < JOURNAL_SECONDS:
+            return noted
+        self._partial.write_journal(self._spans())
+        return now
+
+    def _spans(self) -> list[Span]:
+        merged: list[Span] = []
+        for chunk in self._chunks:
+            if chunk.position == chunk.start:
+                continue
+            if merged and merged[-1][1] == chunk.start:
+                merged[-1] = (merged[-1][0], chunk.position)
+            else:
+                merged.append((chunk.start, chunk.position))
+        return merged
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                try:
+                    chunk = self._pending.popleft()
+                except IndexError:
+                    return
+                self._receive(chunk)
+        except BaseException as error:  # noqa: BLE001  (raised again by the calling thread)
+            with self._changed:
+                self._error = self._error or error
+                self._changed.notify()
+
+    def _receive(self, chunk: _Chunk) -> None:
+        failures = 0
+        while chunk.position < chunk.end and not self._stop.is_set():
+            before = chunk.position
+            try:
+                self._read_range(chunk)
+            except problems.Unreachable:
+                failures = 1 if chunk.position > before else failures + 1
+                if failures >= ATTEMPTS_WITHOUT_PROGRESS:
+                    raise
+                self._stop.wait(_pause(failures))
+
+    def _read_range(self, chunk: _Chunk) -> None:
+        is_whole = chunk.position == 0 and chunk.end == self._file.size
+        headers = {} if is_whole else {"Range": f"bytes={chunk.position}-{chunk.end - 1}"}
+        if not self._has_ranges:
+            chunk.position = chunk.start
+            headers = {}
+        with self._transport.stream(self._file.url, headers) as stream:
+            self._check_start(stream, chunk)
+            while chunk.position < chunk.end and not self._stop.is_set():
+                part = stream.read(min(BLOCK_BYTES, chunk.end - chunk.position))
+                if not part:
+                    raise problems.Unreachable(
+                        f"{self._file.url} ended {chunk.end - chunk.position} bytes too early."
+                    )
+                self._partial.write(part, chunk.position)
+                with self._changed:
+                    chunk.position += len(part)
+                    self._changed.notify()
+
+    def _check_start(self, stream: Stream, chunk: _Chunk) -> None:
+        if stream.status == HTTPStatus.PARTIAL_CONTENT:
+            match = _CONTENT_RANGE.fullmatch(stream.headers.get("Content-Range", "").strip())
+            if not match or int(match[1]) != chunk.position:
+                raise _RangesRefused
+            total = match[3]
+        elif chunk.position or chunk.end != self._file.size:
+            raise _RangesRefused
+        else:
+            total = stream.headers.get("Content-Length", str(self._file.size))
+        if total != str(self._file.size):
+            raise problems.DigestMismatch(
+                f"{self._file.url} has {total} bytes, but the version says {self._file.size}. "
+                "Nothing was kept; tell the people who run the hub."
+            )
+
+
+def _cut(size: int, spans: list[Span], chunk_bytes: int) -> list[_Chunk]:
+    """Divide a file into chunks in order: those in place, and the gaps between them.
+
+    >>> [(c.start, c.position, c.end) for c in _cut(10, [(0, 3)], 4)]
+    [(0, 3, 3), (3, 3, 7), (7, 7, 10)]
+    """
+    chunks: list[_Chunk] = []
+    position = 0
+    for start, end in [*spans, (size, size)]:
+        while position < start:
+            stop = min(start, position + chunk_bytes) if chunk_bytes else start
+            chunks.append(_Chunk(position, stop, position))
+            position = stop
+        if end > start:
+            chunks.append(_Chunk(start, end, end))
+            position = end
+    return chunks
+
+
+def _pause(failures: int) -> float:
+    # Jitter only spreads clients in time; nothing secret depends on it.
+    return min(8.0, PAUSE_SECONDS * 2.0**failures) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _ignore(count: int) -> None:
+    """Take no notice of progress."""

@@ -1,0 +1,158 @@
+"""Looking after the cache: what it holds, what can go, and whether its bytes are still right.
+
+Everything here works beside running downloads: what another process is busy with stays, and what
+is removed too early is simply fetched again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.client import snapshots
+from hub.client.cache import Resolved
+from hub.client.partial import is_abandoned
+from hub.protocol import digests, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hub.client.cache import Cache
+
+DAY_SECONDS = 86_400.0
+SETTLING_SECONDS = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A version in the cache: its bytes there, of how many, and when it was last used."""
+
+    ref: str
+    bytes_held: int
+    bytes_total: int
+    used_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """What a clean-up removed: files, and their bytes."""
+
+    files: int
+    bytes: int
+
+
+def holdings(cache: Cache) -> list[Holding]:
+    """Return every version of which the cache holds something, by reference."""
+    found: dict[str, Holding] = {}
+    for path, resolved in _answers(cache):
+        sizes = {file.sha256: file.size for file in resolved.files}
+        held = sum(size for sha256, size in sizes.items() if cache.blob_path(sha256).exists())
+        used = path.stat().st_mtime
+        name = str(resolved.ref)
+        if name in found:
+            used = max(used, found[name].used_at)
+        if held or not sizes:
+            found[name] = Holding(name, held, sum(sizes.values()), used)
+    return [found[name] for name in sorted(found)]
+
+
+def size(cache: Cache) -> int:
+    """Return the bytes of all files of the cache; hard links count once."""
+    seen: dict[tuple[int, int], int] = {}
+    for path in cache.folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            if path.is_file() and not path.is_symlink():
+                found = path.stat()
+                seen[found.st_dev, found.st_ino] = found.st_size
+    return sum(seen.values())
+
+
+def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = False) -> Freed:
+    """Remove what no version needs: cut downloads, blobs and folders that nothing refers to.
+
+    `unused_days` also forgets versions that were not used for that long; `everything` empties the
+    cache.
+    """
+    before, count = size(cache), _count(cache)
+    if everything:
+        for folder in (cache.blobs, cache.partial, cache.answers, cache.snapshots, cache.uploads):
+            shutil.rmtree(folder, ignore_errors=True)
+        return Freed(count - _count(cache), before - size(cache))
+    now = time.time()
+    if unused_days is not None:
+        for path, _ in list(_answers(cache)):
+            if now - path.stat().st_mtime > unused_days * DAY_SECONDS:
+                path.unlink(missing_ok=True)
+    kept = [resolved for _, resolved in _answers(cache)]
+    _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in kept})
+    needed = {file.sha256 for resolved in kept for file in resolved.files}
+    for path in _files(cache.blobs):
+        if path.name not in needed and _is_settled(path, now):
+            path.unlink(missing_ok=True)
+    for path in _files(cache.partial):
+        is_left = is_abandoned(path) if "@" in path.name else _is_settled(path, now)
+        if is_left:
+            path.unlink(missing_ok=True)
+    return Freed(count - _count(cache), before - size(cache))
+
+
+def verify(cache: Cache) -> Iterator[tuple[Path, bool]]:
+    """Hash every blob and every snapshot file; yield each path and whether it is right.
+
+    What is wrong is removed, so that the next use fetches it again.
+    """
+    wrong: set[str] = set()
+    for path in _files(cache.blobs):
+        is_right = digests.is_hex(path.name) and digests.hash_file(path) == path.name
+        if not is_right:
+            wrong.add(path.name)
+            path.unlink(missing_ok=True)
+        yield path, is_right
+    for receipt in snapshots.receipts(cache):
+        is_whole = True
+        for name, sha256, _ in receipt.files:
+            path = receipt.folder / name
+            if not path.exists():
+                continue
+            is_right = sha256 not in wrong and digests.hash_file(path) == sha256
+            is_whole = is_whole and is_right
+            yield path, is_right
+        if not is_whole:
+            shutil.rmtree(receipt.folder, ignore_errors=True)
+
+
+def _clean_snapshots(cache: Cache, needed: set[Path]) -> None:
+    now = time.time()
+    for receipt in snapshots.receipts(cache):
+        if receipt.folder not in needed and now - receipt.used_at > SETTLING_SECONDS:
+            shutil.rmtree(receipt.folder, ignore_errors=True)
+            receipt.folder.with_name(f"{receipt.folder.name}.json").unlink(missing_ok=True)
+    for made in cache.snapshots.glob("*/*/.*"):
+        if _is_settled(made, now):
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def _answers(cache: Cache) -> Iterator[tuple[Path, Resolved]]:
+    for path in sorted(cache.answers.glob("*/*.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, problems.HubError):
+            yield path, Resolved.from_json(json.loads(path.read_bytes())["answer"])
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+
+
+def _is_settled(path: Path, now: float) -> bool:
+    try:
+        return now - path.stat().st_mtime > SETTLING_SECONDS
+    except FileNotFoundError:
+        return False
+
+
+def _count(cache: Cache) -> int:
+    return sum(1 for path in cache.folder.rglob("*") if path.is_file())

@@ -1,0 +1,326 @@
+"""The verbs of the hub, as methods of one configured `Hub`.
+
+A reference is resolved to a version and its files; files are taken from the cache or fetched into
+it, verified; everything else is asked of the hub each time.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hub.client import config as settings
+from hub.client.cache import Cache, Resolved
+from hub.client.transport import Transport
+from hub.protocol import problems, refs
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import onnx
+    import onnxruntime
+
+    from hub.client.cache import RemoteFile
+
+PAGE = 100
+
+
+class Hub:
+    """One hub and one cache. Safe to share between threads and, after a fork, between processes.
+
+    What is not given comes from the environment and from `hub login`. Errors are `hub.errors`:
+    `Problem` for what the server says, `Unreachable`, `NotCached`, `CacheUnusable` for the rest.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        offline: bool | None = None,
+    ) -> None:
+        self.config = settings.Config.from_environment(
+            url=url, token=token, cache=cache, offline=offline
+        )
+        self.cache = Cache(self.config.cache)
+        self.transport = Transport(self.config)
+
+    def load(
+        self,
+        ref: str,
+        opset: int | None = None,
+        variant: str | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> onnx.ModelProto:
+        """Return the model as an `onnx.ModelProto`, external data included.
+
+        `opset` asks for a variant of exactly that opset, `variant` for one by name. Only the files
+        of the model itself are fetched, each verified by its SHA-256. Raise `NotFound`,
+        `VariantMissing`, `DigestMismatch`, `Unreachable`, or `NotCached` when offline.
+        """
+        from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
+
+        resolved = self.resolve(ref, opset=opset, variant=variant)
+
+        def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
+            return self._bring(resolved, list(files), progress=progress)
+
+        return loading.read_model(resolved, bring)
+
+    def session(
+        self,
+        ref: str,
+        providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
+        *,
+        opset: int | None = None,
+        variant: str | None = None,
+        progress: bool | None = None,
+        **options: Any,
+    ) -> onnxruntime.InferenceSession:
+        """Return an ONNX Runtime session; `options` go to `onnxruntime.InferenceSession`.
+
+        `providers` defaults to all that the installed runtime offers. Raise `LibraryMissing` when
+        ONNX Runtime is not installed, and whatever `download` raises.
+        """
+        try:
+            import onnxruntime as runtime  # noqa: PLC0415  (optional)
+        except ImportError as error:
+            raise problems.LibraryMissing(
+                "hub.session needs ONNX Runtime: pip install onnxruntime "
+                "(or onnxruntime-gpu on a machine with an NVIDIA GPU)."
+            ) from error
+        from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
+
+        resolved = self.resolve(ref, opset=opset, variant=variant)
+        entry = loading.entry_of(resolved)
+        folder = self._snapshot(resolved, progress=progress)
+        chosen = runtime.get_available_providers() if providers is None else list(providers)
+        return runtime.InferenceSession(str(folder / entry.path), providers=chosen, **options)
+
+    def download(
+        self,
+        ref: str,
+        opset: int | None = None,
+        variant: str | None = None,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> Path:
+        """Return a folder with every file of the version, each verified by its SHA-256.
+
+        Without `to` it is a read-only folder of the cache; with `to` the files are written there,
+        over files of the same name. Raises the same errors as `load`.
+        """
+        from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
+
+        resolved = self.resolve(ref, opset=opset, variant=variant)
+        if to is None:
+            return self._snapshot(resolved, progress=progress)
+        blobs = self._bring(resolved, resolved.files, progress=progress)
+        return snapshots.export(resolved, blobs, Path(to))
+
+    def info(self, ref: str) -> dict[str, Any]:
+        """Return what the hub says of a model, with `version`: the one the reference selects.
+
+        `version` is `None` for a model without a published version. Raise `NotFound`.
+        """
+        parsed = refs.parse(ref)
+        self._require_network(ref, "hub.info")
+        address = f"/api/v1/models/{parsed.name}"
+        model: dict[str, Any] = self.transport.request("GET", address).json()
+        number = parsed.number
+        if parsed.label is not None or parsed.digest is not None:
+            number = self.resolve(refs.format(replace(parsed, variant=None))).number
+        elif number is None and model.get("latest"):
+            number = int(model["latest"]["number"])
+        version = None
+        if number is not None:
+            version = self.transport.request("GET", f"{address}/versions/{number}").json()
+        return {**model, "version": version}
+
+    def list_models(
+        self, query: str | None = None, *, limit: int | None = None, **filters: Any
+    ) -> Iterator[dict[str, Any]]:
+        """Iterate over models, best match first with a `query`, at most `limit` of them.
+
+        `filters` are those of `GET /models`: namespace, license, task, keyword, precision,
+        opset_max, sort. Pages are fetched as the iteration reaches them.
+        """
+        self._require_network(query or "", "hub.list_models")
+        return self._pages(query, limit, filters)
+
+    def _pages(
+        self, query: str | None, limit: int | None, filters: Mapping[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        left = limit
+        fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
+        page = self.transport.request("GET", "/api/v1/models", query=fields).json()
+        while True:
+            for item in page["items"]:
+                if left is not None and left <= 0:
+                    return
+                yield item
+                left = left - 1 if left is not None else None
+            if not page.get("next") or (left is not None and left <= 0):
+                return
+            page = self.transport.request("GET", page["next"]).json()
+
+    def push(
+        self,
+        ref: str,
+        *paths: str | os.PathLike[str],
+        card: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+        label: str | None = None,
+        publish: bool = True,
+        create: bool = True,
+        visibility: str = "public",
+        wait: bool = True,
+        resume: bool = False,
+        progress: bool | None = None,
+    ) -> dict[str, Any]:
+        """Publish files or a folder as the next version of a model; return that version.
+
+        A model that is missing is made (unless `create=False`) with that `visibility`. `card` is
+        the path of a Markdown file, or its text; a README.md among the files is the card when none
+        is given. With `wait` the checks are followed to their end and `ChecksFailed` is raised,
+        with `findings`, when they refuse. `resume` takes up the draft that a cut push left.
+        """
+        from hub.client import push as pushing  # noqa: PLC0415  (each verb imports what it needs)
+
+        parsed = refs.parse(ref)
+        if str(parsed) != parsed.name:
+            raise problems.InvalidReference(
+                f"{ref!r} names a version. Push to {parsed.name!r}; the hub gives the number, "
+                "and `label` can name the version."
+            )
+        self._require_network(ref, "hub.push")
+        found, folder_card = pushing.collect(paths)
+        text = pushing.read_card(card, folder_card)
+        files = pushing.measure(found, progress=progress)
+        push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
+        push.open_model(create=create, visibility=visibility)
+        draft = push.open_draft(message=message or "", label=label or "", resume=resume)
+
+        def note(error: BaseException) -> None:
+            error.add_note(
+                f"The draft {parsed.name}@{draft['number']} was kept: push again with "
+                "resume=True (hub push --resume) to go on with it."
+            )
+
+        version = pushing.run(push, files, card=text, draft=draft, publish=publish, notes=note)
+        return push.wait(version, publish=publish) if wait else version
+
+    def login(self, token: str) -> dict[str, Any]:
+        """Try a token; return who it belongs to. Raise `NotAuthenticated` when it is not valid."""
+        transport = Transport(replace(self.config, token=token.strip()))
+        who: dict[str, Any] = transport.request("GET", "/api/v1/whoami").json()
+        return who
+
+    def resolve(
+        self, ref: str, *, opset: int | None = None, variant: str | None = None
+    ) -> Resolved:
+        """Return the version, variant and files that a reference means.
+
+        What the hub said before is asked for again only by its ETag; a reference pinned by number
+        or digest, once known, and everything when offline, is answered from the cache.
+        """
+        parsed = refs.parse(ref)
+        if variant is not None:
+            if parsed.variant not in {None, refs.check_variant(variant)}:
+                raise problems.InvalidReference(
+                    f"{ref!r} names the variant {parsed.variant!r}, the call {variant!r}. "
+                    "Give one of them."
+                )
+            parsed = replace(parsed, variant=variant)
+        bare = replace(parsed, variant=None)
+        options = (parsed.variant or "", "" if opset is None else str(opset))
+        kept = self.cache.read_answer(self.config.url, (str(bare), *options))
+        if kept and (self.config.offline or parsed.is_pinned):
+            return _warned(Resolved.from_json(kept.content))
+        if self.config.offline:
+            raise problems.NotCached(
+                f"{ref} is not in the cache {self.config.cache}, and HUB_OFFLINE forbids asking "
+                f"the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while there is a network."
+            )
+        query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
+        headers = {"If-None-Match": kept.etag} if kept and kept.etag else {}
+        answer = self.transport.request("GET", "/api/v1/resolve", query=query, headers=headers)
+        if kept and answer.status == 304:
+            return _warned(Resolved.from_json(kept.content))
+        content = answer.json()
+        resolved = Resolved.from_json(content)
+        self._keep(bare, options, resolved, content, answer.headers.get("ETag"))
+        return _warned(resolved)
+
+    def _keep(
+        self,
+        asked: refs.Ref,
+        options: tuple[str, str],
+        resolved: Resolved,
+        content: dict[str, Any],
+        etag: str | None,
+    ) -> None:
+        """Keep an answer under its question and under the version's two lasting names."""
+        names = {str(asked)}
+        if resolved.is_lasting:
+            names.add(str(resolved.ref))
+            if resolved.manifest:
+                names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
+        elif asked.is_pinned:
+            return  # a draft may change, so its number does not pin it yet
+        for name in names:
+            tag = etag if name == str(asked) else None
+            self.cache.keep_answer(self.config.url, (name, *options), content, tag)
+
+    def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
+        from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
+
+        if found := snapshots.find(self.cache, resolved):
+            return found
+        blobs = self._bring(resolved, resolved.files, progress=progress)
+        return snapshots.make(self.cache, resolved, blobs)
+
+    def _bring(
+        self, resolved: Resolved, files: Sequence[RemoteFile], *, progress: bool | None
+    ) -> Mapping[str, Path]:
+        """Return the blobs of some files, fetched where the cache does not hold them."""
+        found = {file.sha256: self.cache.find(file.sha256, file.size) for file in files}
+        present = {sha256: path for sha256, path in found.items() if path is not None}
+        missing = {file.sha256: file for file in files if file.sha256 not in present}
+        if not missing:
+            return present
+        if self.config.offline:
+            lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
+            raise problems.NotCached(
+                f"The cache lacks files of {resolved.ref} ({lacking}), and HUB_OFFLINE forbids "
+                f"fetching them. Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a "
+                "network."
+            )
+        from hub.client import download  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client.progress import Bar  # noqa: PLC0415
+
+        total = sum(file.size for file in missing.values())
+        with Bar(str(resolved.ref), total, is_shown=progress) as bar:
+            fetched = download.fetch_all(
+                self.transport, self.cache, missing.values(), on_bytes=bar.advance
+            )
+        return present | fetched
+
+    def _require_network(self, subject: str, verb: str) -> None:
+        if self.config.offline:
+            raise problems.NotCached(
+                f"{verb}({subject!r}) has to ask the hub, and HUB_OFFLINE forbids that. "
+                "Run it with HUB_OFFLINE=0."
+            )
+
+
+def _warned(resolved: Resolved) -> Resolved:
+    if resolved.warning:
+        warnings.warn(f"{resolved.ref}: {resolved.warning}", UserWarning, stacklevel=4)
+    return resolved

@@ -1,0 +1,314 @@
+"""Publishing from this machine: a draft, its files, its card, and then the checks' verdict.
+
+Nothing is visible to others before the hub has checked it. A push that stops half-way leaves a
+draft, which a later push with `resume=True` takes up; bytes that arrived are not sent again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hub.client.progress import Bar, say
+from hub.client.upload import LocalFile, Upload
+from hub.protocol import digests, problems, refs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hub.client.cache import Cache
+    from hub.client.transport import Transport
+
+CARD = "README.md"
+CARD_TYPE = "text/markdown; charset=utf-8"
+WAIT_SECONDS = 3600.0
+POLL_SECONDS = 0.5
+LONGEST_POLL_SECONDS = 3.0
+
+_ENDED = frozenset({"published", "yanked", "withdrawn"})
+
+
+def collect(paths: Iterable[str | os.PathLike[str]]) -> tuple[dict[str, Path], Path | None]:
+    """Return the files to send by their path in the version, and a folder's README.md.
+
+    A file keeps its name; a folder gives everything below it except hidden names. Raise
+    `InvalidRequest` for a path that is not there or for two files of one name.
+    """
+    found: dict[str, Path] = {}
+    card: Path | None = None
+    for given in paths:
+        source = Path(given)
+        if source.is_dir():
+            entries = {path.relative_to(source).as_posix(): path for path in _walk(source)}
+            card = entries.pop(CARD, card)
+        elif source.is_file():
+            entries = {source.name: source}
+            if source.name == CARD:
+                card = entries.pop(CARD)
+        else:
+            raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
+        if both := found.keys() & entries.keys():
+            raise problems.InvalidRequest(f"{min(both)!r} is given twice. Rename one of them.")
+        found |= entries
+    for path in found:
+        refs.check_path(path)
+    if not any(path.endswith(".onnx") for path in found):
+        raise problems.ModelMissing(
+            "None of the given files ends in .onnx. Give an ONNX model, or a folder with one."
+        )
+    return found, card
+
+
+def _walk(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(parent) / name for name in sorted(names) if not name.startswith(".")]
+    return found
+
+
+def read_card(card: str | os.PathLike[str] | None, folder_card: Path | None) -> str | None:
+    """Return the card's text: `card` is a path, or the text itself when it has several lines."""
+    if isinstance(card, str) and "\n" in card:
+        return card
+    source = Path(card) if card is not None else folder_card
+    if source is None:
+        return None
+    try:
+        return source.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise problems.CardInvalid(
+            f"The card {source} cannot be read ({error}). Write it as UTF-8 Markdown."
+        ) from error
+
+
+def measure(files: dict[str, Path], *, progress: bool | None) -> list[LocalFile]:
+    """Hash every file; return them by path."""
+    total = sum(source.stat().st_size for source in files.values())
+    measured: list[LocalFile] = []
+    with Bar("hash", total, is_shown=progress) as bar:
+        for path, source in sorted(files.items()):
+            sha256, size = _hash(source)
+            measured.append(LocalFile(path, source, size, sha256))
+            bar.advance(size)
+    return measured
+
+
+def _hash(source: Path) -> tuple[str, int]:
+    with source.open("rb", buffering=0) as reader:
+        return digests.copy_and_hash(reader, None)
+
+
+class Push:
+    """One push to one model."""
+
+    def __init__(
+        self, transport: Transport, cache: Cache, ref: refs.Ref, *, progress: bool | None
+    ) -> None:
+        self._transport = transport
+        self._cache = cache
+        self._ref = ref
+        self._progress = progress
+        self._model = f"/api/v1/models/{ref.name}"
+        self._version = ""
+
+    def open_model(self, *, create: bool, visibility: str) -> None:
+        """See that the model exists; make it when it is missing and that is wanted."""
+        try:
+            self._transport.request("GET", self._model)
+        except problems.NotFound:
+            if not create:
+                raise
+            content = {
+                "namespace": self._ref.namespace,
+                "name": self._ref.model,
+                "visibility": visibility,
+            }
+            self._transport.request("POST", "/api/v1/models", content=content)
+            say(f"{self._ref.name}: created", is_shown=self._progress)
+
+    def open_draft(self, *, message: str, label: str, resume: bool) -> dict[str, Any]:
+        """Return a new draft, or the caller's own newest one when it is to be resumed."""
+        draft = self._own_draft(label) if resume else None
+        if draft is None:
+            content = {"message": message, "label": label}
+            draft = self._transport.request(
+                "POST", f"{self._model}/versions", content=content
+            ).json()
+        self._version = f"{self._model}/versions/{int(draft['number'])}"
+        return dict(draft)
+
+    def _own_draft(self, label: str) -> dict[str, Any] | None:
+        username = self._transport.request("GET", "/api/v1/whoami").json()["username"]
+        query = {"limit": 100}
+        listed = self._transport.request("GET", f"{self._model}/versions", query=query).json()
+        own = [
+            version
+            for version in listed["items"]
+            if version["state"] == "draft"
+            and version.get("created_by") == username
+            and (not label or version.get("label") == label)
+        ]
+        if not own:
+            return None
+        newest = max(int(version["number"]) for version in own)
+        draft: dict[str, Any] = self._transport.request(
+            "GET", f"{self._model}/versions/{newest}"
+        ).json()
+        return draft
+
+    def send(self, draft: dict[str, Any], files: list[LocalFile]) -> None:
+        """Make the draft hold exactly these files, sending only bytes the hub does not have."""
+        present = {
+            item["path"]: item["sha256"]
+            for item in draft.get("files", [])
+            if not item.get("derived")
+        }
+        for path in present.keys() - {file.path for file in files} - {CARD}:
+            self._transport.request("DELETE", self._file_address(path))
+        total = sum(file.size for file in files)
+        with Bar(self._ref.name, total, is_shown=self._progress) as bar:
+            for file in files:
+                if present.get(file.path) == digests.format(file.sha256) or self._link(
+                    file, file.sha256
+                ):
+                    bar.advance(file.size)
+                    continue
+                blob = Upload(self._transport, self._cache, file, bar.advance).run()
+                if not self._link(file, digests.parse(blob)):
+                    raise problems.BlobUnknown(
+                        f"The hub stored {file.path} but does not find it. Try again."
+                    )
+
+    def _link(self, file: LocalFile, sha256: str) -> bool:
+        content = {"blob": digests.format(sha256)}
+        try:
+            self._transport.request("PUT", self._file_address(file.path), content=content)
+        except (problems.BlobUnknown, problems.NotFound) as error:
+            if isinstance(error, problems.NotFound):
+                raise
+            return False
+        return True
+
+    def _file_address(self, path: str) -> str:
+        return f"{self._version}/files/{quote(path, safe='/')}"
+
+    def put_card(self, text: str) -> None:
+        """Write the card, over the one a resumed draft may have."""
+        address = f"{self._version}/card"
+        headers = {"Content-Type": CARD_TYPE}
+        body = text.encode()
+        try:
+            self._transport.request("PUT", address, body=body, headers=headers)
+        except problems.PreconditionRequired:
+            headers["If-Match"] = "*"
+            self._transport.request("PUT", address, body=body, headers=headers)
+
+    def submit(self, *, publish: bool) -> dict[str, Any]:
+        """Freeze the draft and have it checked; `publish` makes it public once it passes."""
+        answer = self._transport.request(
+            "POST", f"{self._version}/submit", content={"publish": publish}, attempts=1
+        )
+        version: dict[str, Any] = answer.json()
+        return version
+
+    def version(self) -> dict[str, Any]:
+        """Return the version as it is now."""
+        version: dict[str, Any] = self._transport.request("GET", self._version).json()
+        return version
+
+    def wait(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
+        """Follow the checks to their end; raise `ChecksFailed` with findings when they refuse."""
+        said: set[str] = set()
+        pause, deadline = POLL_SECONDS, time.monotonic() + WAIT_SECONDS
+        while True:
+            for line in _news(version):
+                if line not in said:
+                    said.add(line)
+                    say(f"{version.get('ref', self._ref.name)}: {line}", is_shown=self._progress)
+            if _is_settled(version, publish=publish):
+                return version
+            if time.monotonic() > deadline:
+                raise problems.ChecksPending(
+                    f"The checks of {version.get('ref')} have not finished after "
+                    f"{WAIT_SECONDS / 60:.0f} minutes. Is a worker running? "
+                    f"`hub info {version.get('ref')}` tells how it goes on."
+                )
+            self._transport.sleep(pause)
+            pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
+            version = self.version()
+
+
+def _news(version: dict[str, Any]) -> list[str]:
+    checks = [
+        f"check {check.get('kind')} {check.get('outcome')}"
+        for check in version.get("checks", [])
+        if check.get("outcome") != "pending"
+    ]
+    jobs = [
+        f"{job.get('kind')} {job.get('state')}"
+        for job in version.get("jobs", [])
+        if job.get("state") == "running"
+    ]
+    ended = [str(version["state"])] if version.get("state") in _ENDED else []
+    return jobs + checks + ended
+
+
+def _is_settled(version: dict[str, Any], *, publish: bool) -> bool:
+    state = version.get("state")
+    if state in _ENDED:
+        return True
+    required = [check for check in version.get("checks", []) if check.get("required")]
+    outcomes = {check.get("outcome") for check in required}
+    if state == "draft" or outcomes & {"failed", "errored"}:
+        raise _refusal(version)
+    return not publish and bool(required) and "pending" not in outcomes
+
+
+def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
+    findings: list[dict[str, Any]] = []
+    for check in version.get("checks", []):
+        if check.get("required") and check.get("outcome") in {"failed", "errored"}:
+            report = check.get("report") or {}
+            findings += [
+                {**finding, "check": check.get("kind")}
+                for finding in report.get("findings", [])
+                if isinstance(finding, dict) and finding.get("severity") == "error"
+            ] or [{"check": check.get("kind"), "code": check.get("outcome"), "message": ""}]
+    return problems.ChecksFailed(
+        f"{version.get('ref')} did not pass its checks and was not published. "
+        "Correct what is listed and push again.",
+        errors=[_finding_line(finding) for finding in findings],
+        findings=findings,
+    )
+
+
+def _finding_line(finding: dict[str, Any]) -> dict[str, str]:
+    where = finding.get("where") or finding.get("check") or ""
+    return {
+        "pointer": f"{finding.get('code', '')} ({where})",
+        "detail": str(finding.get("message") or "the check ended without saying why"),
+    }
+
+
+def run(
+    push: Push,
+    files: list[LocalFile],
+    *,
+    card: str | None,
+    draft: dict[str, Any],
+    publish: bool,
+    notes: Callable[[BaseException], None],
+) -> dict[str, Any]:
+    """Fill a draft and submit it; `notes` is told of an error that leaves the draft behind."""
+    try:
+        push.send(draft, files)
+        if card is not None:
+            push.put_card(card)
+        return push.submit(publish=publish)
+    except (problems.HubError, KeyboardInterrupt) as error:
+        notes(error)
+        raise

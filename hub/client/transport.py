@@ -1,0 +1,353 @@
+"""HTTP to one hub: a connection pool, the token, retries, and problems turned into exceptions.
+
+No exception of the HTTP library leaves this file: what the server says is a `Problem`, what keeps
+it from answering is `Unreachable`. The token goes to the hub's own origin and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from hub.client.config import Config, origin
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import urllib3
+
+API = "/api/v1/"
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 60.0
+ATTEMPTS = 5
+LONGEST_PAUSE_SECONDS = 60.0
+LARGEST_ANSWER_BYTES = 64 << 20
+BLOCK_BYTES = 1 << 20
+REDIRECTS = 5
+
+_REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+_PASSING = frozenset({429, 502, 503, 504})
+_BY_STATUS: dict[int, type[problems.Problem]] = {
+    401: problems.NotAuthenticated,
+    403: problems.NotAllowed,
+    404: problems.NotFound,
+    410: problems.UploadGone,  # the only thing asked for by HEAD, whose answers have no body
+    413: problems.TooLarge,
+    416: problems.RangeNotSatisfiable,
+    429: problems.Throttled,
+    503: problems.Unavailable,
+}
+
+
+class Body(Protocol):
+    """A request's body that is read while it is sent."""
+
+    def read(self, count: int = -1, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer of the server, read into memory."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+
+    def json(self) -> Any:
+        """Return the decoded body; raise `Unreachable` when it is not JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            raise problems.Unreachable(
+                f"{self.url} did not answer with JSON. Is HUB_URL the address of a model hub?"
+            ) from error
+
+
+class Stream:
+    """The body of an answer, read in blocks; a cut raises `Unreachable`."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
+        self._response = response
+        self._url = url
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+
+    def read(self, count: int = BLOCK_BYTES) -> bytes:
+        """Return the next bytes, at most `count`, or none at the end of the body."""
+        with _errors(self._url):
+            return self._response.read(count, decode_content=False)
+
+
+class Transport:
+    """The connections to one hub; safe to share between threads and to use after a fork."""
+
+    def __init__(self, config: Config, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.config = config
+        self.sleep = sleep
+        self._lock = threading.Lock()
+        self._pools: dict[str, urllib3.PoolManager] = {}
+        self._pid = os.getpid()
+
+    def own(self, address: str) -> str:
+        """Return an address of the hub's API as this client reaches it.
+
+        A hub writes its public address into answers; behind a proxy or under another host name
+        the client keeps to the address it was configured with. Other addresses stay as they are.
+        """
+        parts = urlsplit(address)
+        start = parts.path.find(API)
+        if start < 0:
+            return urljoin(self.config.url + "/", address)
+        query = f"?{parts.query}" if parts.query else ""
+        return f"{self.config.url}{parts.path[start:]}{query}"
+
+    def request(
+        self,
+        method: str,
+        address: str,
+        *,
+        content: Any = None,
+        body: bytes | Body | None = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> Answer:
+        """Send one request, retry what can heal, and return the answer.
+
+        `content` is sent as JSON, `body` as it is. Raise a `Problem` for a status of 400 or more
+        and `Unreachable` when no answer came.
+        """
+        url = self.own(address) + _query(query)
+        sent = {"Accept": "application/json", "Accept-Encoding": "gzip", **(headers or {})}
+        if content is not None:
+            body = json.dumps(content).encode()
+            sent["Content-Type"] = "application/json"
+        with self._open(method, url, sent, body, attempts) as response:
+            return self._read(response, url)
+
+    @contextmanager
+    def stream(self, address: str, headers: Mapping[str, str] | None = None) -> Iterator[Stream]:
+        """Open a GET whose body is read in blocks; the same errors as `request`."""
+        url = self.own(address)
+        sent = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
+        with self._open("GET", url, sent, None, ATTEMPTS) as response:
+            yield Stream(response, url)
+
+    @contextmanager
+    def _open(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        attempts: int,
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        response = self._retried(method, url, headers, body, attempts)
+        finished = False
+        try:
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                raise self._problem(response, url)
+            yield response
+            finished = True
+        finally:
+            # A body that was not read to its end would be taken for the next answer.
+            if finished and response.closed:
+                response.release_conn()
+            else:
+                response.close()
+
+    def _retried(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        attempts: int,
+    ) -> urllib3.BaseHTTPResponse:
+        for attempt in range(1, attempts + 1):
+            pause: float | None = None
+            try:
+                response = self._send(method, url, headers, body)
+            except problems.Unreachable as error:
+                never_sent = isinstance(error, _NotConnected)
+                if attempt == attempts or not (method in _REPEATABLE or never_sent):
+                    raise
+            else:
+                pause = _retry_after(response.headers.get("Retry-After"))
+                if not _may_heal(method, response.status, pause) or attempt == attempts:
+                    return response
+                response.drain_conn()
+                response.release_conn()
+            self.sleep(min(_backoff(attempt) if pause is None else pause, LONGEST_PAUSE_SECONDS))
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _send(
+        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
+    ) -> urllib3.BaseHTTPResponse:
+        for _ in range(REDIRECTS):
+            with _errors(url):
+                response: urllib3.BaseHTTPResponse = self._pool(url).request(
+                    method,
+                    url,
+                    body=cast("Any", body),
+                    headers=headers | self._identity(url),
+                    preload_content=False,
+                    redirect=False,
+                    retries=False,
+                )
+            location = response.headers.get("Location")
+            if response.status not in {301, 302, 303, 307, 308} or not location:
+                return response
+            response.drain_conn()
+            response.release_conn()
+            url = self._followed(method, url, location)
+        raise problems.Unreachable(f"{url} redirects without an end.")
+
+    def _followed(self, method: str, url: str, location: str) -> str:
+        target = urljoin(url, location)
+        scheme = urlsplit(target).scheme
+        if method not in {"GET", "HEAD"}:
+            raise problems.Unreachable(
+                f"{url} redirects to {target}, and only reads are redirected. "
+                "Set HUB_URL to the final address of the hub."
+            )
+        if scheme not in {"http", "https"} or (urlsplit(url).scheme == "https" != scheme):
+            raise problems.Unreachable(f"{url} redirects to {target}, which is not safe to follow.")
+        return target
+
+    def _identity(self, url: str) -> dict[str, str]:
+        import hub  # noqa: PLC0415  (the package imports this module)
+
+        agent = f"onnx-hub/{hub.__version__} python/{platform.python_version()}"
+        if self.config.token and origin(url) == origin(self.config.url):
+            return {"User-Agent": agent, "Authorization": f"Bearer {self.config.token}"}
+        return {"User-Agent": agent}
+
+    def _pool(self, url: str) -> urllib3.PoolManager:
+        import urllib3  # noqa: PLC0415  (imported at first use: `import hub` stays light)
+
+        proxy = _proxy(url)
+        with self._lock:
+            if self._pid != os.getpid():
+                # Parent and child must not write to the same sockets.
+                self._pools, self._pid = {}, os.getpid()
+            if proxy not in self._pools:
+                options: dict[str, Any] = {
+                    "maxsize": 8,
+                    "timeout": urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
+                    "blocksize": BLOCK_BYTES,
+                }
+                self._pools[proxy] = (
+                    urllib3.ProxyManager(proxy, **options)
+                    if proxy
+                    else urllib3.PoolManager(**options)
+                )
+            return self._pools[proxy]
+
+    def _read(self, response: urllib3.BaseHTTPResponse, url: str) -> Answer:
+        parts: list[bytes] = []
+        total = 0
+        with _errors(url):
+            while part := response.read(BLOCK_BYTES, decode_content=True):
+                parts.append(part)
+                total += len(part)
+                if total > LARGEST_ANSWER_BYTES:
+                    raise problems.Unreachable(f"{url} answers with more than a hub ever would.")
+        return Answer(response.status, response.headers, b"".join(parts), url)
+
+    def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:
+        answer = self._read(response, url)
+        if answer.body and "problem+json" in response.headers.get("Content-Type", ""):
+            return problems.Problem.from_json(answer.json(), answer.status)
+        kind = _BY_STATUS.get(answer.status, problems.Problem)
+        problem = kind(
+            f"{url} answered {answer.status} without saying why. "
+            "Is HUB_URL the address of a model hub?"
+        )
+        problem.status = answer.status
+        return problem
+
+
+class _NotConnected(problems.Unreachable):
+    """No connection was made, so nothing was sent and any request may be repeated."""
+
+
+@contextmanager
+def _errors(url: str) -> Iterator[None]:
+    import http.client  # noqa: PLC0415  (imported at first use: `import hub` stays light)
+
+    from urllib3 import exceptions  # noqa: PLC0415
+
+    try:
+        yield
+    except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
+        raise _NotConnected(
+            f"No hub answers at {_host(url)} ({_cause(error)}). Is it running, and is HUB_URL "
+            "right? HUB_OFFLINE=1 uses what is cached."
+        ) from error
+    except (exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+        raise problems.Unreachable(
+            f"The connection to {_host(url)} failed ({_cause(error)}). Try again."
+        ) from error
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _cause(error: BaseException) -> str:
+    cause = error.__cause__ or error.__context__ or error
+    return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
+
+
+def _may_heal(method: str, status: int, retry_after: float | None) -> bool:
+    if method in _REPEATABLE:
+        return status in _PASSING
+    # A refusal that names a time did nothing; a bare 502 or 504 may have done its work.
+    return status == HTTPStatus.TOO_MANY_REQUESTS or (
+        status == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None
+    )
+
+
+def _backoff(attempt: int) -> float:
+    # Jitter only spreads clients in time; nothing secret depends on it.
+    return min(8.0, 0.25 * 2.0**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _retry_after(text: str | None) -> float | None:
+    if not text:
+        return None
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _query(fields: Mapping[str, Any] | None) -> str:
+    chosen = {key: value for key, value in (fields or {}).items() if value is not None}
+    return f"?{urlencode(chosen, doseq=True)}" if chosen else ""
+
+
+def _proxy(url: str) -> str:
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415  (slow to import)
+
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
+        return ""
+    return getproxies().get(parts.scheme, "")

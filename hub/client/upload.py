@@ -1,0 +1,255 @@
+"""Files sent to a hub by tus 1.0: in steps, continued after a cut, a restart or a lost answer.
+
+The offset the server tells is the truth; the digest claimed at the start is checked by the server
+over all bytes at the end. An upload that was cut is remembered, so that a later run continues it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import random
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from hub.protocol import digests, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hub.client.cache import Cache
+    from hub.client.transport import Transport
+
+FIRST_STEP_BYTES = 8 << 20
+LARGEST_STEP_BYTES = 64 << 20
+STEP_SECONDS = 4.0
+FAILURES_WITHOUT_PROGRESS = 10
+POLL_SECONDS = 0.5
+LONGEST_POLL_SECONDS = 4.0
+STORING_SECONDS = 1800.0
+
+_TUS = {"Tus-Resumable": "1.0.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file of this machine, to become a file of a version: path there, path here, bytes, name."""
+
+    path: str
+    source: Path
+    size: int
+    sha256: str
+
+
+class _Slice:
+    """A part of an open file, read by the HTTP library; each read reports its bytes."""
+
+    def __init__(self, reader: BinaryIO, count: int, on_bytes: Callable[[int], None]) -> None:
+        self._reader = reader
+        self._left = count
+        self._on_bytes = on_bytes
+
+    def read(self, count: int = -1) -> bytes:
+        """Return the next bytes of the part, at most `count`."""
+        wanted = self._left if count < 0 else min(count, self._left)
+        part = self._reader.read(wanted)
+        if wanted and not part:
+            raise problems.DigestMismatch("The file became shorter while it was sent. Try again.")
+        self._left -= len(part)
+        self._on_bytes(len(part))
+        return part
+
+
+class Upload:
+    """One file on its way to the hub."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        cache: Cache,
+        file: LocalFile,
+        on_bytes: Callable[[int], None],
+    ) -> None:
+        self._transport = transport
+        self._file = file
+        self._on_bytes = on_bytes
+        self._cache = cache
+        self._memory = cache.upload_path(transport.config.url, file.sha256)
+        self._step = FIRST_STEP_BYTES
+        self._reported = 0
+
+    def run(self) -> str:
+        """Send every byte and return the blob's digest, `sha256:<hex>`.
+
+        Raise `DigestMismatch` when the server read other bytes than were hashed here (the file
+        changed meanwhile), `Unreachable` when the connection fails for good, and what else the
+        server says.
+        """
+        location, offset = self._remembered() or (self._create(), 0)
+        failures = 0
+        while True:
+            try:
+                blob = self._send_from(location, offset)
+                break
+            except (problems.NotFound, problems.UploadGone):
+                failures += 1
+                if failures >= FAILURES_WITHOUT_PROGRESS:
+                    raise
+                location, offset = self._create(), 0
+                self._report(0)
+            except _Cut as cut:
+                failures = 1 if cut.offset > offset else failures + 1
+                if failures >= FAILURES_WITHOUT_PROGRESS:
+                    raise cut.error from None
+                self._transport.sleep(_pause(failures))
+                offset = self._offset(location, cut.offset)
+                if offset > cut.offset:
+                    failures = 0
+        self._memory.unlink(missing_ok=True)
+        return blob
+
+    def _create(self) -> str:
+        fields = {"sha256": self._file.sha256, "filename": self._file.path}
+        metadata = ",".join(
+            f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in fields.items()
+        )
+        answer = self._transport.request(
+            "POST",
+            "/api/v1/uploads",
+            headers={**_TUS, "Upload-Length": str(self._file.size), "Upload-Metadata": metadata},
+        )
+        location = answer.headers.get("Location")
+        if not location:
+            raise problems.Unreachable(f"{answer.url} made an upload but did not say where.")
+        location = self._transport.own(location)
+        self._cache.write_json(self._memory, {"location": location, "size": self._file.size})
+        return location
+
+    def _remembered(self) -> tuple[str, int] | None:
+        """Return where an earlier run stopped, when the hub still knows that upload."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(self._memory.read_bytes())
+            if kept["size"] == self._file.size:
+                location = str(kept["location"])
+                with contextlib.suppress(problems.Problem):
+                    return location, self._head(location)
+        return None
+
+    def _head(self, location: str) -> int:
+        answer = self._transport.request("HEAD", location, headers=_TUS)
+        text = answer.headers.get("Upload-Offset", "")
+        if not text.isdecimal() or int(text) > self._file.size:
+            raise problems.Unreachable(f"{location} does not tell how far the upload is.")
+        return int(text)
+
+    def _offset(self, location: str, assumed: int) -> int:
+        try:
+            offset = self._head(location)
+        except problems.Unreachable:
+            return assumed  # still away: the next attempt finds out, or gives up
+        except (problems.NotFound, problems.UploadGone):
+            return assumed
+        self._report(offset)
+        return offset
+
+    def _send_from(self, location: str, offset: int) -> str:
+        self._report(offset)
+        with self._file.source.open("rb") as reader:
+            while offset < self._file.size or self._file.size == 0:
+                count = min(self._step, self._file.size - offset)
+                reader.seek(offset)
+                started = time.monotonic()
+                answer = self._patch(location, offset, _Slice(reader, count, self._advance), count)
+                offset = answer["offset"]
+                self._report(offset)
+                if answer["blob"]:
+                    return str(answer["blob"])
+                if self._file.size == 0:
+                    break
+                self._adapt(count, time.monotonic() - started)
+        return self._stored(location, offset)
+
+    def _patch(self, location: str, offset: int, part: _Slice, count: int) -> dict[str, Any]:
+        headers = {
+            **_TUS,
+            "Upload-Offset": str(offset),
+            "Content-Type": "application/offset+octet-stream",
+            "Content-Length": str(count),
+        }
+        try:
+            answer = self._transport.request(
+                "PATCH", location, body=part, headers=headers, attempts=1
+            )
+        except (problems.Unreachable, problems.Problem) as error:
+            if isinstance(error, problems.Problem) and not _may_heal(error):
+                raise
+            raise _Cut(error, offset) from error
+        told = answer.headers.get("Upload-Offset", "")
+        return {
+            "offset": int(told) if told.isdecimal() else offset + count,
+            "blob": answer.headers.get("Hub-Blob"),
+        }
+
+    def _adapt(self, count: int, seconds: float) -> None:
+        """Choose the next step so that it lasts some seconds: a cut then costs little."""
+        wanted = int(count / max(seconds, 0.001) * STEP_SECONDS)
+        self._step = max(FIRST_STEP_BYTES, min(LARGEST_STEP_BYTES, wanted))
+
+    def _stored(self, location: str, offset: int) -> str:
+        """Return the blob of an upload whose bytes have all arrived, once the hub has hashed it."""
+        pause, deadline = POLL_SECONDS, time.monotonic() + STORING_SECONDS
+        while True:
+            try:
+                state = self._transport.request("GET", location).json()
+            except problems.Unreachable as error:
+                raise _Cut(error, offset) from error
+            if state.get("state") == "stored" and state.get("blob"):
+                return digests.format(digests.parse(str(state["blob"])))
+            if state.get("state") == "refused":
+                raise problems.DigestMismatch(
+                    f"The hub refused {self._file.path}: what arrived does not have the digest "
+                    f"sha256:{self._file.sha256}. Did the file change while it was sent? Try again."
+                )
+            if state.get("offset") != self._file.size:
+                raise _Cut(problems.Unreachable(f"{location} lost bytes. Try again."), offset)
+            if time.monotonic() > deadline:
+                raise problems.UploadIncomplete(
+                    f"The hub has not stored {self._file.path} after {STORING_SECONDS:.0f} s. "
+                    "Is a worker running? Run the same push again to go on."
+                )
+            self._transport.sleep(pause)
+            pause = min(LONGEST_POLL_SECONDS, pause * 1.5)
+
+    def _advance(self, count: int) -> None:
+        self._reported += count
+        self._on_bytes(count)
+
+    def _report(self, offset: int) -> None:
+        """Correct the progress to what the server holds."""
+        if offset != self._reported:
+            self._on_bytes(offset - self._reported)
+            self._reported = offset
+
+
+class _Cut(Exception):  # noqa: N818  (never leaves this module)
+    """An attempt that ended before the file did; `offset` is where it had started."""
+
+    def __init__(self, error: problems.HubError, offset: int) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.offset = offset
+
+
+def _may_heal(problem: problems.Problem) -> bool:
+    if isinstance(problem, problems.UploadOffset | problems.Unavailable | problems.Throttled):
+        return True
+    return problem.status in {HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT}
+
+
+def _pause(failures: int) -> float:
+    # Jitter only spreads clients in time; nothing secret depends on it.
+    return min(8.0, 0.25 * 2.0**failures) * random.uniform(0.5, 1.0)  # noqa: S311

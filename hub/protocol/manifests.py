@@ -1,0 +1,38 @@
+"""The manifest of a version: the sorted list of its uploaded files, and the digest of that list.
+
+Equal files give an equal digest whatever the order they were added in, on client and server alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from hub.protocol import digests, problems, refs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def lines(entries: Iterable[tuple[str, str, int]]) -> bytes:
+    r"""Return the manifest's text: `{path}\t{sha256 hex}\t{size}\n`, sorted by the path's bytes.
+
+    Raise `PathInvalid` for a path no version may hold, and `InvalidRequest` for a path listed
+    twice, a digest that is not 64 hex digits, or a negative size.
+    """
+    rows: dict[bytes, bytes] = {}
+    for path, hex_digits, size in entries:
+        key = refs.check_path(path).encode()
+        if key in rows:
+            raise problems.InvalidRequest(f"The path {path!r} is listed twice in one manifest.")
+        if not digests.is_hex(hex_digits):
+            raise problems.InvalidRequest(f"The digest of {path!r} is not 64 hex digits.")
+        if size < 0:
+            raise problems.InvalidRequest(f"The size of {path!r} is negative.")
+        rows[key] = b"%b\t%b\t%d\n" % (key, hex_digits.encode(), size)
+    return b"".join(rows[key] for key in sorted(rows))
+
+
+def digest(entries: Iterable[tuple[str, str, int]]) -> str:
+    """Return the 64 hex digits that name these (path, sha256 hex, size) entries."""
+    return hashlib.sha256(lines(entries)).hexdigest()

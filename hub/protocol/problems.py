@@ -1,0 +1,354 @@
+"""The error tree of the hub: one class for each problem, the same on both sides of the wire.
+
+The server raises a class from here, one handler writes it as RFC 9457 `application/problem+json`,
+and the client raises the same class again from that answer.
+
+    HubError
+    ├── Problem          everything the server can say; one subclass for each problem type
+    ├── Unreachable      no usable answer from the server (client only)
+    ├── NotCached        offline, and the cache does not hold what was asked (client only)
+    ├── CacheUnusable    the cache folder is full or cannot be written (client only)
+    └── LibraryMissing   an optional Python library is needed for this call (client only)
+"""
+# ruff: noqa: N818  (the names are the product's problem types, read as `problems.NameTaken`)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MEDIA_TYPE = "application/problem+json"
+MEMBERS = frozenset({"type", "title", "status", "detail", "instance", "errors"})
+
+
+class HubError(Exception):
+    """Whatever the hub or its client reports to a caller."""
+
+
+class Unreachable(HubError):
+    """No usable answer came from the server: connection refused, cut, timed out, or not a hub."""
+
+
+class NotCached(HubError):
+    """The cache does not hold what was asked for, and the client may not use the network."""
+
+
+class CacheUnusable(HubError):
+    """The cache folder has no space left, or may not be written."""
+
+
+class LibraryMissing(HubError):
+    """A Python library that only this call needs is not installed."""
+
+
+class Problem(HubError):
+    """An answer that says what is wrong, what caused it and what to do.
+
+    `errors` are the fields at fault, each `{"pointer": "/name", "detail": "..."}`; `instance` is
+    the id of the request; any other keyword becomes an extension member of the JSON document.
+    """
+
+    slug: ClassVar[str] = "problem"
+    title: str = "The request could not be completed"
+    status: int = 500
+    type_uri: str | None = None
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: Iterable[Mapping[str, str]] = (),
+        instance: str | None = None,
+        **extensions: Any,
+    ) -> None:
+        self.detail = detail or self.title
+        self.errors: tuple[dict[str, str], ...] = tuple(dict(error) for error in errors)
+        self.instance = instance
+        self.extensions: dict[str, Any] = extensions
+        super().__init__(self.detail)
+
+    def __str__(self) -> str:
+        fields = [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in self.errors]
+        return "\n  ".join([self.detail, *fields])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {key: value for key, value in vars(self).items() if key != "detail"}
+        return type(self), (self.detail,), state
+
+    def to_json(self, public_url: str = "") -> dict[str, Any]:
+        """Return the RFC 9457 document; `type` lies below the hub's public address."""
+        document = {key: value for key, value in self.extensions.items() if key not in MEMBERS}
+        document |= {
+            "type": self.type_uri or f"{public_url.rstrip('/')}/problems/{self.slug}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.instance:
+            document["instance"] = self.instance
+        if self.errors:
+            document["errors"] = [dict(error) for error in self.errors]
+        return document
+
+    @classmethod
+    def from_json(cls, document: object, status: int) -> Problem:
+        """Rebuild the problem that a server wrote; an unknown type becomes a plain `Problem`.
+
+        Nothing in the document is trusted to have the right shape; `status` is the HTTP status.
+        """
+        fields: dict[str, Any] = document if isinstance(document, dict) else {}
+        uri = fields.get("type")
+        slug = uri.rstrip("/").rsplit("/", 1)[-1] if isinstance(uri, str) else ""
+        kind = by_slug().get(slug, Problem)
+        said = _text(fields.get("detail")) or _text(fields.get("title"))
+        problem = kind(said or (f"The server answered {status}." if kind is Problem else ""))
+        problem.status = status
+        if kind is Problem:
+            problem.type_uri = uri if isinstance(uri, str) else None
+            problem.title = _text(fields.get("title")) or f"The server answered {status}"
+        problem.instance = _text(fields.get("instance")) or None
+        problem.errors = _field_errors(fields.get("errors"))
+        problem.extensions = {key: value for key, value in fields.items() if key not in MEMBERS}
+        return problem
+
+    @classmethod
+    def at(cls, pointer: str, detail: str) -> Self:
+        """Make the problem of one field: the same words in `detail` and in `errors`."""
+        return cls(detail, errors=[{"pointer": pointer, "detail": detail}])
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _field_errors(value: object) -> tuple[dict[str, str], ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(
+        {"pointer": _text(item.get("pointer")), "detail": _text(item.get("detail"))}
+        for item in value
+        if isinstance(item, dict)
+    )
+
+
+def by_slug() -> dict[str, type[Problem]]:
+    """Return every known problem class by the last part of its type address."""
+    found: dict[str, type[Problem]] = {}
+    waiting: list[type[Problem]] = [Problem]
+    while waiting:
+        kind = waiting.pop()
+        found.setdefault(kind.slug, kind)
+        waiting.extend(kind.__subclasses__())
+    return found
+
+
+class InvalidRequest(Problem):
+    slug = "invalid-request"
+    title = "The request is not valid"
+    status = 400
+
+
+class InvalidReference(Problem):
+    slug = "invalid-reference"
+    title = "The reference is not valid"
+    status = 400
+
+
+class InvalidName(Problem):
+    slug = "invalid-name"
+    title = "The name is not valid"
+    status = 422
+
+
+class NotAuthenticated(Problem):
+    slug = "not-authenticated"
+    title = "Sign in or send a valid token"
+    status = 401
+
+
+class NotAllowed(Problem):
+    slug = "not-allowed"
+    title = "You may not do this"
+    status = 403
+
+
+class NotFound(Problem):
+    slug = "not-found"
+    title = "There is nothing here that you can see"
+    status = 404
+
+
+class VariantMissing(Problem):
+    slug = "variant-missing"
+    title = "The version has no such variant"
+    status = 404
+
+
+class MethodNotAllowed(Problem):
+    slug = "method-not-allowed"
+    title = "This address does not accept that method"
+    status = 405
+
+
+class NameTaken(Problem):
+    slug = "name-taken"
+    title = "The name is taken"
+    status = 409
+
+
+class NameRetired(Problem):
+    slug = "name-retired"
+    title = "The name was used before and is never given again"
+    status = 409
+
+
+class NameReserved(Problem):
+    slug = "name-reserved"
+    title = "The name is reserved"
+    status = 422
+
+
+class StateConflict(Problem):
+    slug = "state-conflict"
+    title = "The version is in another state"
+    status = 409
+
+
+class DraftFrozen(Problem):
+    slug = "draft-frozen"
+    title = "The version is no longer a draft"
+    status = 409
+
+
+class ChecksPending(Problem):
+    slug = "checks-pending"
+    title = "The checks have not finished"
+    status = 409
+
+
+class ChecksFailed(Problem):
+    slug = "checks-failed"
+    title = "The checks refused the version"
+    status = 409
+
+
+class UploadOffset(Problem):
+    slug = "upload-offset"
+    title = "The upload continues at another offset"
+    status = 409
+
+
+class UploadIncomplete(Problem):
+    slug = "upload-incomplete"
+    title = "The upload is not complete"
+    status = 409
+
+
+class UploadGone(Problem):
+    slug = "upload-gone"
+    title = "The upload is gone"
+    status = 410
+
+
+class Withdrawn(Problem):
+    slug = "withdrawn"
+    title = "The version was withdrawn"
+    status = 410
+
+
+class PreconditionFailed(Problem):
+    slug = "precondition-failed"
+    title = "Somebody changed this in the meantime"
+    status = 412
+
+
+class PreconditionRequired(Problem):
+    slug = "precondition-required"
+    title = "Say which state you are changing"
+    status = 428
+
+
+class TooLarge(Problem):
+    slug = "too-large"
+    title = "Too large"
+    status = 413
+
+
+class QuotaExceeded(Problem):
+    slug = "quota-exceeded"
+    title = "The namespace has no room left"
+    status = 413
+
+
+class UnsupportedMediaType(Problem):
+    slug = "unsupported-media-type"
+    title = "The content type is not understood here"
+    status = 415
+
+
+class RangeNotSatisfiable(Problem):
+    slug = "range-not-satisfiable"
+    title = "The range lies outside the file"
+    status = 416
+
+
+class DigestMismatch(Problem):
+    slug = "digest-mismatch"
+    title = "The bytes do not have the stated digest"
+    status = 422
+
+
+class BlobUnknown(Problem):
+    slug = "blob-unknown"
+    title = "The blob is not known to you"
+    status = 422
+
+
+class PathInvalid(Problem):
+    slug = "path-invalid"
+    title = "The path is not valid"
+    status = 422
+
+
+class CardInvalid(Problem):
+    slug = "card-invalid"
+    title = "The card is not valid"
+    status = 422
+
+
+class ModelMissing(Problem):
+    slug = "model-missing"
+    title = "The version holds no ONNX model"
+    status = 422
+
+
+class NotOnnx(Problem):
+    slug = "not-onnx"
+    title = "The file is not an ONNX model"
+    status = 422
+
+
+class Throttled(Problem):
+    slug = "throttled"
+    title = "Too many requests"
+    status = 429
+
+
+class InternalError(Problem):
+    slug = "internal"
+    title = "The hub failed"
+    status = 500
+
+
+class Unavailable(Problem):
+    slug = "unavailable"
+    title = "The hub cannot answer at the moment"
+    status = 503
+
+
+class StorageFull(Problem):
+    slug = "storage-full"
+    title = "The hub has no storage left"
+    status = 507

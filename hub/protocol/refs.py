@@ -1,0 +1,223 @@
+"""References to models, and the rules every name and path follows.
+
+The grammar lives here and nowhere else: `[namespace/]model[@number|@label|@alias][:variant]`, or
+`[namespace/]model@sha256:<64 hex>[:variant]` for a pin that nobody can move.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from hub.protocol import digests, problems
+
+DEFAULT_NAMESPACE = "zoo"
+MAX_REFERENCE_CHARACTERS = 512
+MAX_PATH_BYTES = 512
+MAX_PART_BYTES = 255
+MAX_NUMBER = 2**31 - 1
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?")
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+/-]{0,126}[A-Za-z0-9])?")
+_VARIANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+_DIGITS = re.compile(r"[0-9]+")
+# Text that would reorder what a person reads on a page or in a terminal.
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A reference to a version of a model, and perhaps to one of its variants.
+
+    At most one of `number`, `label` and `digest` is set; none of them means the latest version.
+    `label` is whatever the server finds under that word: an alias, a tag, a branch or a label.
+    """
+
+    model: str
+    namespace: str = DEFAULT_NAMESPACE
+    number: int | None = None
+    label: str | None = None
+    digest: str | None = None
+    variant: str | None = None
+
+    def __str__(self) -> str:
+        return format(self)
+
+    @property
+    def name(self) -> str:
+        """`namespace/model`, without version and variant."""
+        return f"{self.namespace}/{self.model}"
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the reference names one version for ever (by number or by digest)."""
+        return self.number is not None or self.digest is not None
+
+
+def parse(text: str) -> Ref:
+    """Read a reference; raise `InvalidReference`, which says the part at fault and the grammar."""
+    if not isinstance(text, str) or not text:
+        raise _refused(text, "it is empty")
+    if len(text) > MAX_REFERENCE_CHARACTERS:
+        raise _refused(text, f"it is longer than {MAX_REFERENCE_CHARACTERS} characters")
+    head, at, selector = text.partition("@")
+    variant: str | None = None
+    if at:
+        number, label, digest, variant = _parse_selector(text, selector)
+    else:
+        number = label = digest = None
+        head, colon, variant_text = head.partition(":")
+        variant = _parse_variant(text, variant_text) if colon else None
+    namespace, slash, model = head.rpartition("/")
+    if not slash:
+        namespace = DEFAULT_NAMESPACE
+    for part, what in ((namespace, "namespace"), (model, "model name")):
+        if reason := _name_fault(part):
+            raise _refused(text, f"its {what} {reason}")
+    return Ref(
+        namespace=namespace,
+        model=model,
+        number=number,
+        label=label,
+        digest=digest,
+        variant=variant,
+    )
+
+
+def _parse_selector(
+    text: str, selector: str
+) -> tuple[int | None, str | None, str | None, str | None]:
+    if selector.startswith(digests.PREFIX):
+        digest, colon, rest = selector[len(digests.PREFIX) :].partition(":")
+        if not digests.is_hex(digest):
+            raise _refused(text, "'sha256:' is followed by something else than 64 hex digits")
+        return None, None, digest, _parse_variant(text, rest) if colon else None
+    word, colon, rest = selector.partition(":")
+    variant = _parse_variant(text, rest) if colon else None
+    if _DIGITS.fullmatch(word):
+        if not _NUMBER.fullmatch(word) or int(word) > MAX_NUMBER:
+            raise _refused(text, f"{word!r} is not a version number (1, 2, 3, ...)")
+        return int(word), None, None, variant
+    if reason := _label_fault(word):
+        raise _refused(text, f"its label {reason}")
+    return None, word, None, variant
+
+
+def _parse_variant(text: str, variant: str) -> str:
+    if not _VARIANT.fullmatch(variant):
+        raise _refused(
+            text,
+            "its variant is not made of lower-case letters, digits, '.', '_' and '-' (at most 63)",
+        )
+    return variant
+
+
+def _refused(text: object, reason: str) -> problems.InvalidReference:
+    return problems.InvalidReference(
+        f"{str(text)[:120]!r} is not a reference: {reason}. "
+        "Write [namespace/]model[@number|@label|@sha256:<64 hex>][:variant], "
+        "for example zoo/resnet50@3:int8."
+    )
+
+
+def format(ref: Ref) -> str:  # noqa: A001  (read as refs.format)
+    """Write a reference, always with its namespace; `parse` reads it back unchanged."""
+    text = ref.name
+    if ref.digest is not None:
+        text += f"@{digests.PREFIX}{ref.digest}"
+    elif ref.number is not None:
+        text += f"@{ref.number}"
+    elif ref.label is not None:
+        text += f"@{ref.label}"
+    return text if ref.variant is None else f"{text}:{ref.variant}"
+
+
+def check_name(text: str) -> str:
+    """Return the name of a namespace or model unchanged, or raise `InvalidName`."""
+    if reason := _name_fault(text):
+        raise problems.InvalidName(
+            f"The name {str(text)[:120]!r} {reason}. Use 1 to 96 letters, digits, '.', '_' or '-', "
+            "starting and ending with a letter or digit."
+        )
+    return text
+
+
+def check_label(text: str) -> str:
+    """Return a label, tag, alias or branch name unchanged, or raise `InvalidName`.
+
+    All digits would read as a version number, so they are refused; so is `sha256`.
+    """
+    reason = _label_fault(text)
+    if not reason and _DIGITS.fullmatch(text):
+        reason = "is all digits, which means a version number"
+    if reason:
+        raise problems.InvalidName(
+            f"The label {str(text)[:120]!r} {reason}. Use 1 to 128 letters, digits, "
+            "'.', '_', '+', '-' or '/', starting and ending with a letter or digit."
+        )
+    return text
+
+
+def check_variant(text: str) -> str:
+    """Return a variant's name unchanged, or raise `InvalidName`."""
+    if not isinstance(text, str) or not _VARIANT.fullmatch(text):
+        raise problems.InvalidName(
+            f"The variant name {str(text)[:120]!r} is not valid. Use 1 to 63 lower-case letters, "
+            "digits, '.', '_' or '-', starting with a letter or digit."
+        )
+    return text
+
+
+def check_path(text: str) -> str:
+    """Return the path of a file inside a version unchanged, or raise `PathInvalid`."""
+    if reason := _path_fault(text):
+        raise problems.PathInvalid(
+            f"The path {str(text)[:120]!r} {reason}. Use a relative path such as "
+            f"'onnx/model.onnx', at most {MAX_PATH_BYTES} bytes."
+        )
+    return text
+
+
+def _name_fault(text: str) -> str:
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        return "has characters or a length that names may not have"
+    if "--" in text or ".." in text:
+        return "holds '--' or '..'"
+    if text.lower().endswith(".git"):
+        return "ends in '.git'"
+    return ""
+
+
+def _label_fault(text: str) -> str:
+    if not isinstance(text, str) or not _LABEL.fullmatch(text):
+        return "has characters or a length that labels may not have"
+    if ".." in text or "//" in text or "/." in text or "./" in text:
+        return "holds '..', '//', '/.' or './'"
+    if text.endswith(".lock") or ".lock/" in text:
+        return "has a part that ends in '.lock'"
+    if text == "sha256":
+        return "is the word that starts a digest"
+    return ""
+
+
+def _path_fault(text: str) -> str:
+    if not isinstance(text, str) or not text:
+        return "is empty"
+    if any(unicodedata.category(char) in _UNSAFE_CATEGORIES or char in _BIDI for char in text):
+        return "holds a control character"
+    if "\\" in text:
+        return "holds a backslash"
+    if len(text.encode()) > MAX_PATH_BYTES:
+        return "is too long"
+    return next((reason for part in text.split("/") if (reason := _part_fault(part))), "")
+
+
+def _part_fault(part: str) -> str:
+    if part in {"", ".", ".."}:
+        return "is absolute, or has an empty, '.' or '..' part"
+    if len(part.encode()) > MAX_PART_BYTES:
+        return f"has a part of more than {MAX_PART_BYTES} bytes"
+    return "has a part named '.git'" if part.lower() == ".git" else ""

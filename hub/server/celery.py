@@ -1,0 +1,17 @@
+"""The Celery application: `celery -A hub.server.celery worker -Q cpu`."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+import hub.server  # noqa: F401 - puts the rooms on the path
+from hub.server.schedule import SCHEDULE
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+
+app = Celery("hub")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.beat_schedule = SCHEDULE
+app.autodiscover_tasks()

@@ -1,0 +1,85 @@
+"""Whether the hub lives, and whether it can do its work."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.http import HttpResponse, JsonResponse
+
+from registry.blobs import store
+from runners import selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+def alive(_request: HttpRequest) -> HttpResponse:
+    """The process answers."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+def ready(_request: HttpRequest) -> HttpResponse:
+    """Each part by name; 503 where one that is needed does not answer."""
+    parts = report()
+    needed = ("database", "storage", "cache")
+    status = 200 if all(parts[name]["ok"] for name in needed) else 503
+    return JsonResponse(parts, status=status, headers={"Cache-Control": "no-store"})
+
+
+def report() -> dict[str, dict[str, Any]]:
+    """The state of database, storage, cache and workers."""
+    return {
+        "database": _database(),
+        "storage": _storage(),
+        "cache": _cache(),
+        "workers": _workers(),
+    }
+
+
+def _database() -> dict[str, Any]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        return {"ok": False, "error": str(error)}
+    return {"ok": True, "engine": connection.vendor}
+
+
+def _storage() -> dict[str, Any]:
+    try:
+        usage = shutil.disk_usage(store().root)
+    except OSError as error:
+        return {"ok": False, "error": str(error)}
+    return {"ok": usage.free > 2**28, "free_bytes": usage.free, "total_bytes": usage.total}
+
+
+def _cache() -> dict[str, Any]:
+    try:
+        cache.set("health", "ok", 10)
+        return {"ok": cache.get("health") == "ok"}
+    except Exception as error:  # noqa: BLE001 - a cache backend's client raises its own classes
+        return {"ok": False, "error": type(error).__name__}
+
+
+def _workers() -> dict[str, Any]:
+    try:
+        live = selectors.live_workers()
+        queue = selectors.queue_lengths()
+    except DatabaseError:
+        return {"ok": False, "workers": []}
+    return {
+        "ok": bool(live),
+        "workers": [
+            {
+                "name": worker.name,
+                "pool": worker.pool,
+                "seen_at": worker.seen_at.isoformat(),
+                "isolation": worker.capabilities.get("isolation"),
+            }
+            for worker in live
+        ],
+        "jobs": queue,
+    }

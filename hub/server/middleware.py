@@ -1,0 +1,111 @@
+"""What every request gets: an id, and a problem page or document when something goes wrong."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.shortcuts import render
+
+from hub.protocol.version import __version__
+from hub.protocol import problems
+from registry.api.problems import respond, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest, HttpResponse
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class RequestIdMiddleware:
+    """Names each request, in its answer and in every log line and event that it causes."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-Id", "")
+        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        request.request_id = request_id  # type: ignore[attr-defined]
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = self._get_response(request)
+        response["X-Request-Id"] = request_id
+        response.headers.setdefault("Permissions-Policy", _PERMISSIONS)
+        return response
+
+
+class ProblemMiddleware:
+    """Turns what a view raises into a document for programs and a page for people."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Django calls this for whatever a view lets through."""
+        if settings.DEBUG and not isinstance(error, problems.Problem | Http404 | PermissionDenied):
+            return None
+        return show(request, translate(error))
+
+
+def show(request: HttpRequest, problem: problems.Problem) -> HttpResponse:
+    """A problem as JSON below /api and for who asks for it, as a page for everybody else."""
+    wants_page = "text/html" in request.headers.get("Accept", "")
+    if request.path.startswith("/api/") or not wants_page:
+        return respond(problem, request)
+    problem.instance = getattr(request, "request_id", None)
+    context = {"problem": problem, "request_id": problem.instance}
+    return render(request, "error.html", context, status=problem.status)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answers an address that is not the hub's."""
+    return show(request, problems.NotFound(f"There is nothing at {request.path}."))
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answers what Django itself forbids."""
+    return show(request, problems.NotAllowed(str(exception or "") or problems.NotAllowed.title))
+
+
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answers a form that was not sent from our own page."""
+    return show(
+        request,
+        problems.NotAllowed(
+            f"This form was not sent from a page of this hub, or cookies are off. Go back, reload "
+            f"the page and send it again. ({reason})"
+        ),
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answers what Django could not read as a request."""
+    return show(request, problems.InvalidRequest("The request could not be read."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answers what broke outside a view."""
+    return show(
+        request, problems.InternalError("Something broke on our side; nothing was changed.")
+    )
+
+
+def hub_context(request: HttpRequest) -> dict[str, Any]:
+    """What every template may use."""
+    return {
+        "hub_version": __version__,
+        "public_url": settings.HUB_PUBLIC_URL,
+        "theme": request.COOKIES.get("theme", ""),
+    }

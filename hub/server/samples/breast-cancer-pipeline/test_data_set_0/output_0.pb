@@ -1,0 +1,1 @@
+2benignBlabel

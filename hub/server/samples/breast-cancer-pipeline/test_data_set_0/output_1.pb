@@ -1,0 +1,1 @@
+BprobabilitiesJ¶C~?â$Þ;

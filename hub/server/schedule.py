@@ -1,0 +1,10 @@
+"""Periodic work, one list: Celery beat reads it; the embedded worker does the same by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "sweep": {"task": "runners.sweep", "schedule": 10.0, "options": {"queue": "light"}},
+    "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
+}

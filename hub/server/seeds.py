@@ -1,0 +1,86 @@
+"""What a new hub begins with: an administrator, the house's own namespace and sample models.
+
+The samples go the way of every model: drafted, submitted, checked by the worker, then published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol.refs import DEFAULT_NAMESPACE
+from hub.server import samples
+from registry.blobs import store
+from registry.models import Blob, Namespace, RegisteredModel, RetiredName, Upload, User
+from registry.services import files, namespaces, registered_models, users, versions
+from registry.services.uploads import LIFETIME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+log = structlog.get_logger(__name__)
+
+
+@transaction.atomic
+def make_admin(password: str) -> User:
+    """The first administrator, who owns the house's namespace."""
+    admin = users.create(username="admin", password=password, superuser=True)
+    if not Namespace.objects.filter(slug=DEFAULT_NAMESPACE).exists():
+        namespaces.open_for(admin, slug=DEFAULT_NAMESPACE, display_name="The hub's own models")
+    return admin
+
+
+def plant() -> None:
+    """Submit each sample that this hub has not got yet."""
+    admin = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    zoo = Namespace.objects.filter(slug=DEFAULT_NAMESPACE).first()
+    if admin is None or zoo is None:
+        return
+    for sample in samples.SAMPLES:
+        ref = f"{zoo.slug}/{sample.name}"
+        known = RegisteredModel.objects.filter(namespace=zoo, name__iexact=sample.name).exists()
+        if not known and not RetiredName.objects.filter(name=ref.lower()).exists():
+            _submit(admin, zoo, sample)
+            log.info("sample_submitted", model=ref)
+
+
+@transaction.atomic
+def _submit(admin: User, zoo: Namespace, sample: samples.Sample) -> None:
+    model = registered_models.create(
+        admin,
+        namespace=zoo,
+        name=sample.name,
+        summary=sample.summary,
+        license=sample.license,
+        task=sample.task,
+        keywords=list(sample.keywords),
+    )
+    version = versions.draft(admin, model=model, message="Sample model of the hub")
+    for path, source in samples.files(sample).items():
+        digest = _store(admin, source)
+        files.put(admin, version=version, path=path, digest=digest)
+    versions.submit(admin, version=version, publish=True)
+
+
+def _store(admin: User, source: Path) -> str:
+    """Store a file as if ``admin`` had uploaded it, which is the right to link it."""
+    content = source.read_bytes()
+    sha256 = store().write(content)
+    blob, _ = Blob.objects.update_or_create(
+        sha256=sha256,
+        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
+    )
+    Upload.objects.create(
+        owner=admin,
+        filename=source.name,
+        length=len(content),
+        offset=len(content),
+        claimed_sha256=sha256,
+        state=Upload.State.STORED,
+        blob=blob,
+        expires_at=timezone.now() + LIFETIME,
+    )
+    return f"sha256:{sha256}"

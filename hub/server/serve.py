@@ -1,0 +1,226 @@
+"""`hub serve`: first-run set-up, then one web process and one worker, kept alive until stopped.
+
+Everything it makes lies in the home folder, so a second start takes up where the first was. A child
+that dies is started again; when this process dies, however it dies, its children die with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import fcntl
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+STOP_SECONDS = 15.0
+RESTART_SECONDS = 1.0
+READY_SECONDS = 60.0
+PDEATHSIG = 1
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the hub until SIGINT or SIGTERM; 0 when it was stopped, 1 when it could not start."""
+    args = _arguments(argv)
+    home = Path(args.home or os.environ.get("HUB_HOME", "./var")).resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    try:
+        listener = _listen(args.host, args.port)
+    except OSError as error:
+        print(f"hub: port {args.port} cannot be used ({error}). Try --port 0.", file=sys.stderr)
+        return 1
+    port = listener.getsockname()[1]
+    os.environ["HUB_HOME"] = str(home)
+    os.environ.setdefault("HUB_PUBLIC_URL", f"http://{args.host}:{port}")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
+    try:
+        with _only_one(home):
+            password = _set_up(samples=args.samples)
+            return Supervisor(listener, threads=args.threads).run(password)
+    except BlockingIOError:
+        print(
+            f"hub: another `hub serve` is using {home}. Stop it, or give --home.", file=sys.stderr
+        )
+        return 1
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="hub serve", description="Run the hub on this machine.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--home", help="folder of all data (default: $HUB_HOME or ./var)")
+    parser.add_argument("--threads", type=int, default=16, help="threads of the web process")
+    parser.add_argument(
+        "--no-samples", dest="samples", action="store_false", help="start without sample models"
+    )
+    return parser.parse_args(argv)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that outlives the web process, so that a restart of it refuses nobody."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    listener.listen(512)
+    listener.set_inheritable(True)
+    return listener
+
+
+@contextmanager
+def _only_one(home: Path) -> Iterator[None]:
+    with (home / "serve.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _set_up(*, samples: bool) -> str | None:
+    """Bring the home folder up to date; returns the admin's password when it was made just now."""
+    import django  # noqa: PLC0415 - after the environment is set
+
+    django.setup()
+    from django.core.management import call_command  # noqa: PLC0415
+    from django.db import connections  # noqa: PLC0415
+
+    from hub.server import seeds  # noqa: PLC0415
+    from registry.models import User  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0, interactive=False)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    password = None
+    if not User.objects.filter(is_superuser=True).exists():
+        password = secrets.token_urlsafe(12)
+        seeds.make_admin(password)
+    if samples:
+        seeds.plant()
+    connections.close_all()
+    return password
+
+
+class Supervisor:
+    """Keeps the web process and the worker running."""
+
+    def __init__(self, listener: socket.socket, *, threads: int) -> None:
+        self._listener = listener
+        self._stopping = False
+        self._commands = {
+            "web": _web(listener.fileno(), threads),
+            "worker": _worker(),
+        }
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def run(self, password: str | None) -> int:
+        """Start the children, say where the hub is, and stay until told to stop."""
+        signal.signal(signal.SIGINT, self._stop)
+        signal.signal(signal.SIGTERM, self._stop)
+        for name in self._commands:
+            self._start(name)
+        if not self._wait_until_ready():
+            self._end()
+            print("hub: the web process did not start; its messages are above.", file=sys.stderr)
+            return 1
+        _greet(os.environ["HUB_PUBLIC_URL"], password)
+        while not self._stopping:
+            time.sleep(0.2)
+            for name, child in list(self._children.items()):
+                if child.poll() is not None and not self._stopping:
+                    print(f"hub: {name} ended ({child.returncode}); starting it again", flush=True)
+                    time.sleep(RESTART_SECONDS)
+                    self._start(name)
+        self._end()
+        return 0
+
+    def _start(self, name: str) -> None:
+        libc = ctypes.CDLL(None)
+        parent = os.getpid()
+
+        def die_with_parent() -> None:
+            libc.prctl(PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:
+                os._exit(1)
+
+        self._children[name] = subprocess.Popen(
+            self._commands[name],
+            pass_fds=[self._listener.fileno()] if name == "web" else [],
+            start_new_session=True,  # Ctrl-C reaches this process alone, which stops them in order
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread runs in this process
+        )
+
+    def _wait_until_ready(self) -> bool:
+        host, port = self._listener.getsockname()[:2]
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - a comparison
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        until = time.monotonic() + READY_SECONDS
+        while time.monotonic() < until and not self._stopping:
+            if self._children["web"].poll() is not None:
+                return False
+            try:
+                with urlopen(f"{address}/healthz", timeout=2):  # noqa: S310 - our own address
+                    return True
+            except OSError:
+                time.sleep(0.1)
+        return self._stopping
+
+    def _end(self) -> None:
+        for child in self._children.values():
+            if child.poll() is None:
+                child.terminate()
+        until = time.monotonic() + STOP_SECONDS
+        for child in self._children.values():
+            try:
+                child.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stopping = True
+
+
+def _web(descriptor: int, threads: int) -> list[str]:
+    options = {
+        "bind": f"fd://{descriptor}",
+        "workers": "1",
+        "threads": str(threads),
+        "worker-class": "gthread",
+        "timeout": "120",
+        "keep-alive": "15",
+        "log-level": "warning",
+        "worker-tmp-dir": "/dev/shm" if Path("/dev/shm").is_dir() else os.environ["HUB_HOME"],  # noqa: S108 - gunicorn's heartbeat file
+    }
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return [
+        sys.executable, "-m", "gunicorn", "--no-control-socket", *flags,
+        "hub.server.wsgi:application",
+    ]  # fmt: skip
+
+
+def _worker() -> list[str]:
+    if os.environ.get("REDIS_URL"):
+        return [
+            sys.executable, "-m", "celery", "-A", "hub.server.celery", "worker",
+            "--beat", "--schedule", f"{os.environ['HUB_HOME']}/beat", "--concurrency=1",
+            "--queues=cpu,light", "--loglevel=warning", "--without-gossip", "--without-mingle",
+        ]  # fmt: skip
+    return [sys.executable, "-m", "hub.server.work"]
+
+
+def _greet(address: str, password: str | None) -> None:
+    print(f"address: {address}")
+    if password:
+        print("admin user: admin")
+        print(f"admin password: {password}")
+        print("(shown once; change it under Account)")
+    print("Ctrl-C stops the hub.", flush=True)

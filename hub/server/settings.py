@@ -1,0 +1,296 @@
+"""Settings, read from the environment: a service is embedded until its URL is given.
+
+Every variable is read here and nowhere else. The comment above each is its documentation.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+import structlog
+from csp.constants import NONE, SELF
+
+from hub.protocol.version import __version__
+
+env = environ.Env()
+
+# Where the embedded services keep their files.
+HUB_HOME = Path(env.str("HUB_HOME", default="./var")).resolve()
+# The address people use: links, RDF names, cookies and allowed hosts are made from it.
+HUB_PUBLIC_URL = env.str("HUB_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+# Show tracebacks to the browser. Never on a machine that others can reach.
+DEBUG = env.bool("HUB_DEBUG", default=False)
+# More host names (comma separated) than that of HUB_PUBLIC_URL that the hub answers to.
+_more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
+# Largest single file, in bytes.
+HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
+# Largest sum of the files that one namespace may hold, in bytes.
+HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
+# Most files in one version.
+HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
+# Memory that a sandboxed child may map, in bytes; large models get more in proportion.
+HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
+# Processor seconds that one stage of a check may take; large models get more in proportion.
+HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
+# Requests a minute from one signed-in user, and from one anonymous address.
+HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
+HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
+# landlock and seccomp as well). Give `full` where strangers may publish.
+HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
+# Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
+REDIS_URL = env.str("REDIS_URL", default="")
+
+
+def _secret_key(home: Path) -> str:
+    """The secret of this home folder, made once and readable by its owner alone."""
+    path = home / "secret-key"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        try:
+            path.touch(mode=0o600, exist_ok=False)
+            path.write_text(secrets.token_urlsafe(64))
+        except FileExistsError:
+            pass  # another process of the same start was quicker
+    return path.read_text()
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "OPTIONS": {
+            # Immediate transactions and WAL: writers queue instead of failing when they meet.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
+                "PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456;"
+            ),
+        },
+    }
+
+
+# Signs sessions and cookies; made once and kept in the home folder unless given.
+SECRET_KEY = env.str("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
+
+# PostgreSQL 15 or newer; SQLite in the home folder unless given.
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db_url("DATABASE_URL")
+    if env.str("DATABASE_URL", default="")
+    else _sqlite(HUB_HOME / "hub.sqlite3")
+}
+if DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "hub",
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+_public = urlsplit(HUB_PUBLIC_URL)
+ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
+CSRF_TRUSTED_ORIGINS = [HUB_PUBLIC_URL]
+_https = _public.scheme == "https"
+SESSION_COOKIE_SECURE = _https
+CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "registry",
+    "runners",
+    "frontend",
+]
+MIDDLEWARE = [
+    "hub.server.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "hub.server.middleware.ProblemMiddleware",
+]
+ROOT_URLCONF = "hub.server.urls"
+WSGI_APPLICATION = "hub.server.wsgi.application"
+APPEND_SLASH = False
+CSRF_FAILURE_VIEW = "hub.server.middleware.csrf_failed"
+AUTH_USER_MODEL = "registry.User"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "hub.server.middleware.hub_context",
+            ],
+        },
+    }
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = HUB_HOME / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+
+# Where blobs are kept: a local folder (file:///…).
+HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
+# Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
+FILE_UPLOAD_TEMP_DIR = HUB_HOME / "tmp"
+FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "frame-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "registry.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "rest_framework.throttling.UserRateThrottle",
+        "rest_framework.throttling.AnonRateThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {"user": HUB_LIMITS_USER_RATE, "anon": HUB_LIMITS_ANON_RATE},
+    "EXCEPTION_HANDLER": "registry.api.problems.handle",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "ONNX Model Hub",
+    "DESCRIPTION": "Versioned, verified ONNX models. Errors are RFC 9457 problem details.",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "registry.api.schema.add_problem_answers",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "VersionState": "registry.models.versions.VersionState",
+        "JobState": "runners.models.JobState",
+    },
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_DISABLE_PREFETCH = True
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 2 * 3600,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+    "global_keyprefix": "hub:celery:",
+}
+CELERY_TASK_DEFAULT_QUEUE = "cpu"
+
+# JSON lines when "json", readable lines when "console".
+HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")
+_processors: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+structlog.configure(
+    processors=[
+        *_processors,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer()
+            if HUB_LOG_FORMAT == "json"
+            else structlog.dev.ConsoleRenderer(colors=False),
+            "foreign_pre_chain": _processors,
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        name: {"level": "INFO"} for name in ("hub", "registry", "runners", "metadata", "frontend")
+    },
+}

@@ -1,0 +1,68 @@
+"""`hub token create`: a token for scripts, made by whoever has the machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print a new token on standard output, and nothing else, so that scripts can take it."""
+    parser = argparse.ArgumentParser(prog="hub token")
+    commands = parser.add_subparsers(dest="command", required=True)
+    create = commands.add_parser("create", help="make a token and print it")
+    create.add_argument("--user", required=True)
+    create.add_argument("--scope", action="append", choices=["read", "write", "publish", "admin"])
+    create.add_argument("--name", default="made on the server")
+    create.add_argument("--namespace")
+    create.add_argument("--days", type=int, default=90)
+    create.add_argument("--home", help="the hub's home folder (default: $HUB_HOME or ./var)")
+    args = parser.parse_args(argv)
+    if args.home:
+        os.environ["HUB_HOME"] = args.home
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    import django  # noqa: PLC0415 - after the environment is set
+
+    django.setup()
+    return _create(args)
+
+
+def _create(args: argparse.Namespace) -> int:
+    from django.db import DatabaseError  # noqa: PLC0415
+
+    from registry.models import Namespace, User  # noqa: PLC0415
+    from registry.services import tokens  # noqa: PLC0415
+
+    try:
+        user = User.objects.filter(username=args.user).first()
+        if user is None:
+            raise problems.NotFound(f"There is no user {args.user} in this hub.")
+        namespace = None
+        if args.namespace:
+            namespace = Namespace.objects.filter(slug__iexact=args.namespace).first()
+            if namespace is None:
+                raise problems.NotFound(f"There is no namespace {args.namespace} in this hub.")
+        _, secret = tokens.issue(
+            user,
+            name=args.name,
+            scopes=args.scope or ["read"],
+            namespace=namespace,
+            expires_days=args.days,
+        )
+    except DatabaseError as error:
+        print(
+            f"hub: no hub in this home folder yet; run `hub serve` first ({error})", file=sys.stderr
+        )
+        return 1
+    except problems.Problem as problem:
+        print(f"hub: {problem.detail}", file=sys.stderr)
+        return 1
+    print(secret)
+    return 0

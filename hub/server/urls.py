@@ -1,0 +1,22 @@
+"""Every address of the hub."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularJSONAPIView
+
+from hub.server import health
+
+handler400 = "hub.server.middleware.bad_request"
+handler403 = "hub.server.middleware.forbidden"
+handler404 = "hub.server.middleware.not_found"
+handler500 = "hub.server.middleware.server_error"
+
+urlpatterns = [
+    path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("api/v1/", include("registry.api.urls")),
+    path("api/v1/", include("runners.api.urls")),
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
+    path("", include("frontend.urls")),
+]

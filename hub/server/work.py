@@ -1,0 +1,17 @@
+"""`python -m hub.server.work`: the embedded worker as a process of its own."""
+
+from __future__ import annotations
+
+import os
+
+
+def main() -> None:
+    """Take jobs from the rows until stopped."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    from django.core.management import execute_from_command_line  # noqa: PLC0415
+
+    execute_from_command_line(["hub", "work"])
+
+
+if __name__ == "__main__":
+    main()

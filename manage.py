@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""Django's own door: migrate, makemigrations, shell, check --deploy."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 - after settings
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

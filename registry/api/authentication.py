@@ -1,0 +1,49 @@
+"""Signing in with a token: `Authorization: Bearer hf_…`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+
+from hub.protocol import problems
+from registry.models import AccessToken
+from registry.services.tokens import digest
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.models import User
+
+USED_EVERY = timedelta(minutes=1)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Finds the token's row by digest; a token narrows what its user may do."""
+
+    def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
+        """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not secret:
+            return None
+        now = timezone.now()
+        token = (
+            AccessToken.objects.select_related("user", "namespace")
+            .filter(digest=digest(secret.strip()), expires_at__gt=now, user__is_active=True)
+            .first()
+        )
+        if token is None:
+            raise problems.NotAuthenticated(
+                "This token is not known here, was revoked, or is over. Make a new one under "
+                "Account, Tokens, and run `hub login`."
+            )
+        if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
+            AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)
+        user = token.user
+        user.access_token = token
+        return user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="hub"'

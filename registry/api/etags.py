@@ -1,0 +1,45 @@
+"""Entity tags: conditional reads, and writes that must name what they saw (RFC 9110 section 13)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from rest_framework.response import Response
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+def of(data: Any) -> str:
+    """The tag of a representation."""
+    text = json.dumps(data, cls=DjangoJSONEncoder, sort_keys=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def respond(request: Request, data: Any, *, status: int = 200) -> Response:
+    """An answer with its tag; 304 where the caller has it already."""
+    tag = of(data)
+    known = request.headers.get("If-None-Match", "")
+    unchanged = request.method in ("GET", "HEAD") and tag in known
+    response = Response(status=304) if unchanged else Response(data, status=status)
+    response["ETag"] = tag
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def require(request: Request, tag: str) -> None:
+    """Raise unless `If-Match` names ``tag``: PreconditionRequired, PreconditionFailed."""
+    given = request.headers.get("If-Match", "")
+    if not given:
+        raise problems.PreconditionRequired(
+            "Send If-Match with the ETag you read, so that nobody's change is lost."
+        )
+    if given.strip() != "*" and tag not in given:
+        raise problems.PreconditionFailed(
+            "Somebody changed this since you read it. Read it again, then repeat your change."
+        )

@@ -1,0 +1,92 @@
+"""Pages that go on from a key: `{"items": [...], "next": address or null}` and a Link header."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils.dateparse import parse_datetime
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from rest_framework.request import Request
+
+LONGEST = 100
+
+
+def paged(
+    output: type[serializers.Serializer[Any]], **more: serializers.Field[Any, Any, Any, Any]
+) -> Any:
+    """The serializer of a page of ``output``, for the schema."""
+    fields: dict[str, Any] = {
+        "items": output(many=True),
+        "next": serializers.URLField(allow_null=True),
+        **more,
+    }
+    return type(f"{output.__name__.removesuffix('Output')}Page", (serializers.Serializer,), fields)
+
+
+def limit_of(request: Request) -> int:
+    """The page length that a request asks for, 1 to 100."""
+    text = request.query_params.get("limit", "20")
+    if not text.isdigit() or not 1 <= int(text) <= LONGEST:
+        raise problems.InvalidRequest.at("/limit", f"limit must be 1 to {LONGEST}.")
+    return int(text)
+
+
+def respond(
+    request: Request,
+    output: type[serializers.Serializer[Any]],
+    rows: list[Any],
+    cursor: str | None,
+    **more: Any,
+) -> Response:
+    """A page of ``rows`` as an answer."""
+    many: Any = output
+    items = many(rows, many=True).data
+    following = None
+    if cursor:
+        query = request.query_params.copy()
+        query["cursor"] = cursor
+        following = f"{settings.HUB_PUBLIC_URL}{request.path}?{query.urlencode()}"
+    response = Response({"items": items, "next": following, **more})
+    if following:
+        response["Link"] = f'<{following}>; rel="next"'
+    return response
+
+
+def by_number(
+    request: Request, rows: QuerySet[Any], column: str, limit: int
+) -> tuple[list[Any], str | None]:
+    """A page of rows from the highest ``column`` down; the cursor is the last value shown."""
+    cursor = request.query_params.get("cursor", "")
+    if cursor:
+        if not cursor.isdigit():
+            raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
+        rows = rows.filter(**{f"{column}__lt": int(cursor)})
+    found = list(rows.order_by(f"-{column}")[: limit + 1])
+    more = len(found) > limit
+    return found[:limit], str(getattr(found[limit - 1], column)) if more else None
+
+
+def by_time(
+    request: Request, rows: QuerySet[Any], column: str, limit: int
+) -> tuple[list[Any], str | None]:
+    """A page of rows from the newest ``column`` down; ties are broken by the primary key."""
+    cursor = request.query_params.get("cursor", "")
+    if cursor:
+        text, _, key = cursor.partition("~")
+        at = parse_datetime(text)
+        if at is None or not key:
+            raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
+        rows = rows.filter(Q(**{f"{column}__lt": at}) | Q(**{column: at, "pk__lt": key}))
+    found = list(rows.order_by(f"-{column}", "-pk")[: limit + 1])
+    if len(found) <= limit:
+        return found, None
+    last = found[limit - 1]
+    return found[:limit], f"{getattr(last, column).isoformat()}~{last.pk}"

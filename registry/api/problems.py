@@ -1,0 +1,93 @@
+"""Every error of the API as RFC 9457 problem details, the request's id with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.http import Http404, JsonResponse
+from rest_framework import exceptions
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+log = structlog.get_logger(__name__)
+
+
+def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """DRF's exception handler."""
+    return respond(translate(error), context["request"]._request)  # noqa: SLF001 - DRF's own
+
+
+def respond(problem: problems.Problem, request: HttpRequest) -> HttpResponse:
+    """Write a problem as an answer."""
+    problem.instance = problem.instance or getattr(request, "request_id", None)
+    response = JsonResponse(
+        problem.to_json(settings.HUB_PUBLIC_URL),
+        status=problem.status,
+        content_type=problems.MEDIA_TYPE,
+    )
+    if problem.status == 401:
+        response["WWW-Authenticate"] = 'Bearer realm="hub"'
+    if "retry_after" in problem.extensions:
+        response["Retry-After"] = str(problem.extensions["retry_after"])
+    if isinstance(problem, problems.RangeNotSatisfiable) and "size" in problem.extensions:
+        response["Content-Range"] = f"bytes */{problem.extensions['size']}"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def translate(error: Exception) -> problems.Problem:
+    """The problem that an exception of the framework means; what is unknown is our fault."""
+    if isinstance(error, problems.Problem):
+        return error
+    if isinstance(error, exceptions.ValidationError):
+        fields = list(_fields(error.detail, ""))
+        return problems.InvalidRequest(
+            " ".join(f"{item['pointer'] or 'body'}: {item['detail']}" for item in fields[:5]),
+            errors=fields,
+        )
+    if isinstance(error, exceptions.Throttled):
+        wait = int(getattr(error, "wait", None) or 1) + 1
+        return problems.Throttled(f"Too many requests; go on in {wait} s.", retry_after=wait)
+    simple: dict[type[Exception], type[problems.Problem]] = {
+        exceptions.ParseError: problems.InvalidRequest,
+        exceptions.NotAuthenticated: problems.NotAuthenticated,
+        exceptions.AuthenticationFailed: problems.NotAuthenticated,
+        exceptions.PermissionDenied: problems.NotAllowed,
+        exceptions.NotFound: problems.NotFound,
+        exceptions.MethodNotAllowed: problems.MethodNotAllowed,
+        exceptions.UnsupportedMediaType: problems.UnsupportedMediaType,
+        exceptions.NotAcceptable: problems.InvalidRequest,
+        PermissionDenied: problems.NotAllowed,
+        Http404: problems.NotFound,
+    }
+    for kind, problem in simple.items():
+        if isinstance(error, kind):
+            return problem(str(error))
+    if isinstance(error, OperationalError):
+        log.error("database_unavailable", exc_info=error)
+        return problems.Unavailable("The database does not answer; try again.", retry_after=2)
+    log.error("internal_error", exc_info=error)
+    return problems.InternalError(
+        "Something broke on our side; nothing was changed. Quote the request id to the operator."
+    )
+
+
+def _fields(detail: Any, pointer: str) -> Any:
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            yield from _fields(value, pointer if key == "non_field_errors" else f"{pointer}/{key}")
+    elif isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
+        for index, item in enumerate(detail):
+            yield from _fields(item, f"{pointer}/{index}")
+    elif isinstance(detail, list):
+        for item in detail:
+            yield {"pointer": pointer, "detail": str(item)}
+    else:
+        yield {"pointer": pointer, "detail": str(detail)}

@@ -1,0 +1,382 @@
+"""The shapes of the API: plain serializers, one for each direction, none of which saves."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from hub.protocol import problems
+from registry.models import (
+    AccessToken,
+    Check,
+    File,
+    Membership,
+    Namespace,
+    Ref,
+    RegisteredModel,
+    SearchDocument,
+    Variant,
+    Version,
+)
+from registry.permissions import SCOPES
+from registry.search import SORTS
+
+
+class Input(serializers.Serializer[Any]):
+    """A request body; unknown fields are refused, so that a typing error is not ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = sorted(set(data) - set(self.fields))
+            if unknown:
+                raise problems.InvalidRequest(
+                    f"Unknown fields: {', '.join(unknown)}. Known: {', '.join(self.fields)}.",
+                    errors=[{"pointer": f"/{name}", "detail": "unknown field"} for name in unknown],
+                )
+        return super().to_internal_value(data)
+
+
+def page_url(*parts: str) -> str:
+    """The address of a page."""
+    return "/".join([settings.HUB_PUBLIC_URL, "models", *parts])
+
+
+def api_url(*parts: str) -> str:
+    """The address of a resource of the API."""
+    return "/".join([settings.HUB_PUBLIC_URL, "api/v1", *parts])
+
+
+def file_url(version: Version, path: str) -> str:
+    """The address of a file's bytes."""
+    model = version.model
+    return (
+        api_url(
+            "models", model.namespace.slug, model.name, "versions", str(version.number), "files"
+        )
+        + "/"
+        + quote(path)
+    )
+
+
+class Digest(serializers.CharField):
+    """A digest as `sha256:<hex>`, or null."""
+
+    def to_representation(self, value: str) -> Any:
+        return f"sha256:{value}" if value else None
+
+
+class LatestOutput(serializers.Serializer[Any]):
+    """The newest published version, in short."""
+
+    number = serializers.IntegerField()
+    label = serializers.CharField()
+    published_at = serializers.CharField()
+    opset = serializers.IntegerField(allow_null=True)
+    ir_version = serializers.IntegerField(allow_null=True)
+    precision = serializers.CharField()
+    parameters = serializers.IntegerField(allow_null=True)
+    size = serializers.IntegerField(help_text="bytes of all uploaded files")
+    entry = serializers.CharField(allow_null=True)
+
+
+class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
+    """A model as lists show it."""
+
+    ref = serializers.CharField(source="title")
+    namespace = serializers.CharField(source="namespace_slug")
+    name = serializers.CharField(source="model.name")
+    visibility = serializers.ChoiceField(
+        RegisteredModel.Visibility.choices, source="model.visibility"
+    )
+    summary = serializers.CharField(source="model.summary")
+    license = serializers.CharField(source="model.license")
+    task = serializers.CharField()
+    keywords = serializers.ListField(child=serializers.CharField())
+    downloads = serializers.IntegerField()
+    created_at = serializers.DateTimeField(source="model.created_at")
+    updated_at = serializers.DateTimeField()
+    url = serializers.SerializerMethodField()
+    latest = LatestOutput(allow_null=True)
+
+    def get_url(self, row: SearchDocument) -> str:
+        return page_url(row.title)
+
+
+class RefOutput(serializers.Serializer[Ref]):
+    """A name for a version."""
+
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(Ref.Kind.choices)
+    number = serializers.IntegerField(source="version.number")
+
+
+class ModelOutput(ModelSummaryOutput):
+    """A model with its refs and what the caller is there."""
+
+    refs = RefOutput(many=True, source="shown_refs")
+    role = serializers.ChoiceField(Membership.Role.choices, allow_null=True, source="shown_role")
+
+
+class ModelInput(Input):
+    """A model to be made."""
+
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    visibility = serializers.ChoiceField(
+        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PUBLIC
+    )
+    summary = serializers.CharField(max_length=300, allow_blank=True, default="")
+    license = serializers.CharField(max_length=64, allow_blank=True, default="")
+    task = serializers.CharField(max_length=64, allow_blank=True, default="")
+    keywords = serializers.ListField(
+        child=serializers.CharField(max_length=64), max_length=50, default=list
+    )
+
+
+class ModelEdit(Input):
+    """What may change of a model; fields left out stay."""
+
+    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
+    summary = serializers.CharField(max_length=300, allow_blank=True, required=False)
+    license = serializers.CharField(max_length=64, allow_blank=True, required=False)
+    task = serializers.CharField(max_length=64, allow_blank=True, required=False)
+    keywords = serializers.ListField(
+        child=serializers.CharField(max_length=64), max_length=50, required=False
+    )
+
+
+class FileOutput(serializers.Serializer[File]):
+    """A file of a version."""
+
+    path = serializers.CharField()
+    size = serializers.IntegerField(source="blob.size")
+    sha256 = Digest(source="blob_id")
+    derived = serializers.BooleanField()
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, file: File) -> str:
+        return file_url(file.version, file.path)
+
+
+class FileInput(Input):
+    """The blob that a path shall point at."""
+
+    blob = serializers.CharField()
+
+
+class VariantOutput(serializers.Serializer[Variant]):
+    """One loadable model inside a version, with its facts."""
+
+    name = serializers.CharField()
+    entry = serializers.CharField(source="entry.path")
+    opset = serializers.IntegerField(allow_null=True)
+    ir_version = serializers.IntegerField(allow_null=True)
+    precision = serializers.CharField()
+    parameters = serializers.IntegerField(allow_null=True)
+    derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
+    facts = serializers.JSONField()
+
+
+class CheckOutput(serializers.Serializer[Check]):
+    """A gate before publishing, and what it found."""
+
+    kind = serializers.CharField()
+    required = serializers.BooleanField()
+    outcome = serializers.ChoiceField(Check.Outcome.choices)
+    report = serializers.JSONField(allow_null=True)
+
+
+class VersionSummaryOutput(serializers.Serializer[Version]):
+    """A version as lists show it."""
+
+    ref = serializers.CharField()
+    number = serializers.IntegerField()
+    state = serializers.ChoiceField(Version.State.choices)
+    label = serializers.CharField()
+    message = serializers.CharField()
+    branch = serializers.CharField()
+    commit_id = serializers.CharField(allow_null=True)
+    parent = serializers.CharField(source="parent.commit_id", default=None, allow_null=True)
+    manifest_sha256 = Digest()
+    publish_requested = serializers.BooleanField()
+    reason = serializers.CharField()
+    notes = serializers.CharField()
+    created_by = serializers.CharField(source="created_by.username")
+    created_at = serializers.DateTimeField()
+    submitted_at = serializers.DateTimeField(allow_null=True)
+    published_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, version: Version) -> str:
+        return page_url(version.model.ref, "v", str(version.number))
+
+
+class JobSummaryOutput(serializers.Serializer[Any]):
+    """A job of a version, in short."""
+
+    uuid = serializers.UUIDField()
+    kind = serializers.CharField()
+    state = serializers.CharField()
+
+
+class VersionOutput(VersionSummaryOutput):
+    """A version with files, variants, checks and jobs."""
+
+    files = serializers.SerializerMethodField()
+    variants = VariantOutput(many=True)
+    checks = CheckOutput(many=True)
+    jobs = JobSummaryOutput(many=True)
+
+    @extend_schema_field(FileOutput(many=True))
+    def get_files(self, version: Version) -> Any:
+        files = list(version.files.all())
+        for file in files:
+            file.version = version
+        many: Any = FileOutput
+        return many(files, many=True).data
+
+
+class VersionInput(Input):
+    """A draft to be made."""
+
+    message = serializers.CharField(max_length=500, allow_blank=True, default="")
+    label = serializers.CharField(max_length=64, allow_blank=True, default="")
+
+
+class SubmitInput(Input):
+    """Whether to publish as soon as the checks pass."""
+
+    publish = serializers.BooleanField(default=True)
+
+
+class ReasonInput(Input):
+    """Why a version ends."""
+
+    reason = serializers.CharField(max_length=2000)
+
+
+class RefInput(Input):
+    """What a tag or alias shall name."""
+
+    kind = serializers.ChoiceField([Ref.Kind.TAG.value, Ref.Kind.ALIAS.value])
+    version = serializers.IntegerField(min_value=1)
+
+
+class ResolvedVariantOutput(serializers.Serializer[Variant]):
+    """The variant that was chosen."""
+
+    name = serializers.CharField()
+    entry = serializers.CharField(source="entry.path")
+    opset = serializers.IntegerField(allow_null=True)
+    precision = serializers.CharField()
+
+
+class ResolutionOutput(serializers.Serializer[Any]):
+    """A reference as files and digests."""
+
+    ref = serializers.CharField()
+    namespace = serializers.CharField()
+    model = serializers.CharField()
+    number = serializers.IntegerField()
+    label = serializers.CharField()
+    commit_id = serializers.CharField()
+    manifest_sha256 = Digest()
+    state = serializers.CharField()
+    variant = ResolvedVariantOutput()
+    files = FileOutput(many=True)
+    warning = serializers.CharField(allow_null=True)
+
+
+class ModelsQuery(serializers.Serializer[Any]):
+    """What a list of models is asked for; repeat a group for alternatives."""
+
+    q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    sort = serializers.ChoiceField(list(SORTS), default="updated")
+    namespace = serializers.ListField(child=serializers.CharField(), default=list)
+    license = serializers.ListField(child=serializers.CharField(), default=list)
+    task = serializers.ListField(child=serializers.CharField(), default=list)
+    keyword = serializers.ListField(child=serializers.CharField(), default=list)
+    precision = serializers.ListField(child=serializers.CharField(), default=list)
+    opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
+
+
+class ResolveQuery(serializers.Serializer[Any]):
+    """A reference, and what its variant must be."""
+
+    ref = serializers.CharField(max_length=512)
+    opset = serializers.IntegerField(required=False, default=None, allow_null=True, min_value=1)
+    variant = serializers.CharField(required=False, default=None, allow_null=True)
+    precision = serializers.CharField(required=False, default=None, allow_null=True)
+
+
+class MembershipOutput(serializers.Serializer[Any]):
+    """A namespace and the caller's role there."""
+
+    slug = serializers.CharField()
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class NamespaceInput(Input):
+    """An organisation to be made."""
+
+    slug = serializers.CharField()
+    display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
+
+
+class NamespaceOutput(serializers.Serializer[Namespace]):
+    """A namespace."""
+
+    slug = serializers.CharField()
+    kind = serializers.ChoiceField(Namespace.Kind.choices)
+    display_name = serializers.CharField()
+
+
+class WhoamiOutput(serializers.Serializer[Any]):
+    """Who a request comes from."""
+
+    username = serializers.CharField()
+    namespaces = MembershipOutput(many=True)
+    scopes = serializers.ListField(child=serializers.ChoiceField(SCOPES))
+
+
+class TokenInput(Input):
+    """A token to be made."""
+
+    name = serializers.CharField(max_length=100)
+    scopes = serializers.ListField(child=serializers.CharField(), min_length=1)
+    namespace = serializers.CharField(required=False, allow_null=True, default=None)
+    expires_days = serializers.IntegerField(default=90)
+
+
+class TokenOutput(serializers.Serializer[AccessToken]):
+    """A token, without its secret."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    prefix = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField())
+    namespace = serializers.CharField(source="namespace.slug", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class NewTokenOutput(TokenOutput):
+    """A token with its secret, shown this once."""
+
+    token = serializers.CharField()
+
+
+class UploadOutput(serializers.Serializer[Any]):
+    """How far an upload is."""
+
+    uuid = serializers.UUIDField()
+    offset = serializers.IntegerField()
+    length = serializers.IntegerField()
+    state = serializers.CharField()
+    blob = Digest(source="blob_id", allow_null=True)

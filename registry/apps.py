@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class RegistryConfig(AppConfig):
+    name = "registry"
+    label = "registry"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from registry import search  # noqa: PLC0415 - models must be loaded first
+        from registry.api import schema  # noqa: F401, PLC0415 - registers itself
+
+        search.connect()

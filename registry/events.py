@@ -1,0 +1,43 @@
+"""Recording what happened, inside the transaction in which it happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+
+from registry import outbox
+from registry.models import Delivery, Event
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+    from django.db.models import Model
+
+    from registry.models import RegisteredModel, User
+
+
+def record(
+    verb: str,
+    subject: Model,
+    *,
+    actor: User | AnonymousUser | None,
+    model: RegisteredModel | None = None,
+    **data: Any,
+) -> Event:
+    """Write one Event and a Delivery for each subscriber; they are delivered after the commit."""
+    user = actor if actor is not None and actor.is_authenticated else None
+    event = Event.objects.create(
+        actor=user,
+        verb=verb,
+        subject_kind=subject._meta.model_name or "",  # noqa: SLF001 - Django's documented API
+        subject_id=str(subject.pk),
+        model=model,
+        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+        data=data,
+    )
+    Delivery.objects.bulk_create(
+        [Delivery(event=event, consumer=name) for name in outbox.consumers_of(verb)]
+    )
+    transaction.on_commit(outbox.nudge)
+    return event

@@ -1,0 +1,80 @@
+"""Names in git's own form for files, folders and versions, so that every Hub client knows them.
+
+Large and binary model files are named as git-LFS would: by their pointer. Source: gitformat-pack,
+git-lfs specification 1.x; the ids are computed by dulwich.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dulwich.objects import Blob, Commit, ObjectID, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+LFS_BYTES = 10_000_000
+LFS_BYTES_WEIGHTS = 1_000_000
+WEIGHTS = (".onnx", ".onnx_data", ".safetensors", ".bin", ".data", ".pb", ".npz", ".npy")
+FILE_MODE = 0o100644
+FOLDER_MODE = 0o040000
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who made a commit, and when."""
+
+    name: str
+    at: datetime
+
+
+def is_lfs(path: str, size: int) -> bool:
+    """Whether a file is named by its LFS pointer; ``size`` in bytes (Hub protocol, preupload)."""
+    return size > LFS_BYTES or (size > LFS_BYTES_WEIGHTS and path.lower().endswith(WEIGHTS))
+
+
+def pointer(sha256: str, size: int) -> bytes:
+    """The git-LFS pointer of a blob."""
+    return (
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n"
+    ).encode()
+
+
+def blob_id(content: bytes) -> str:
+    """The 40-hex id of a file's content."""
+    return Blob.from_string(content).id.decode()
+
+
+def tree_id(files: Iterable[tuple[str, str]]) -> str:
+    """The 40-hex id of a folder of ``(path, 40-hex blob id)`` pairs."""
+    return _tree(list(files)).id.decode()
+
+
+def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str:
+    """The 40-hex id of a commit."""
+    commit = Commit()
+    commit.tree = ObjectID(tree.encode())
+    commit.parents = [ObjectID(parent.encode())] if parent else []
+    who = f"{by.name} <{by.name}@users.noreply.localhost>".encode()
+    commit.author = commit.committer = who
+    commit.author_time = commit.commit_time = int(by.at.timestamp())
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.encoding = b"UTF-8"
+    commit.message = message.encode()
+    return commit.id.decode()
+
+
+def _tree(files: list[tuple[str, str]]) -> Tree:
+    tree = Tree()
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for path, oid in files:
+        head, slash, rest = path.partition("/")
+        if slash:
+            folders.setdefault(head, []).append((rest, oid))
+        else:
+            tree.add(head.encode(), FILE_MODE, ObjectID(oid.encode()))
+    for name, inside in folders.items():
+        tree.add(name.encode(), FOLDER_MODE, _tree(inside).id)
+    return tree

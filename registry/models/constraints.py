@@ -1,0 +1,22 @@
+"""Constraints that tables share: an enumeration is one thing in code and database."""
+
+from __future__ import annotations
+
+from django.db import models
+
+HEX64 = r"^[0-9a-f]{64}$"
+HEX40 = r"^[0-9a-f]{40}$"
+
+
+def one_of(field: str, choices: type[models.TextChoices], table: str) -> models.CheckConstraint:
+    """A check that ``field`` holds one of ``choices``."""
+    return models.CheckConstraint(
+        condition=models.Q(**{f"{field}__in": choices.values}), name=f"{table}_{field}_known"
+    )
+
+
+def matches(field: str, pattern: str, table: str) -> models.CheckConstraint:
+    """A check that ``field`` matches the regular expression ``pattern``."""
+    return models.CheckConstraint(
+        condition=models.Q(**{f"{field}__regex": pattern}), name=f"{table}_{field}_pattern"
+    )

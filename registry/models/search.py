@@ -1,0 +1,60 @@
+"""What can be listed and searched: a view of a model's rows that can be made again at any time."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from registry.models.registered_models import RegisteredModel
+
+
+class SearchDocument(models.Model):
+    """One model as lists show it; the full-text index beside it is the database engine's own."""
+
+    model = models.OneToOneField(
+        RegisteredModel, models.CASCADE, primary_key=True, related_name="search_document"
+    )
+    title = models.CharField(max_length=200)
+    body = models.TextField(blank=True, default="")
+    namespace_slug = models.CharField(max_length=96)
+    license = models.CharField(max_length=64, blank=True, default="")
+    task = models.CharField(max_length=64, blank=True, default="")
+    keywords = models.JSONField(default=list)
+    precision = models.CharField(max_length=16, blank=True, default="")
+    opset = models.PositiveIntegerField(null=True, blank=True)
+    size = models.BigIntegerField(null=True, blank=True)
+    parameters = models.BigIntegerField(null=True, blank=True)
+    downloads = models.BigIntegerField(default=0)
+    updated_at = models.DateTimeField()
+    latest = models.JSONField(
+        null=True, blank=True, help_text="the newest published version, or null"
+    )
+
+    class Meta:
+        ordering = ["-updated_at", "-pk"]
+        indexes = [
+            models.Index(fields=["-updated_at", "-model"], name="search_by_updated"),
+            models.Index(fields=["title", "model"], name="search_by_title"),
+            models.Index(fields=["-downloads", "-model"], name="search_by_downloads"),
+            models.Index(fields=["size", "model"], name="search_by_size"),
+            models.Index(fields=["task"], name="search_by_task"),
+            models.Index(fields=["license"], name="search_by_license"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class DocumentKeyword(models.Model):
+    """One keyword of a listed model, in a row of its own so that a filter can use an index."""
+
+    document = models.ForeignKey(SearchDocument, models.CASCADE, related_name="words")
+    word = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["word", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["word", "document"], name="keyword_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.word

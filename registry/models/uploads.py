@@ -1,0 +1,52 @@
+"""Bytes on their way in."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from registry.models.blobs import Blob
+from registry.models.constraints import one_of
+
+
+class UploadState(models.TextChoices):
+    RECEIVING = "receiving"
+    STORED = "stored"
+    REFUSED = "refused"
+
+
+class Upload(models.Model):
+    """A resumable upload (tus 1.0); stays until it expires, as its owner's right to the blob."""
+
+    State = UploadState
+
+    uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
+    filename = models.CharField(max_length=512, blank=True, default="")
+    length = models.BigIntegerField()
+    offset = models.BigIntegerField(default=0)
+    claimed_sha256 = models.CharField(max_length=64, blank=True, default="")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.RECEIVING)
+    blob = models.ForeignKey(Blob, models.PROTECT, null=True, blank=True, related_name="uploads")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(offset__gte=0) & Q(offset__lte=F("length")),
+                name="upload_offset_within_length",
+            ),
+            one_of("state", UploadState, "upload"),
+            models.CheckConstraint(
+                condition=~Q(state="stored") | Q(blob__isnull=False),
+                name="upload_stored_has_blob",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.uuid)

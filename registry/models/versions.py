@@ -1,0 +1,145 @@
+"""Versions, and the checks that stand between a draft and its publication."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from registry.models.constraints import one_of
+from registry.models.registered_models import RegisteredModel
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from registry.models.users import User
+
+
+class VersionQuerySet(models.QuerySet["Version"]):
+    def visible_to(self, actor: User | AnonymousUser) -> Self:
+        """Released versions of visible models, and every version to those who belong there."""
+        rows = self.filter(model__in=RegisteredModel.objects.visible_to(actor))
+        if not actor.is_authenticated:
+            return rows.filter(state__in=Version.RELEASED)
+        if actor.is_admin:
+            return rows
+        writing = actor.memberships.exclude(role="reader")
+        if actor.access_token and actor.access_token.namespace_id:
+            writing = writing.filter(namespace=actor.access_token.namespace_id)
+        return rows.filter(
+            Q(state__in=Version.RELEASED) | Q(model__namespace__in=writing.values("namespace_id"))
+        )
+
+
+class VersionState(models.TextChoices):
+    DRAFT = "draft"
+    SUBMITTED = "submitted"
+    PUBLISHED = "published"
+    YANKED = "yanked"
+    WITHDRAWN = "withdrawn"
+
+
+class Version(models.Model):
+    """One immutable commit of a model's files; a draft until it is submitted."""
+
+    State = VersionState
+
+    RELEASED = (State.PUBLISHED, State.YANKED, State.WITHDRAWN)
+
+    model = models.ForeignKey(RegisteredModel, models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    commit_id = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001 - absent while a draft
+    tree_id = models.CharField(max_length=40, blank=True, default="")
+    parent = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="children"
+    )
+    branch = models.CharField(max_length=100, default="main")
+    message = models.CharField(max_length=500, blank=True, default="")
+    label = models.CharField(max_length=64, blank=True, default="")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    publish_requested = models.BooleanField(default=False)
+    card = models.JSONField(default=dict, blank=True)
+    readme = models.TextField(blank=True, default="")
+    manifest_sha256 = models.CharField(max_length=64, blank=True, default="")
+    notes = models.TextField(blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="versions"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = VersionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-number", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "number"], name="version_number_unique"),
+            models.UniqueConstraint(fields=["model", "commit_id"], name="version_commit_unique"),
+            models.UniqueConstraint(
+                fields=["model", "label"], condition=~Q(label=""), name="version_label_unique"
+            ),
+            one_of("state", VersionState, "version"),
+            models.CheckConstraint(
+                condition=Q(state="draft")
+                | (Q(manifest_sha256__regex=r"^[0-9a-f]{64}$") & Q(commit_id__isnull=False)),
+                name="version_frozen_has_manifest",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["yanked", "withdrawn"]) | ~Q(reason=""),
+                name="version_ended_has_reason",
+            ),
+            models.CheckConstraint(condition=Q(number__gte=1), name="version_number_positive"),
+            models.CheckConstraint(
+                condition=~Q(state__in=["published", "yanked"]) | Q(published_at__isnull=False),
+                name="version_published_has_time",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["model", "state", "-number"], name="version_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return self.ref
+
+    @property
+    def ref(self) -> str:
+        return f"{self.model.ref}@{self.number}"
+
+    @property
+    def is_draft(self) -> bool:
+        return self.state == self.State.DRAFT
+
+
+class CheckOutcome(models.TextChoices):
+    PENDING = "pending"
+    PASSED = "passed"
+    FAILED = "failed"
+    ERRORED = "errored"
+
+
+class Check(models.Model):
+    """A gate that a version must pass before it is published."""
+
+    Outcome = CheckOutcome
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="checks")
+    kind = models.CharField(max_length=32)
+    required = models.BooleanField(default=True)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices, default=Outcome.PENDING)
+    report = models.JSONField(null=True, blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["kind", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "kind"], name="check_kind_unique"),
+            one_of("outcome", CheckOutcome, "check"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.version_id}: {self.outcome}"

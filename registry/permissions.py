@@ -1,0 +1,106 @@
+"""Who may do what: one table, read by services, selectors and pages alike.
+
+A role belongs to a namespace, never to a single version. What one may not see answers "not found",
+what one may not do answers "not allowed".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from hub.protocol import problems
+from registry.models import Membership, Namespace, RegisteredModel
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from registry.models import User
+
+    Actor: TypeAlias = User | AnonymousUser
+
+ROLES = [role.value for role in Membership.Role]
+SCOPES = ["read", "write", "publish", "admin"]
+
+
+class Need(NamedTuple):
+    """The lowest role, and the lowest token scope, for an action."""
+
+    role: str
+    scope: str
+
+
+# A token of scope `write` may ask for publication once the checks pass; `publish` decides by hand.
+ACTIONS = {
+    "model.read": Need("reader", "read"),
+    "model.create": Need("writer", "write"),
+    "model.edit": Need("maintainer", "write"),
+    "model.delete": Need("owner", "admin"),
+    "version.draft": Need("writer", "write"),
+    "version.edit": Need("writer", "write"),
+    "version.submit": Need("writer", "write"),
+    "version.publish": Need("maintainer", "publish"),
+    "version.yank": Need("maintainer", "publish"),
+    "version.withdraw": Need("owner", "publish"),
+    "ref.move": Need("maintainer", "publish"),
+    "job.cancel": Need("writer", "write"),
+    "member.edit": Need("owner", "admin"),
+}
+
+
+def role_in(actor: Actor, namespace: Namespace) -> str | None:
+    """The role of ``actor`` in ``namespace``; None for a stranger."""
+    if not actor.is_authenticated:
+        return None
+    token = actor.access_token
+    if token and token.namespace_id and token.namespace_id != namespace.pk:
+        return None
+    if actor.is_admin:
+        return Membership.Role.OWNER.value
+    found = Membership.objects.filter(namespace=namespace, user=actor).values_list(
+        "role", flat=True
+    )
+    return found.first()
+
+
+def can(actor: Actor, action: str, target: Namespace | RegisteredModel) -> bool:
+    """Whether ``actor`` may do ``action`` on ``target``."""
+    need = ACTIONS[action]
+    namespace = target.namespace if isinstance(target, RegisteredModel) else target
+    role = role_in(actor, namespace)
+    return (
+        role is not None
+        and ROLES.index(role) >= ROLES.index(need.role)
+        and has_scope(actor, need.scope)
+    )
+
+
+def has_scope(actor: Actor, scope: str) -> bool:
+    """Whether the token of this request reaches ``scope``; a session reaches every scope."""
+    if not actor.is_authenticated:
+        return False
+    if actor.access_token is None:
+        return True
+    held = [SCOPES.index(known) for known in actor.access_token.scopes if known in SCOPES]
+    return bool(held) and max(held) >= SCOPES.index(scope)
+
+
+def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> None:
+    """Raise unless ``actor`` may do ``action``: NotAuthenticated for guests, else NotAllowed."""
+    require_user(actor)
+    if can(actor, action, target):
+        return
+    need = ACTIONS[action]
+    namespace = target.namespace if isinstance(target, RegisteredModel) else target
+    raise problems.NotAllowed(
+        f"This needs the role {need.role} in {namespace.slug} and, with a token, the scope "
+        f"{need.scope}. Ask an owner of {namespace.slug}, or use another token."
+    )
+
+
+def require_user(actor: Actor, scope: str = "read") -> User:
+    """The signed-in user; raises NotAuthenticated for a guest, NotAllowed for a narrow token."""
+    if not actor.is_authenticated:
+        raise problems.NotAuthenticated("Sign in, or send a token as `Authorization: Bearer hf_…`.")
+    if not has_scope(actor, scope):
+        raise problems.NotAllowed(f"This token lacks the scope {scope}; make one that has it.")
+    return actor

@@ -1,0 +1,235 @@
+"""The only doors to rows: each takes the actor and raises what they may learn, and no more.
+
+A hidden row and a missing one raise the same NotFound, after the same queries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Q, Sum, prefetch_related_objects
+
+from hub.protocol import problems, refs
+from registry.models import (
+    AccessToken,
+    Blob,
+    File,
+    Membership,
+    Namespace,
+    Ref,
+    RegisteredModel,
+    SearchDocument,
+    Upload,
+    Variant,
+    Version,
+)
+from registry.permissions import ROLES, require_user, role_in
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from registry.permissions import Actor
+
+
+def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
+    """The actor's namespaces with their role there, from ``lowest`` role up."""
+    if not actor.is_authenticated:
+        return []
+    enough = ROLES[ROLES.index(lowest) :]
+    if actor.is_admin:
+        return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
+    rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
+    if actor.access_token and actor.access_token.namespace_id:
+        rows = rows.filter(namespace=actor.access_token.namespace_id)
+    return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
+
+
+def namespace(slug: str) -> Namespace:
+    """A namespace by its slug, ignoring case."""
+    found = Namespace.objects.filter(slug__iexact=slug).first()
+    if found is None:
+        raise problems.NotFound(f"There is no namespace {slug}.")
+    return found
+
+
+def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
+    """A model by its name, ignoring case; raises NotFound."""
+    found = (
+        RegisteredModel.objects.visible_to(actor)
+        .select_related("namespace")
+        .filter(namespace__slug__iexact=namespace_slug, name__iexact=name)
+        .first()
+    )
+    if found is None:
+        raise problems.NotFound(
+            f"There is no model {namespace_slug}/{name} that you can see. Check the name; for a "
+            "private model sign in or send a token."
+        )
+    return found
+
+
+def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a model that the actor may see, newest first."""
+    rows = Version.objects.visible_to(actor).filter(model=of)
+    return rows.select_related("model__namespace", "created_by", "parent")
+
+
+def version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
+    """A version by its number; raises NotFound."""
+    of = model(actor, namespace_slug, name)
+    found = versions(actor, of).filter(number=number).first()
+    if found is None:
+        raise problems.NotFound(f"{of.ref} has no version {number} that you can see.")
+    return found
+
+
+def latest(actor: Actor, of: RegisteredModel) -> Version | None:
+    """The newest published version; what `latest` means."""
+    rows = versions(actor, of).filter(state=Version.State.PUBLISHED, branch="main")
+    return rows.first()
+
+
+def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
+    """The version that a reference chooses; raises NotFound and Withdrawn."""
+    rows = versions(actor, of)
+    if ref.number is not None:
+        found = rows.filter(number=ref.number).first()
+    elif ref.digest is not None:
+        found = (
+            rows.filter(manifest_sha256=ref.digest.removeprefix("sha256:"))
+            .exclude(state=Version.State.DRAFT)
+            .first()
+        )
+    elif ref.label is None or ref.label == "latest":
+        found = latest(actor, of)
+    else:
+        found = _named(rows, ref.label)
+    if found is None:
+        raise problems.NotFound(
+            f"{refs.format(ref)} names no version that you can see. `hub info {of.ref}` lists them."
+        )
+    if found.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{found.ref} was withdrawn: {found.reason}")
+    return found
+
+
+def _named(rows: QuerySet[Version], name: str) -> Version | None:
+    named = rows.filter(Q(refs__name=name) | Q(label=name) | Q(commit_id=name))
+    return named.exclude(state=Version.State.DRAFT).first()
+
+
+def file(of: Version, path: str) -> File:
+    """A file of a version; raises NotFound and Withdrawn."""
+    found = File.objects.filter(version=of, path=path).select_related("blob").first()
+    if found is None:
+        raise problems.NotFound(f"{of.ref} has no file {path}.")
+    if of.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{of.ref} was withdrawn: {of.reason}")
+    return found
+
+
+def variant(of: Version, name: str | None, opset: int | None, precision: str | None) -> Variant:
+    """The variant to load: by name, by opset, by precision, else the version's first one."""
+    rows = of.variants.select_related("entry")
+    if name:
+        rows = rows.filter(name=name)
+    if opset is not None:
+        rows = rows.filter(opset=opset)
+    if precision:
+        rows = rows.filter(precision=precision)
+    found = rows.first()
+    if found is None:
+        offers = ", ".join(
+            f"{row.name} (opset {row.opset or 'unknown'}, {row.precision or 'precision unknown'})"
+            for row in of.variants.all()
+        )
+        raise problems.VariantMissing(
+            f"{of.ref} has no such variant. It offers: {offers or 'none yet'}.", offers=offers
+        )
+    return found
+
+
+def readable_blob(actor: Actor, sha256: str) -> Blob:
+    """A blob that some version the actor may read holds; raises NotFound."""
+    held = File.objects.filter(
+        blob=sha256,
+        version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
+    )
+    found = (
+        Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=held.values("blob")).first()
+    )
+    if found is None:
+        raise problems.NotFound(f"There is no blob sha256:{sha256} that you can see.")
+    return found
+
+
+def linkable_blob(actor: Actor, sha256: str) -> Blob:
+    """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
+    user = require_user(actor)
+    uploaded = Upload.objects.filter(owner=user, blob=sha256, state=Upload.State.STORED)
+    found = (
+        Blob.objects.filter(pk=sha256, erased_at=None)
+        .filter(pk__in=uploaded.values("blob"))
+        .first()
+    )
+    if found is None:
+        try:
+            found = readable_blob(actor, sha256)
+        except problems.NotFound as error:
+            raise problems.BlobUnknown(
+                f"You have not uploaded sha256:{sha256}. Upload it first (POST /api/v1/uploads)."
+            ) from error
+    return found
+
+
+def upload(actor: Actor, uuid: UUID) -> Upload:
+    """One of the actor's own uploads; raises NotFound."""
+    user = require_user(actor)
+    found = Upload.objects.filter(pk=uuid, owner=user).first()
+    if found is None:
+        raise problems.NotFound("There is no such upload of yours; it may have expired.")
+    return found
+
+
+def tokens(actor: Actor) -> QuerySet[AccessToken]:
+    """The actor's own tokens."""
+    user = require_user(actor, "admin")
+    return AccessToken.objects.filter(user=user).select_related("namespace")
+
+
+def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
+    """The refs of a model whose versions the actor may see."""
+    return Ref.objects.filter(model=of, version__in=versions(actor, of)).select_related("version")
+
+
+def role(actor: Actor, of: RegisteredModel) -> str | None:
+    """The actor's role in a model's namespace."""
+    return role_in(actor, of.namespace)
+
+
+def documents(actor: Actor) -> QuerySet[SearchDocument]:
+    """What lists may show the actor."""
+    return SearchDocument.objects.filter(
+        model__in=RegisteredModel.objects.visible_to(actor)
+    ).select_related("model__namespace")
+
+
+def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
+    """A version with its files, variants and checks fetched along; raises NotFound."""
+    found = version(actor, namespace_slug, name, number)
+    prefetch_related_objects([found], "files__blob", "variants__entry", "checks")
+    return found
+
+
+def sized_versions(
+    actor: Actor, of: RegisteredModel, *, before: int | None = None, limit: int = 50
+) -> list[Version]:
+    """One page of a model's versions, newest first, each with ``bytes``, the size of its files."""
+    rows = versions(actor, of).annotate(
+        bytes=Sum("files__blob__size", filter=Q(files__derived=False), default=0)
+    )
+    if before is not None:
+        rows = rows.filter(number__lt=before)
+    return list(rows.order_by("-number")[:limit])

@@ -1,0 +1,135 @@
+"""Putting files into a draft, and taking them out again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from hub.protocol import digests, problems, refs
+from registry import cards, events, formats, git, lifecycle, selectors
+from registry.blobs import store
+from registry.models import Blob, File, Version
+from registry.permissions import require
+
+if TYPE_CHECKING:
+    from registry.models import Namespace
+    from registry.permissions import Actor
+
+
+@transaction.atomic
+def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File, bool]:
+    """Point ``path`` of a draft at a blob the actor uploaded or may read; says whether it is new.
+
+    Raises BlobUnknown, PathInvalid, NotOnnx, CardInvalid, QuotaExceeded, StateConflict.
+    """
+    require(actor, "version.edit", version.model)
+    refs.check_path(path)
+    sha256 = digests.parse(digest)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    blob = selectors.linkable_blob(actor, sha256)
+    if path.lower().endswith(".onnx"):
+        formats.expect_onnx(path, store().read(sha256, formats.HEAD_BYTES), blob.size)
+    _check_room(version, path, blob.size)
+    content = None if git.is_lfs(path, blob.size) else store().read(sha256, blob.size)
+    if path == cards.CARD_PATH:
+        _take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
+    named = git.pointer(sha256, blob.size) if content is None else content
+    file, created = File.objects.update_or_create(
+        version=version,
+        path=path,
+        defaults={"blob": blob, "git_oid": git.blob_id(named), "lfs": content is None},
+    )
+    _check_shadow(version, path)
+    Blob.objects.filter(pk=sha256).update(touched_at=timezone.now())
+    return file, created
+
+
+@transaction.atomic
+def remove(actor: Actor, *, version: Version, path: str) -> None:
+    """Take a file out of a draft; raises NotFound."""
+    require(actor, "version.edit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    deleted, _ = File.objects.filter(version=version, path=path).delete()
+    if not deleted:
+        raise problems.NotFound(f"{version.ref} has no file {path}.")
+    if path == cards.CARD_PATH:
+        version.card, version.readme = {}, ""
+        version.save(update_fields=["card", "readme"])
+
+
+@transaction.atomic
+def write_card(actor: Actor, *, version: Version, text: str) -> Version:
+    """Write the card of a draft from text; raises CardInvalid."""
+    require(actor, "version.edit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    content = text.encode()
+    _take_card(version, content)
+    _check_room(version, cards.CARD_PATH, len(content))
+    sha256 = store().write(content)
+    blob, _ = Blob.objects.update_or_create(
+        sha256=sha256,
+        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
+    )
+    File.objects.update_or_create(
+        version=version,
+        path=cards.CARD_PATH,
+        defaults={"blob": blob, "git_oid": git.blob_id(content), "lfs": False},
+    )
+    events.record("version.described", version, actor=actor, model=version.model)
+    return version
+
+
+def room_left(namespace: Namespace) -> int:
+    """Bytes that a namespace may still add."""
+    used = (
+        File.objects.filter(version__model__namespace=namespace, version__model__deleted_at=None)
+        .exclude(version__state=Version.State.WITHDRAWN)
+        .aggregate(sum=Sum("blob__size"))["sum"]
+    )
+    quota = namespace.quota_bytes
+    return (settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota) - (used or 0)
+
+
+def _take_card(version: Version, content: bytes) -> None:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise problems.CardInvalid("README.md is not UTF-8 text; save it as UTF-8.") from error
+    version.card, version.readme = cards.parse(text).front, text
+    version.save(update_fields=["card", "readme"])
+
+
+def _check_room(version: Version, path: str, size: int) -> None:
+    others = version.files.exclude(path=path)
+    if others.count() >= settings.HUB_LIMITS_FILES:
+        raise problems.QuotaExceeded(
+            f"A version may hold {settings.HUB_LIMITS_FILES} files. Pack small files together."
+        )
+    namespace = version.model.namespace
+    replaced = File.objects.filter(version=version, path=path).values_list("blob__size", flat=True)
+    left = room_left(namespace) + (replaced.first() or 0)
+    if size > left:
+        raise problems.QuotaExceeded(
+            f"{path} has {size} bytes and {namespace.slug} has room for {max(left, 0)} more. "
+            "Delete drafts or withdraw versions, or ask an administrator for more room.",
+            room_bytes=max(left, 0),
+        )
+
+
+def _check_shadow(version: Version, path: str) -> None:
+    """A path cannot be a file and a folder at once."""
+    parts = path.split("/")
+    parents = ["/".join(parts[:count]) for count in range(1, len(parts))]
+    clash = (
+        version.files.filter(path__in=parents).first()
+        or version.files.filter(path__startswith=f"{path}/").first()
+    )
+    if clash:
+        raise problems.PathInvalid(f"{path} and {clash.path} cannot both exist: one is a folder.")

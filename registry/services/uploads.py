@@ -1,0 +1,256 @@
+"""Receiving bytes: resumable, synced before they are acknowledged, hashed before they are a blob.
+
+What lies in staging is the truth about an upload's offset, so a killed process loses nothing that
+was acknowledged. Source: tus resumable upload protocol 1.0.0.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import OrderedDict
+from datetime import timedelta
+from hashlib import sha256 as new_sha256
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import digests, problems
+from registry.blobs import full, store
+from registry.models import Blob, Namespace, Upload
+from registry.permissions import require_user
+from registry.services import files
+
+if TYPE_CHECKING:
+    from registry.permissions import Actor
+
+log = structlog.get_logger(__name__)
+
+CHUNK_BYTES = 2**20
+LIFETIME = timedelta(hours=24)
+
+
+class Stream(Protocol):
+    """Where an upload's bytes come from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Hashes:
+    """Hashes of uploads in progress, so that the last byte need not wait for a second reading.
+
+    Only a shortcut: a hash is used when it has seen exactly the bytes that lie in staging.
+    """
+
+    LIMIT = 256
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, name: str, offset: int) -> Any:
+        with self._lock:
+            known = self._known.pop(name, None)
+        if known and known[0] == offset:
+            return known[1]
+        return new_sha256() if offset == 0 else None
+
+    def keep(self, name: str, offset: int, hasher: Any) -> None:
+        with self._lock:
+            self._known[name] = (offset, hasher)
+            while len(self._known) > self.LIMIT:
+                self._known.popitem(last=False)
+
+
+_hashes = _Hashes()
+
+
+@transaction.atomic
+def create(actor: Actor, *, length: int, filename: str = "", claimed: str = "") -> Upload:
+    """Open an upload of ``length`` bytes; raises TooLarge and QuotaExceeded before any byte."""
+    user = require_user(actor, "write")
+    if length < 0:
+        raise problems.InvalidRequest("Upload-Length must be 0 or more bytes.")
+    if length > settings.HUB_LIMITS_FILE_BYTES:
+        raise problems.TooLarge(
+            f"{filename or 'The file'} has {length} bytes; this hub takes files of up to "
+            f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
+        )
+    _check_room(user.pk, length)
+    upload = Upload.objects.create(
+        owner=user,
+        length=length,
+        filename=filename[:512],
+        claimed_sha256=digests.parse(f"sha256:{claimed.removeprefix('sha256:')}")
+        if claimed
+        else "",
+        expires_at=timezone.now() + LIFETIME,
+    )
+    store().staged(str(upload.uuid)).touch()
+    if length == 0:
+        _finish(upload)
+    return upload
+
+
+def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Upload:
+    """Add bytes at ``offset``; what arrived before a cut is kept and acknowledged at the next HEAD.
+
+    Raises UploadOffset where ``offset`` is not where staging ends, DigestMismatch at the last byte.
+    """
+    require_user(actor, "write")
+    upload = refresh(upload)
+    if upload.state == Upload.State.REFUSED:
+        raise problems.UploadGone("This upload was refused; begin a new one.")
+    if upload.state == Upload.State.STORED:
+        if offset != upload.length:
+            raise problems.UploadOffset(f"Stored already, all {upload.length} bytes.")
+        return upload
+    name = str(upload.uuid)
+    try:
+        with store().staged(name).open("r+b") as staged:
+            _receive(upload, staged, offset, stream)
+    except FileNotFoundError as error:
+        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
+    except OSError as error:
+        raise full(error) from error
+    Upload.objects.filter(pk=upload.pk).update(
+        offset=upload.offset, expires_at=timezone.now() + LIFETIME
+    )
+    if upload.offset == upload.length:
+        _finish(upload)
+    return upload
+
+
+def refresh(upload: Upload) -> Upload:
+    """The upload with the offset that staging has; finishes one that a crash left at its end."""
+    upload.refresh_from_db()
+    if upload.state != Upload.State.RECEIVING:
+        return upload
+    path = store().staged(str(upload.uuid))
+    try:
+        upload.offset = path.stat().st_size
+    except FileNotFoundError:
+        # A crash came between the rename and the row: the blob is there, only its row is missing.
+        if upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
+            _register(upload, upload.claimed_sha256)
+            return upload
+        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from None
+    if upload.offset == upload.length:
+        _finish(upload)
+    return upload
+
+
+@transaction.atomic
+def abandon(actor: Actor, *, upload: Upload) -> None:
+    """Forget an upload and what came of it so far."""
+    require_user(actor, "write")
+    name = str(upload.uuid)
+    upload.delete()
+    transaction.on_commit(lambda: store().discard(name))
+
+
+def expire() -> int:
+    """Forget uploads whose time is over, and staged files that no upload knows."""
+    over = Upload.objects.filter(expires_at__lt=timezone.now())
+    names = [str(pk) for pk in over.values_list("pk", flat=True)]
+    over.delete()
+    for name in names:
+        store().discard(name)
+    known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
+    day_ago = (timezone.now() - LIFETIME).timestamp()
+    for name in store().staged_names():
+        path = store().staged(name)
+        if name not in known and path.exists() and path.stat().st_mtime < day_ago:
+            store().discard(name)
+    return len(names)
+
+
+def _check_room(user_id: int, length: int) -> None:
+    """Refuse early what no namespace of the user could take."""
+    namespaces = Namespace.objects.filter(memberships__user=user_id).exclude(
+        memberships__user=user_id, memberships__role="reader"
+    )
+    rooms = [files.room_left(namespace) for namespace in namespaces]
+    if rooms and length > max(rooms):
+        raise problems.QuotaExceeded(
+            f"{length} bytes do not fit: your namespaces have room for {max(0, *rooms)} more. "
+            "Delete drafts or withdraw versions, or ask an administrator for more room.",
+            room_bytes=max(0, *rooms),
+        )
+
+
+def _receive(upload: Upload, staged: BinaryIO | IO[bytes], offset: int, stream: Stream) -> None:
+    try:
+        fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise problems.UploadOffset(
+            "Another request is writing to this upload; ask for its offset (HEAD) and try again."
+        ) from error
+    end = staged.seek(0, os.SEEK_END)
+    if offset != end:
+        raise problems.UploadOffset(
+            f"The next byte wanted is {end}, not {offset}. Go on from there.", offset=end
+        )
+    name = str(upload.uuid)
+    hasher = _hashes.take(name, end)
+    try:
+        while chunk := stream.read(CHUNK_BYTES):
+            if end + len(chunk) > upload.length:
+                staged.truncate(offset)
+                raise problems.TooLarge(
+                    f"More bytes came than the {upload.length} that were announced; none was kept."
+                )
+            staged.write(chunk)
+            end += len(chunk)
+            if hasher is not None:
+                hasher.update(chunk)
+    except OSError as error:
+        # The line was cut, or the disk is full: what came before stays and can be gone on from.
+        log.info("upload_cut", upload=name, offset=end, error=str(error))
+        hasher = None
+        if getattr(error, "errno", None):
+            raise
+    finally:
+        staged.flush()
+        os.fsync(staged.fileno())
+        upload.offset = min(staged.seek(0, os.SEEK_END), upload.length)
+    if hasher is not None and end == upload.offset:
+        _hashes.keep(name, end, hasher)
+
+
+def _finish(upload: Upload) -> None:
+    """Hash what was staged and make it a blob; raises DigestMismatch and keeps nothing."""
+    name = str(upload.uuid)
+    path = store().staged(name)
+    hasher = _hashes.take(name, upload.length)
+    sha256 = hasher.hexdigest() if hasher else digests.hash_file(path)
+    if upload.claimed_sha256 and upload.claimed_sha256 != sha256:
+        store().discard(name)
+        Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED)
+        raise problems.DigestMismatch(
+            f"The bytes that came have sha256:{sha256}; claimed was "
+            f"sha256:{upload.claimed_sha256}. Nothing was kept; upload the file again.",
+            claimed=f"sha256:{upload.claimed_sha256}",
+            computed=f"sha256:{sha256}",
+        )
+    # Written before the rename, so that after a crash the row knows which blob it became.
+    Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256)
+    store().commit(name, sha256)
+    _register(upload, sha256)
+
+
+@transaction.atomic
+def _register(upload: Upload, sha256: str) -> None:
+    blob, _ = Blob.objects.update_or_create(
+        sha256=sha256,
+        defaults={"size": upload.length, "touched_at": timezone.now(), "erased_at": None},
+    )
+    upload.blob = blob
+    upload.state = Upload.State.STORED
+    upload.offset = upload.length
+    upload.claimed_sha256 = sha256
+    upload.save(update_fields=["blob", "state", "offset", "claimed_sha256"])

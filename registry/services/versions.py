@@ -1,0 +1,125 @@
+"""Drafting, submitting, publishing, yanking and withdrawing versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import problems, refs
+from registry import cards, events, lifecycle
+from registry.models import RegisteredModel, Version
+from registry.permissions import require, require_user
+
+if TYPE_CHECKING:
+    from registry.models.versions import VersionState
+    from registry.permissions import Actor
+
+
+@transaction.atomic
+def draft(actor: Actor, *, model: RegisteredModel, message: str = "", label: str = "") -> Version:
+    """Open a new version under the next number; two callers at once get two numbers."""
+    require(actor, "version.draft", model)
+    user = require_user(actor)
+    if label:
+        refs.check_label(label)
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    try:
+        with transaction.atomic():
+            version = Version.objects.create(
+                model=model,
+                number=model.next_number,
+                message=message,
+                label=label,
+                created_by=user,
+            )
+    except IntegrityError as error:
+        raise problems.NameTaken.at(
+            "/label", f"{model.ref} has a version {label!r} already."
+        ) from error
+    model.next_number += 1
+    model.save(update_fields=["next_number"])
+    events.record("version.drafted", version, actor=actor, model=model)
+    return version
+
+
+@transaction.atomic
+def delete_draft(actor: Actor, *, version: Version) -> None:
+    """Delete a draft with its files' paths; their bytes are collected later."""
+    require(actor, "version.edit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    events.record("version.deleted", version, actor=actor, model=version.model, ref=version.ref)
+    version.delete()
+
+
+@transaction.atomic
+def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
+    """Freeze a draft and have it checked; with ``publish`` it goes public when it passes."""
+    require(actor, "version.submit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    paths = list(version.files.values_list("path", flat=True))
+    if not any(path.lower().endswith(".onnx") for path in paths):
+        raise problems.ModelMissing(
+            f"{version.ref} holds no .onnx file. Add one; a model's weights may lie beside it."
+        )
+    if cards.CARD_PATH in paths:
+        cards.parse(version.readme)
+    lifecycle.freeze(version, require_user(actor), publish=publish)
+    return version
+
+
+@transaction.atomic
+def publish(actor: Actor, *, version: Version) -> Version:
+    """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
+    require(actor, "version.publish", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "submitted")
+    lifecycle.publish(version, require_user(actor))
+    return version
+
+
+@transaction.atomic
+def yank(actor: Actor, *, version: Version, reason: str) -> Version:
+    """Keep a version from being chosen; who names its number still gets it, with a warning."""
+    require(actor, "version.yank", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "published")
+    _end(actor, version, Version.State.YANKED, reason)
+    return version
+
+
+@transaction.atomic
+def restore(actor: Actor, *, version: Version) -> Version:
+    """Undo a yank."""
+    require(actor, "version.yank", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "yanked")
+    version.state = Version.State.PUBLISHED
+    version.reason = ""
+    version.ended_at = None
+    version.save(update_fields=["state", "reason", "ended_at"])
+    events.record("version.restored", version, actor=actor, model=version.model)
+    return version
+
+
+@transaction.atomic
+def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
+    """Take a version's bytes away where nothing else needs them; page and digests stay."""
+    require(actor, "version.withdraw", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "published", "yanked")
+    _end(actor, version, Version.State.WITHDRAWN, reason)
+    return version
+
+
+def _end(actor: Actor, version: Version, state: VersionState, reason: str) -> None:
+    if not reason.strip():
+        raise problems.InvalidRequest.at("/reason", "Say why; people who used it will read this.")
+    version.state = state
+    version.reason = reason.strip()
+    version.ended_at = timezone.now()
+    version.save(update_fields=["state", "reason", "ended_at"])
+    events.record(f"version.{state}", version, actor=actor, model=version.model, reason=reason)

@@ -1,0 +1,59 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry.api import etags, pagination
+from runners import selectors, services
+from runners.api.serializers import JobOutput
+from runners.models import Job
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rest_framework.request import Request
+
+
+class JobList(APIView):
+    """Jobs of the versions that the caller may see."""
+
+    @extend_schema(
+        operation_id="jobs_list",
+        parameters=[
+            OpenApiParameter("state", enum=Job.State.values),
+            OpenApiParameter("pool", enum=Job.Pool.values),
+        ],
+        responses=pagination.paged(JobOutput),
+    )
+    def get(self, request: Request) -> Response:
+        """The newest jobs first; `state` and `pool` narrow."""
+        rows = selectors.jobs(request.user)
+        for name in ("state", "pool"):
+            if value := request.query_params.get(name):
+                rows = rows.filter(**{name: value})
+        page, cursor = pagination.by_time(request, rows, "queued_at", pagination.limit_of(request))
+        return pagination.respond(request, JobOutput, page, cursor)
+
+
+class JobDetail(APIView):
+    """One job."""
+
+    @extend_schema(operation_id="jobs_read", responses=JobOutput)
+    def get(self, request: Request, uuid: UUID) -> Response:
+        """Read a job; ask again with If-None-Match and get 304 while nothing changed."""
+        return etags.respond(request, dict(JobOutput(selectors.job(request.user, uuid)).data))
+
+
+class JobCancel(APIView):
+    """Ends a job early."""
+
+    @extend_schema(operation_id="jobs_cancel", request=None, responses=JobOutput)
+    def post(self, request: Request, uuid: UUID) -> Response:
+        """Cancel a job: at once while it waits, within seconds while it runs."""
+        job = services.cancel(request.user, job=selectors.job(request.user, uuid))
+        return Response(JobOutput(job).data)

@@ -1,0 +1,139 @@
+"""What the runners do when something happened: events become jobs, ended jobs become outcomes.
+
+Handlers read the rows as they are now, so they may run twice or late without harm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from registry import outbox
+from registry.models import Check, File, Version
+from registry.services import checks
+from runners import services
+from runners.models import Job
+
+
+def connect() -> None:
+    """Subscribe to the registry's events."""
+    outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
+    outbox.subscribe("runners.results", ("job.finished",), _on_finished)
+
+
+def models_of(version: Version) -> list[str]:
+    """The paths of the ONNX files that a version brought, the likeliest entry first."""
+    paths = File.objects.filter(version=version, derived=False, path__iendswith=".onnx")
+    return sorted(
+        paths.values_list("path", flat=True),
+        key=lambda path: (path.count("/"), path != "model.onnx", path),
+    )
+
+
+def variant_name(path: str, all_paths: list[str]) -> str:
+    """A file's variant name: `default` for the first, else made from its path."""
+    if path == all_paths[0]:
+        return "default"
+    stem = path.removesuffix(".onnx").lower()
+    return "".join(char if char.isalnum() or char in "._-" else "-" for char in stem).strip("-._")[
+        :60
+    ]
+
+
+def _on_submitted(subject: outbox.Subject) -> None:
+    version = Version.objects.filter(pk=subject.key, state=Version.State.SUBMITTED).first()
+    if version is None:
+        return
+    for path in models_of(version):
+        services.enqueue(kind="describe", version=version, entry=path, priority=0)
+
+
+def _on_finished(subject: outbox.Subject) -> None:
+    job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
+    if job is None or job.version is None or not job.is_ended:
+        return
+    if job.kind == "describe" and job.state == Job.State.SUCCEEDED:
+        _take_facts(job)
+    if job.kind in ("describe", "check"):
+        _conclude(job)
+
+
+def _take_facts(job: Job) -> None:
+    """A described file becomes a variant, and its check is queued."""
+    version = job.version
+    assert version is not None  # noqa: S101 - told the type checker what the caller has tested
+    facts = (job.report or {}).get("facts", {})
+    paths = models_of(version)
+    known = checks.describe(
+        version=version,
+        manifest_sha256=job.input["manifest_sha256"],
+        found=checks.Described(
+            name=variant_name(job.entry, paths),
+            path=job.entry,
+            facts=facts,
+            opset=facts.get("opset"),
+            ir_version=facts.get("ir_version"),
+            precision=str(facts.get("precision") or ""),
+            parameters=facts.get("parameters"),
+            job_uuid=job.pk,
+        ),
+    )
+    if known:
+        services.enqueue(kind="check", version=version, entry=job.entry, priority=0)
+
+
+def _conclude(job: Job) -> None:
+    """Settle the check `onnx` once every file has been described and checked, or one has failed."""
+    version = job.version
+    assert version is not None  # noqa: S101 - told the type checker what the caller has tested
+    manifest = job.input["manifest_sha256"]
+    jobs = _newest(version, manifest)
+    failed = [found for found in jobs if found.state in (Job.State.FAILED, Job.State.CANCELLED)]
+    expected = {(kind, path) for path in models_of(version) for kind in ("describe", "check")}
+    done = {(found.kind, found.entry) for found in jobs if found.state == Job.State.SUCCEEDED}
+    if failed:
+        outcome = _outcome(failed)
+    elif expected <= done:
+        outcome = Check.Outcome.PASSED.value
+    else:
+        return
+    checks.settle(
+        version=version,
+        manifest_sha256=manifest,
+        kind="onnx",
+        outcome=outcome,
+        report=_summary([found for found in jobs if found.is_ended]),
+    )
+
+
+def _newest(version: Version, manifest: str) -> list[Job]:
+    """The newest job of each kind and file for these very files."""
+    rows = Job.objects.filter(version=version, kind__in=("describe", "check")).order_by("queued_at")
+    newest = {
+        (row.kind, row.entry): row for row in rows if row.input.get("manifest_sha256") == manifest
+    }
+    return list(newest.values())
+
+
+def _outcome(failed: list[Job]) -> str:
+    at_fault = any(job.error_class == "deterministic" for job in failed)
+    return (Check.Outcome.FAILED if at_fault else Check.Outcome.ERRORED).value
+
+
+def _summary(jobs: list[Job]) -> dict[str, Any]:
+    """What the page and the API show of a check: per file the verdicts and findings."""
+    files: dict[str, dict[str, Any]] = {}
+    for job in sorted(jobs, key=lambda row: row.kind == "check"):
+        entry = files.setdefault(job.entry, {"path": job.entry, "findings": [], "verdicts": {}})
+        report = job.report or {}
+        entry["findings"] += report.get("findings", [])
+        entry["verdicts"] |= report.get("facts", {}).get("verdicts", {})
+        if not job.report:
+            entry["findings"].append(
+                {
+                    "code": f"job-{job.state}",
+                    "severity": "error",
+                    "message": job.error_detail or f"The job {job.kind} was {job.state}.",
+                    "where": "",
+                }
+            )
+    return {"files": list(files.values())}

@@ -1,0 +1,257 @@
+"""Walks graphs, nodes and attributes, counting and checking as it goes; keeps none of the nodes.
+
+Subgraphs are walked where their node stands, so the order of operators is the order of execution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runners.engine import tensors, text, values, walk, wire
+from runners.engine.vocabulary import ATTRIBUTE_TYPES, CATEGORY_OF, OTHER
+from runners.engine.walk import Attribute, QuantisingNode, Scope, Tensor, Walk
+
+_RUNS = frozenset({7, 8})
+_SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
+_TRAINING = "training"
+_QUANTISING = frozenset(
+    {
+        b"QuantizeLinear",
+        b"DequantizeLinear",
+        b"DynamicQuantizeLinear",
+        b"MatMulNBits",
+        b"GatherBlockQuantized",
+        b"MatMulBnb4",
+        b"Quant",
+        b"BipolarQuant",
+    }
+)
+_MAX_QUANTISING = 100_000
+
+
+def read_graph(state: Walk, start: int, end: int, scope: Scope) -> dict[str, Any]:
+    """Walk one graph and everything in it; gives its name, documentation, inputs and outputs."""
+    state.spend("levels of nested graphs", scope.depth, walk.MAX_DEPTH)
+    return _Graph(state, scope).read(start, end)
+
+
+class _Graph:
+    def __init__(self, state: Walk, scope: Scope) -> None:
+        self._walk = state
+        self._scope = scope
+        self._count = 0
+        self._stored: set[bytes] = set()
+        self._inputs: list[tuple[bytes, dict[str, Any]]] = []
+        self._outputs: list[tuple[bytes, dict[str, Any]]] = []
+        self._name = self._doc = ""
+
+    def read(self, start: int, end: int) -> dict[str, Any]:
+        state = self._walk
+        for number, kind, first, second in wire.fields(state.buffer, start, end):
+            if number == 1:
+                if kind != wire.BYTES:
+                    raise wire.MalformedError("a graph's nodes are not messages")
+                self._node(first, second)
+            elif kind == wire.BYTES:
+                self._take(number, first, second)
+        self._refuse_repeated_names()
+        if self._scope.kind != _TRAINING:
+            state.outputs.update(name for name, _ in self._outputs)
+        # Up to IR 3 every initializer had to stand among the inputs: those are not inputs.
+        inputs = [value for name, value in self._inputs if name not in self._stored]
+        return {
+            "name": self._name,
+            "doc": self._doc,
+            "inputs": inputs,
+            "outputs": [value for _, value in self._outputs],
+        }
+
+    def _node(self, start: int, end: int) -> None:
+        trail = self._walk.trail
+        trail.append(self._count)
+        self._count += 1
+        read_node(self._walk, start, end, self._scope)
+        trail.pop()
+
+    def _take(self, number: int, first: int, second: int) -> None:
+        state = self._walk
+        if number == 5:
+            self._store(tensors.read_tensor(state, first, second))
+        elif number == 15:
+            state.sparse += 1
+            self._store(tensors.read_sparse(state, first, second))
+        elif number == 11:
+            self._inputs.append(values.read_value(state, first, second))
+        elif number == 12:
+            self._outputs.append(values.read_value(state, first, second))
+        elif number == 13:
+            state.values += 1
+            state.spend("graph values", state.values, walk.MAX_VALUES)
+        elif number == 2:
+            self._name = state.words(first, second, text.NAME_LIMIT)
+        elif number == 10:
+            self._doc = state.words(first, second, text.DOCUMENT_LIMIT)
+        elif number == 16:
+            state.look_for_local_paths(first, second, "metadata")
+        elif number != 14:
+            state.unknown_fields += 1
+
+    def _store(self, tensor: Tensor) -> None:
+        if tensor.name in self._stored:
+            self._repeated("initializer", tensor.name)
+        self._stored.add(tensor.name)
+        if self._scope.kind != _TRAINING:
+            self._walk.initializers.append(tensor)
+
+    def _refuse_repeated_names(self) -> None:
+        for what, named in (("input", self._inputs), ("output", self._outputs)):
+            seen: set[bytes] = set()
+            for name, _ in named:
+                if name in seen:
+                    self._repeated(what, name)
+                seen.add(name)
+
+    def _repeated(self, what: str, name: bytes) -> None:
+        shown = text.decode(name, text.NAME_LIMIT)
+        self._walk.refuse("name-repeated", f"Two {what}s of one graph are named {shown!r}.")
+
+
+def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
+    """Walk one node: count its operator, note what it uses, look into its attributes."""
+    buffer = state.buffer
+    inputs: list[bytes] = []
+    outputs: list[bytes] = []
+    operator = domain = b""
+    inside: list[tuple[int, int]] = []
+    named = {1: inputs, 2: outputs}
+    for number, kind, first, second in wire.fields(buffer, start, end):
+        if kind != wire.BYTES:
+            raise wire.MalformedError(f"node field {number} uses the wire type {kind}")
+        if number in named:
+            named[number].append(state.name(first, second))
+        elif number == 5:
+            inside.append((first, second))
+        elif number == 4:
+            operator = state.name(first, second)
+        elif number == 7:
+            domain = state.name(first, second)
+        elif number in {6, 9}:
+            state.look_for_local_paths(first, second, "metadata" if number == 9 else "doc_string")
+    _count_node(state, scope, domain, operator)
+    attributes = [_read_attribute(state, *place, scope) for place in inside]
+    if scope.kind == _TRAINING:
+        return
+    if scope.kind != "function":
+        state.uses.update(inputs)
+    _keep(state, operator, inputs, outputs, attributes)
+
+
+def _count_node(state: Walk, scope: Scope, domain: bytes, operator: bytes) -> None:
+    state.nodes[scope.kind] += 1
+    state.spend("nodes", state.nodes.total(), walk.MAX_NODES)
+    if scope.kind == _TRAINING:
+        return
+    state.operators[domain, operator] += 1
+    if scope.kind != "function":
+        family = CATEGORY_OF.get(operator.decode("ascii", "replace"), OTHER)
+        state.sequence.append(family)
+
+
+def _keep(
+    state: Walk,
+    operator: bytes,
+    inputs: list[bytes],
+    outputs: list[bytes],
+    attributes: list[Attribute],
+) -> None:
+    if operator == b"Constant" and outputs:
+        for attribute in attributes:
+            for tensor in attribute.tensors:
+                state.constants[outputs[0]] = tensor
+    elif operator in _QUANTISING and len(state.quantising) < _MAX_QUANTISING:
+        integers = {attribute.name: attribute.integer for attribute in attributes}
+        state.quantising.append(QuantisingNode(operator.decode("ascii"), inputs, outputs, integers))
+    elif operator.startswith(b"TreeEnsemble"):
+        state.tree_nodes += sum(
+            attribute.strings for attribute in attributes if attribute.name == b"nodes_modes"
+        )
+
+
+def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribute:
+    state.attributes += 1
+    state.spend("attributes", state.attributes, walk.MAX_ATTRIBUTES)
+    attribute = Attribute()
+    once: set[int] = set()
+    for number, kind, first, second in wire.fields(state.buffer, start, end, _RUNS):
+        if number in _SINGLE_MESSAGES:
+            if number in once:
+                state.refuse("field-repeated", "An attribute gives its one value twice.")
+            once.add(number)
+        if kind == wire.BYTES:
+            _read_content(state, attribute, scope, number, first, second)
+        elif number == 20 and first not in ATTRIBUTE_TYPES:
+            state.refuse("attribute-type-unknown", f"Attribute type {first} is not one ONNX has.")
+        elif number == 3:
+            attribute.integer = wire.signed(first)
+    return attribute
+
+
+def _read_content(
+    state: Walk, attribute: Attribute, scope: Scope, number: int, first: int, second: int
+) -> None:
+    if number == 1:
+        attribute.name = state.name(first, second)
+    elif number == 9:
+        attribute.strings += 1
+    elif number in {5, 10}:
+        attribute.tensors.append(tensors.read_tensor(state, first, second))
+    elif number in {6, 11}:
+        state.trail.append(text.decode(attribute.name, 60) or "graph")
+        read_graph(state, first, second, scope.inner())
+        state.trail.pop()
+    elif number in {22, 23}:
+        tensors.read_sparse(state, first, second)
+    elif number == 21 and second > first and scope.kind != "function":
+        state.refuse(
+            "attribute-reference-outside-function",
+            "An attribute refers to a function's parameter, but stands outside any function.",
+        )
+
+
+def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
+    """Walk one local function; gives its domain, name, overload, operator sets and node count."""
+    scope = Scope("function")
+    said: dict[str, Any] = {"domain": "", "name": "", "overload": "", "nodes": 0, "opsets": []}
+    names = {1: "name", 10: "domain", 13: "overload"}
+    bodies: list[tuple[int, int]] = []
+    for number, kind, first, second in wire.fields(state.buffer, start, end):
+        if kind != wire.BYTES:
+            continue
+        if number in names:
+            said[names[number]] = text.decode(state.name(first, second), text.NAME_LIMIT)
+        elif number == 7:
+            bodies.append((first, second))
+            state.spend("nodes", len(bodies), walk.MAX_NODES)
+        elif number == 9:
+            said["opsets"].append(read_opset(state, first, second))
+        elif number == 11:
+            _read_attribute(state, first, second, scope)
+    state.trail.append(f"function {said['name']}")
+    for place, (first, second) in enumerate(bodies):
+        state.trail.append(place)
+        read_node(state, first, second, scope)
+        state.trail.pop()
+    state.trail.pop()
+    said["nodes"] = len(bodies)
+    return said
+
+
+def read_opset(state: Walk, start: int, end: int) -> tuple[str, int]:
+    """Read one operator-set import; the default domain is always spelled `ai.onnx`."""
+    domain, version = "", 0
+    for number, kind, first, second in wire.fields(state.buffer, start, end):
+        if number == 1 and kind == wire.BYTES:
+            domain = text.decode(state.name(first, second), text.NAME_LIMIT)
+        elif number == 2 and kind == wire.VARINT:
+            version = wire.signed(first)
+    return domain or "ai.onnx", version

@@ -1,0 +1,90 @@
+"""Lays out what a library may open: the model and the files it names, as plain private copies.
+
+Copies, because one library follows hard links out of the folder; nothing else lies there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+_CHUNK = 32 << 20
+_NO_FAST_COPY = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
+
+
+class UnusableInputError(Exception):
+    """A stored file cannot be given to the engine: missing, or no plain file."""
+
+
+class StoppedError(Exception):
+    """The job was called off while its input was being laid out."""
+
+
+def open_plain(path: str) -> int:
+    """Open a stored file for reading; raises UnusableInputError unless it is a regular file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        words = os.strerror(error.errno or 0)
+        raise UnusableInputError(f"A stored file cannot be opened: {words}.") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise UnusableInputError("A stored file is not a regular file.")
+    return handle
+
+
+def sizes(files: dict[str, str]) -> dict[str, int]:
+    """Give the size in bytes of every file of a version; raises UnusableInputError."""
+    found = {}
+    for path, place in files.items():
+        try:
+            state = os.lstat(place)
+        except OSError:
+            raise UnusableInputError(f"The stored bytes of {path!r} are missing.") from None
+        if not stat.S_ISREG(state.st_mode):
+            raise UnusableInputError(f"The stored bytes of {path!r} are not a regular file.")
+        found[path] = state.st_size
+    return found
+
+
+def lay_out(
+    folder: Path, files: dict[str, str], wanted: Iterable[str], stopped: Callable[[], bool]
+) -> None:
+    """Copy these version paths into the folder, read-only; raises StoppedError if called off."""
+    for path in wanted:
+        target = folder.joinpath(*path.split("/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = open_plain(files[path])
+        try:
+            made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+            try:
+                _copy(source, made, stopped)
+            finally:
+                os.close(made)
+        finally:
+            os.close(source)
+
+
+def _copy(source: int, target: int, stopped: Callable[[], bool]) -> None:
+    fast = True
+    while True:
+        if stopped():
+            raise StoppedError
+        try:
+            if fast:
+                count = os.copy_file_range(source, target, _CHUNK)
+            else:
+                count = os.sendfile(target, source, None, _CHUNK)
+        except OSError as error:
+            if not fast or error.errno not in _NO_FAST_COPY:
+                raise
+            fast = False
+            continue
+        if count == 0:
+            return

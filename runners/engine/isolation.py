@@ -1,0 +1,149 @@
+"""Confines a forked child before it looks at an upload: limits, namespaces, landlock, seccomp.
+
+A layer that the probe found working is then required: if it fails in a child, that child ends
+without having read a byte.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import site
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.engine import kernel, landlock, seccomp
+
+RLIMITS, NAMESPACES, LANDLOCK, SECCOMP = "rlimits", "namespaces", "landlock", "seccomp"
+LAYERS = (RLIMITS, NAMESPACES, LANDLOCK, SECCOMP)
+
+OPEN_FILES = 64
+_THREADS = 64
+# What a large model may take beyond the plain limits, so that they can stay small.
+_CPU_SECONDS_PER_GIB = 20
+_WALL_SECONDS_PER_GIB = 60
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer."""
+
+    wall_seconds: float
+    cpu_seconds: int
+    memory_bytes: int
+    output_bytes: int
+
+    def grown_by(self, size: int) -> Limits:
+        """Give the limits for a model of this many bytes, external data included."""
+        return Limits(
+            wall_seconds=self.wall_seconds + _WALL_SECONDS_PER_GIB * size / _GIB,
+            cpu_seconds=self.cpu_seconds + _CPU_SECONDS_PER_GIB * size // _GIB,
+            memory_bytes=self.memory_bytes + size,
+            output_bytes=self.output_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """The layers one child wears, and the only folders it sees through them."""
+
+    layers: frozenset[str]
+    limits: Limits
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    folder: Path = Path("/")
+
+
+def apply(confinement: Confinement, parent: int) -> None:
+    """Confine this process for good. Raises OSError when a layer asked for does not hold."""
+    os.setsid()
+    os.umask(0o077)
+    _volunteer_for_the_oom_killer()
+    if RLIMITS in confinement.layers:
+        _limit(confinement.limits)
+    if NAMESPACES in confinement.layers:
+        kernel.unshare_namespaces()
+    if RLIMITS in confinement.layers:
+        # Counted for the user, or inside a new user namespace from zero.
+        spare = 0 if NAMESPACES in confinement.layers else _threads_of_this_user()
+        _lower(resource.RLIMIT_NPROC, spare + _THREADS)
+    os.chdir(confinement.folder)
+    kernel.drop_capabilities()
+    # A change of credentials clears this wish, so it comes after them.
+    kernel.die_with_parent(parent)
+    kernel.no_new_privileges()
+    if LANDLOCK in confinement.layers:
+        readable = (*interpreter_paths(), *confinement.readable)
+        landlock.apply(readable, confinement.writable)
+    if SECCOMP in confinement.layers:
+        seccomp.apply()
+
+
+def interpreter_paths() -> tuple[Path, ...]:
+    """List what Python, its libraries and this engine need to read, and nothing of the site."""
+    engine = Path(__file__).resolve().parent
+    paths = {
+        *(Path(path) for path in sysconfig.get_paths().values()),
+        *(Path(path) for path in site.getsitepackages()),
+        Path(sys.base_prefix) / "lib",
+        engine,
+        engine.parent / "__init__.py",
+        engine.parent / "reports.py",
+    }
+    system = (
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/share/locale",
+        "/usr/share/zoneinfo",
+        "/sys/devices/system/cpu",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        "/dev/null",
+        "/dev/urandom",
+        os.environ.get("LOCPATH", ""),
+    )
+    paths.update(Path(path) for path in system if path)
+    return tuple(sorted(paths))
+
+
+def _limit(limits: Limits) -> None:
+    _lower(resource.RLIMIT_AS, limits.memory_bytes)
+    # One second more before the certain kill: the first signal says what happened.
+    _lower(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
+    _lower(resource.RLIMIT_FSIZE, limits.output_bytes)
+    _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(which: int, soft: int, hard: int | None = None) -> None:
+    _, ceiling = resource.getrlimit(which)
+    hard = soft if hard is None else hard
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    resource.setrlimit(which, (soft, hard))
+
+
+def _threads_of_this_user() -> int:
+    total = 0
+    user = os.getuid()
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if entry.stat().st_uid == user:
+                    total += sum(1 for _ in Path(entry.path, "task").iterdir())
+            except OSError:  # it ended while we looked
+                continue
+    return total
+
+
+def _volunteer_for_the_oom_killer() -> None:
+    """Let the kernel, when the host itself runs out, take this child before the site."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:  # no /proc here: the limits above still hold
+        return

@@ -1,0 +1,161 @@
+"""What one walk through a model's bytes carries along: the bytes, the budgets, what was found.
+
+Names stay bytes until they are shown, since most of them never are.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from runners.engine import text
+from runners.engine.notes import Notes
+from runners.engine.wire import Buffer, MalformedError
+
+# Bounds on what a model may hold. All are far above any model in use and keep a scan in seconds.
+MAX_DEPTH = 24
+MAX_NODES = 250_000
+MAX_ATTRIBUTES = 2_000_000
+MAX_TENSORS = 500_000
+MAX_VALUES = 1_000_000
+MAX_FUNCTIONS = 20_000
+MAX_DIMENSIONS = 64
+MAX_NAME_BYTES = 64 << 10
+MAX_TEXT_BYTES = 16 << 20
+
+# How much of the file may stay mapped behind the walk.
+_KEPT_BYTES = 8 << 20
+
+
+class OverBudgetError(MalformedError):
+    """The model holds more of something than the hub takes in."""
+
+
+@dataclass(slots=True)
+class External:
+    """Where a tensor's bytes lie outside the model: a version path, first byte, length."""
+
+    path: str
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Tensor:
+    """One tensor's claims; `stored` counts bytes, `start` and `stop` bound inline raw ones."""
+
+    name: bytes = b""
+    data_type: int = 0
+    dimensions: tuple[int, ...] = ()
+    elements: int = 0
+    stored: int = 0
+    start: int = 0
+    stop: int = 0
+    external: External | None = None
+
+
+@dataclass(slots=True)
+class Attribute:
+    """One attribute, as far as facts need it."""
+
+    name: bytes = b""
+    integer: int = 0
+    tensors: list[Tensor] = field(default_factory=list)
+    strings: int = 0
+
+
+@dataclass(slots=True)
+class QuantisingNode:
+    """A node that says something about precision: what it reads, makes, and its few numbers."""
+
+    operator: str
+    inputs: list[bytes]
+    outputs: list[bytes]
+    integers: dict[bytes, int]
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where a graph stands: how deep, and whether attribute references mean something there."""
+
+    kind: str
+    depth: int = 0
+
+    def inner(self) -> Scope:
+        return Scope("subgraph" if self.kind == "graph" else self.kind, self.depth + 1)
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of one scan."""
+
+    buffer: Buffer
+    entry: str
+    files: dict[str, int]
+    notes: Notes = field(default_factory=Notes)
+    trail: list[str | int] = field(default_factory=list)
+    released: int = 0
+
+    nodes: Counter[str] = field(default_factory=Counter)
+    attributes: int = 0
+    tensors: int = 0
+    values: int = 0
+    unknown_fields: int = 0
+
+    operators: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
+    sequence: bytearray = field(default_factory=bytearray)
+    uses: Counter[bytes] = field(default_factory=Counter)
+    outputs: set[bytes] = field(default_factory=set)
+    initializers: list[Tensor] = field(default_factory=list)
+    sparse: int = 0
+    constants: dict[bytes, Tensor] = field(default_factory=dict)
+    quantising: list[QuantisingNode] = field(default_factory=list)
+    external: dict[str, list[External]] = field(default_factory=dict)
+    tree_nodes: int = 0
+    local_paths: int = 0
+    local_path_where: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def pass_by(self, position: int) -> None:
+        """Let go of the pages already walked, so that memory does not grow with the weights."""
+        if position - self.released >= _KEPT_BYTES and isinstance(self.buffer, mmap.mmap):
+            end = position // mmap.PAGESIZE * mmap.PAGESIZE
+            self.buffer.madvise(mmap.MADV_DONTNEED, self.released, end - self.released)
+            self.released = end
+
+    def where(self, last: str = "") -> str:
+        """Say where the walk stands, for a person."""
+        parts = [f"node {part}" if isinstance(part, int) else part for part in self.trail]
+        return " / ".join([*parts, last] if last else parts)
+
+    def refuse(self, code: str, message: str, last: str = "") -> None:
+        self.notes.refuse(code, message, self.where(last))
+
+    def spend(self, what: str, count: int, limit: int) -> None:
+        if count > limit:
+            raise OverBudgetError(
+                f"The model has more than {limit:,} {what}; the hub takes no more."
+            )
+
+    def name(self, start: int, end: int) -> bytes:
+        """Read a name; raises OverBudgetError for one no person gave."""
+        if end - start > MAX_NAME_BYTES:
+            raise OverBudgetError(
+                f"A name is {end - start:,} bytes long; at most 65,536 are taken."
+            )
+        return self.buffer[start:end]
+
+    def words(self, start: int, end: int, limit: int) -> str:
+        """Read text for a fact, cut to so many characters."""
+        if end - start > MAX_TEXT_BYTES:
+            raise OverBudgetError("A text is longer than 16 MiB; the hub takes no longer one.")
+        return text.decode(self.buffer[start : min(end, start + limit * 4 + 4)], limit)
+
+    def look_for_local_paths(self, start: int, end: int, key: str) -> None:
+        """Note that documentation or metadata tells about somebody's own folders."""
+        if text.names_local_path(self.buffer[start : min(end, start + 65536)]):
+            self.local_paths += 1
+            if not self.local_path_where:
+                self.local_path_where = self.where(key)

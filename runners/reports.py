@@ -1,0 +1,157 @@
+"""The one shape in which every task answers, as data that crosses processes and databases.
+
+A report is written by a process that has just read somebody's upload, so reading one back trusts
+nothing: unknown keys, wrong types and unknown words are refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast, get_args
+
+Severity = Literal["error", "warning", "info"]
+Outcome = Literal["passed", "failed", "errored"]
+
+_CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SUBJECT = re.compile(r"[0-9a-f]{64}")
+_FINDING_KEYS = frozenset({"code", "severity", "message", "where"})
+_REPORT_KEYS = frozenset(
+    {
+        "task",
+        "versions",
+        "subject",
+        "outcome",
+        "findings",
+        "facts",
+        "measures",
+        "outputs",
+        "seconds",
+    }
+)
+
+
+class InvalidReportError(ValueError):
+    """The data is not a report: its message names the first thing that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth telling: a stable kebab-case code (docs/findings.md) and words for people."""
+
+    code: str
+    severity: Severity
+    message: str
+    where: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "where": self.where,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Finding:
+        """Read one finding back; raises InvalidReportError."""
+        _keys(data, _FINDING_KEYS, "finding")
+        code = _text(data, "code")
+        if not _CODE.fullmatch(code):
+            raise InvalidReportError(f"code {code!r} is not kebab-case")
+        severity = _word(data, "severity", get_args(Severity))
+        return cls(code, cast("Severity", severity), _text(data, "message"), _text(data, "where"))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a task found. `failed` means the model is at fault, `errored` means that we are."""
+
+    task: str
+    versions: dict[str, str]
+    subject: str
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    measures: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain data: only what `json.dumps` writes and `from_json` reads."""
+        return {
+            "task": self.task,
+            "versions": dict(self.versions),
+            "subject": self.subject,
+            "outcome": self.outcome,
+            "findings": [finding.to_json() for finding in self.findings],
+            "facts": self.facts,
+            "measures": self.measures,
+            "outputs": self.outputs,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Report:
+        """Read a report back; raises InvalidReportError. The caller caps the size beforehand."""
+        _keys(data, _REPORT_KEYS, "report")
+        versions = _mapping(data, "versions")
+        if not all(isinstance(value, str) for value in versions.values()):
+            raise InvalidReportError("versions must map names to text")
+        subject = _text(data, "subject")
+        if not _SUBJECT.fullmatch(subject):
+            raise InvalidReportError("subject must be 64 lower-case hexadecimal digits")
+        seconds = data["seconds"]
+        # The comparison also refuses NaN, which a database cannot store as JSON.
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+            raise InvalidReportError("seconds must be a number of at least 0")
+        findings = data["findings"]
+        if not isinstance(findings, list):
+            raise InvalidReportError("findings must be a list")
+        return cls(
+            task=_text(data, "task"),
+            versions=versions,
+            subject=subject,
+            outcome=cast("Outcome", _word(data, "outcome", get_args(Outcome))),
+            findings=tuple(Finding.from_json(finding) for finding in findings),
+            facts=_mapping(data, "facts"),
+            measures=_rows(data, "measures"),
+            outputs=_rows(data, "outputs"),
+            seconds=float(seconds),
+        )
+
+
+def _keys(data: Any, wanted: frozenset[str], what: str) -> None:
+    if not isinstance(data, dict):
+        raise InvalidReportError(f"a {what} must be an object")
+    if data.keys() != wanted:
+        strange = sorted(str(key) for key in data.keys() ^ wanted)
+        raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
+
+
+def _text(data: dict[str, Any], key: str) -> str:
+    value = data[key]
+    if not isinstance(value, str):
+        raise InvalidReportError(f"{key} must be text")
+    return value
+
+
+def _word(data: dict[str, Any], key: str, allowed: tuple[str, ...]) -> str:
+    value = _text(data, key)
+    if value not in allowed:
+        raise InvalidReportError(f"{key} must be one of {', '.join(allowed)}")
+    return value
+
+
+def _mapping(data: dict[str, Any], key: str) -> dict[str, Any]:
+    value = data[key]
+    if not isinstance(value, dict):
+        raise InvalidReportError(f"{key} must be an object")
+    return value
+
+
+def _rows(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = data[key]
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise InvalidReportError(f"{key} must be a list of objects")
+    return value

@@ -1,0 +1,223 @@
+"""Models over HTTP: making, reading, changing and deleting them, and who may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from registry.models import Event, RegisteredModel, RetiredName
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def problem(response, status, slug):
+    assert response.status_code == status, response.content
+    assert response["Content-Type"] == "application/problem+json"
+    document = response.json()
+    assert document["type"] == f"http://testserver/problems/{slug}"
+    assert document["status"] == status
+    assert document["instance"] == response["X-Request-Id"]
+    return document
+
+
+def test_a_model_is_made_and_read_back(api, ada):
+    client = api(ada)
+    made = client.post("models", {"namespace": "ada", "name": "net", "summary": "Small."})
+    assert made.status_code == 201
+    assert made["Location"] == "http://testserver/api/v1/models/ada/net"
+    read = client.get("models/ada/net").json()
+    assert read["ref"] == "ada/net"
+    assert read["summary"] == "Small."
+    assert read["latest"] is None
+    assert read["role"] == "owner"
+    assert Event.objects.filter(verb="model.created", actor=ada).count() == 1
+
+
+def test_names_are_taken_whatever_their_case(api, ada):
+    client = api(ada)
+    client.post("models", {"namespace": "ada", "name": "net"})
+    problem(client.post("models", {"namespace": "ada", "name": "NET"}), 409, "name-taken")
+    assert RegisteredModel.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "x.git", "a--b", "x" * 97, "ä"])
+def test_bad_names_are_refused(api, ada, name):
+    response = api(ada).post("models", {"namespace": "ada", "name": name})
+    assert response.status_code in (400, 422), response.content
+    assert not RegisteredModel.objects.exists()
+
+
+def test_unknown_fields_are_refused_by_name(api, ada):
+    document = problem(
+        api(ada).post("models", {"namespace": "ada", "name": "net", "sumary": "x"}),
+        400,
+        "invalid-request",
+    )
+    assert document["errors"] == [{"pointer": "/sumary", "detail": "unknown field"}]
+    assert not RegisteredModel.objects.exists()
+
+
+def test_guests_and_strangers_cannot_make_models(api, ada, bob):
+    body = {"namespace": "ada", "name": "net"}
+    assert problem(api().post("models", body), 401, "not-authenticated")
+    assert problem(api(bob).post("models", body), 403, "not-allowed")
+    assert problem(api(ada, scopes=["read"]).post("models", body), 403, "not-allowed")
+    assert not RegisteredModel.objects.exists()
+
+
+def test_a_token_bound_to_a_namespace_stays_there(api, ada):
+    factories.namespace(ada, "lab")
+    client = api(ada, ["admin"], "lab")
+    assert client.post("models", {"namespace": "lab", "name": "net"}).status_code == 201
+    problem(client.post("models", {"namespace": "ada", "name": "net"}), 403, "not-allowed")
+
+
+def test_private_models_do_not_exist_for_others(api, ada, bob):
+    private = factories.model(ada, "secret", visibility="private")
+    version = factories.published(ada, private)
+    missing = api(bob).get("models/ada/nothing")
+    for client in (api(), api(bob)):
+        for path in (
+            "models/ada/secret",
+            "models/ada/secret/versions",
+            "models/ada/secret/versions/1",
+        ):
+            problem(client.get(path), 404, "not-found")
+        problem(client.get("resolve?ref=ada/secret"), 404, "not-found")
+        assert client.get("models?q=secret").json()["items"] == []
+        assert client.get("models").json()["count"] == 0
+        file = version.files.get(path="model.onnx")
+        problem(client.get(f"blobs/{file.blob_id}"), 404, "not-found")
+        problem(client.get("models/ada/secret/versions/1/files/model.onnx"), 404, "not-found")
+    hidden = api(bob).get("models/ada/secret")
+    assert hidden.json()["detail"].replace("secret", "nothing") == missing.json()["detail"]
+    assert api(ada).get("models/ada/secret").status_code == 200
+
+
+def test_a_public_model_shows_once_something_is_published(api, ada):
+    model = factories.model(ada)
+    problem(api().get("models/ada/net"), 404, "not-found")
+    factories.published(ada, model)
+    assert api().get("models/ada/net").json()["latest"]["number"] == 1
+    listed = api().get("models").json()
+    assert [item["ref"] for item in listed["items"]] == ["ada/net"]
+
+
+def test_changes_need_the_tag_that_was_read(api, ada):
+    factories.model(ada)
+    client = api(ada)
+    tag = client.get("models/ada/net")["ETag"]
+    problem(client.patch("models/ada/net", {"summary": "x"}), 428, "precondition-required")
+    done = client.patch("models/ada/net", {"summary": "First"}, If_Match=tag)
+    assert done.status_code == 200
+    assert done.json()["summary"] == "First"
+    problem(
+        client.patch("models/ada/net", {"summary": "Second"}, If_Match=tag),
+        412,
+        "precondition-failed",
+    )
+    assert RegisteredModel.objects.get().summary == "First"
+
+
+def test_reading_again_costs_nothing(api, ada):
+    factories.model(ada)
+    client = api(ada)
+    tag = client.get("models/ada/net")["ETag"]
+    again = client.get("models/ada/net", If_None_Match=tag)
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+def test_a_deleted_name_is_retired_only_if_it_was_published(api, ada):
+    client = api(ada)
+    factories.model(ada, "never")
+    factories.published(ada, factories.model(ada, "once"))
+    for name in ("never", "once"):
+        assert client.delete(f"models/ada/{name}").status_code == 204
+        problem(client.get(f"models/ada/{name}"), 404, "not-found")
+    assert list(RetiredName.objects.values_list("name", flat=True)) == ["ada/once"]
+    assert client.post("models", {"namespace": "ada", "name": "never"}).status_code == 201
+    problem(client.post("models", {"namespace": "ada", "name": "Once"}), 409, "name-retired")
+
+
+def test_pages_go_on_from_a_key_and_miss_nothing(api, ada):
+    for index in range(7):
+        factories.published(ada, factories.model(ada, f"net{index}"))
+    client = api()
+    for sort in ("updated", "name", "downloads", "size"):
+        seen, path = [], f"models?limit=3&sort={sort}"
+        while path:
+            page = client.get(path)
+            seen += [item["ref"] for item in page.json()["items"]]
+            following = page.json()["next"]
+            assert (f'<{following}>; rel="next"' == page.get("Link")) or following is None
+            path = following and following.removeprefix("http://testserver")
+        assert sorted(seen) == [f"ada/net{index}" for index in range(7)], sort
+
+
+@pytest.mark.parametrize("cursor", ["x", "W10", "bnVsbA", "WzEsMl0", "IiI"])
+def test_a_broken_cursor_is_an_error_not_an_empty_page(api, ada, cursor):
+    problem(api().get(f"models?cursor={cursor}"), 400, "invalid-request")
+
+
+def test_search_ranks_the_exact_name_first(api, ada):
+    for name in ("resnet50-int8", "resnet50", "my-resnet50", "other"):
+        summary = "compared with resnet50" if name == "other" else ""
+        factories.published(ada, factories.model(ada, name, summary=summary), card="")
+    found = api().get("models?q=resnet50").json()
+    refs = [item["ref"] for item in found["items"]]
+    assert refs[0] == "ada/resnet50"
+    assert refs[1] == "ada/resnet50-int8"
+    assert refs[3] == "ada/other"
+    assert found["count"] == 4
+    assert found["count_capped"] is False
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "*", "a AND b", "(", "%' OR 1=1 --", "NEAR(", "ä\u0000ö", "'"]
+)
+def test_search_takes_any_text(api, ada, text):
+    from urllib.parse import quote
+
+    assert api().get(f"models?q={quote(text)}").status_code in (200, 400)
+
+
+def test_groups_narrow_and_values_are_alternatives(api, ada):
+    for name, license_, task in (
+        ("a", "mit", "image-classification"),
+        ("b", "apache-2.0", "image-classification"),
+        ("c", "mit", "text-generation"),
+    ):
+        card = f"---\nlicense: {license_}\npipeline_tag: {task}\ntags: [k-{name}]\n---\nText."
+        factories.published(ada, factories.model(ada, name), card=card)
+
+    def names(query):
+        return sorted(item["name"] for item in api().get(f"models?{query}").json()["items"])
+
+    assert names("license=mit") == ["a", "c"]
+    assert names("license=mit&license=apache-2.0") == ["a", "b", "c"]
+    assert names("license=mit&task=image-classification") == ["a"]
+    assert names("keyword=k-b") == ["b"]
+    assert names("opset_max=16") == []
+    assert names("opset_max=17&precision=fp32") == ["a", "b", "c"]
+
+
+def test_a_list_costs_the_same_queries_for_two_models_as_for_ten(
+    api, ada, django_assert_num_queries
+):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    def cost():
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert api().get("models").status_code == 200
+        return len(captured)
+
+    for index in range(2):
+        factories.published(ada, factories.model(ada, f"a{index}"))
+    few = cost()
+    for index in range(8):
+        factories.published(ada, factories.model(ada, f"b{index}"))
+    assert cost() == few <= 4

@@ -1,0 +1,292 @@
+"""Versions over HTTP: every state a version passes, and who may not move it."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from hub.protocol import manifests
+from registry.models import Check, File, Ref, Version
+from runners.models import Job
+from tests import factories, samples
+from tests.api.test_models import problem
+
+pytestmark = pytest.mark.django_db
+V1 = "models/ada/net/versions/1"
+
+
+def submit(client, **body):
+    return client.post(f"{V1}/submit", body)
+
+
+def test_the_whole_way_over_http(api, ada, events_delivered):
+    client = api(ada)
+    content = samples.mlp()
+    sha256 = hashlib.sha256(content).hexdigest()
+    client.post("models", {"namespace": "ada", "name": "net"})
+    made = client.post("models/ada/net/versions", {"message": "First"})
+    assert made.status_code == 201
+    assert (made.json()["number"], made.json()["state"]) == (1, "draft")
+    uploaded = client.upload(content, claimed=sha256)
+    assert (uploaded.status_code, uploaded["Hub-Blob"]) == (204, f"sha256:{sha256}")
+    put = client.put(f"{V1}/files/model.onnx", {"blob": f"sha256:{sha256}"})
+    assert put.status_code == 201
+    assert put.json()["size"] == len(content)
+    card = client.put(f"{V1}/card", factories.CARD, content_type="text/markdown")
+    assert card.status_code == 200
+    with events_delivered():
+        answer = submit(client, publish=True)
+    assert answer.json()["state"] == "submitted"
+    assert [check["outcome"] for check in answer.json()["checks"]] == ["pending"]
+    problem(api().get(V1), 404, "not-found")
+    assert factories.work() == 2
+    version = api().get(V1).json()
+    assert version["state"] == "published"
+    assert len(version["commit_id"]) == 40
+    readme = factories.CARD.encode()
+    entries = [
+        ("model.onnx", sha256, len(content)),
+        ("README.md", hashlib.sha256(readme).hexdigest(), len(readme)),
+    ]
+    assert version["manifest_sha256"] == f"sha256:{manifests.digest(entries)}"
+    assert [variant["opset"] for variant in version["variants"]] == [17]
+    model = api().get("models/ada/net").json()
+    assert model["license"] == "apache-2.0"
+    assert model["task"] == "image-classification"
+    assert model["summary"] == "It tells digits apart."
+    assert {"name": "main", "kind": "branch", "number": 1} in model["refs"]
+    assert api().get("resolve?ref=ada/net").json()["files"][1]["sha256"] == f"sha256:{sha256}"
+
+
+def test_a_failed_check_sends_the_version_back_and_says_why(api, ada):
+    factories.submitted(ada)
+    factories.work("failed")
+    version = api(ada).get(V1).json()
+    assert version["state"] == "draft"
+    [check] = version["checks"]
+    assert check["outcome"] == "failed"
+    assert check["report"]["files"][0]["findings"][0]["message"] == (
+        "crashed: SIGSEGV in runtime load"
+    )
+    problem(api().get("models/ada/net"), 404, "not-found")
+    assert not Ref.objects.exists()
+
+
+def test_a_mended_draft_is_checked_again(api, ada):
+    version = factories.submitted(ada)
+    factories.work("failed")
+    client = api(ada)
+    assert client.put_file(V1, "model.onnx", samples.mlp(hidden=5)).status_code == 200
+    assert submit(client).status_code == 200
+    factories.work()
+    version.refresh_from_db()
+    assert version.state == Version.State.PUBLISHED
+    assert Job.objects.filter(version=version).count() == 3
+
+
+def test_nothing_of_a_submitted_version_can_be_changed(api, ada):
+    factories.submitted(ada, publish=False)
+    client = api(ada)
+    digest = factories.blob(ada, b"other")
+    for response in (
+        client.put(f"{V1}/files/more.txt", {"blob": digest}),
+        client.delete(f"{V1}/files/model.onnx"),
+        client.put(f"{V1}/card", "x", content_type="text/markdown", If_Match="*"),
+        client.delete(V1),
+        submit(client),
+    ):
+        problem(response, 409, "state-conflict")
+    assert File.objects.count() == 2
+
+
+def test_publishing_waits_for_the_checks(api, ada):
+    factories.submitted(ada, publish=False)
+    client = api(ada)
+    problem(client.post(f"{V1}/publish"), 409, "checks-pending")
+    factories.work()
+    assert Version.objects.get().state == Version.State.SUBMITTED
+    assert client.post(f"{V1}/publish").json()["state"] == "published"
+
+
+def test_a_late_report_on_other_bytes_changes_nothing(api, ada):
+    from registry.services import checks
+
+    version = factories.submitted(ada)
+    assert not checks.settle(
+        version=version, manifest_sha256="0" * 64, kind="onnx", outcome="passed", report={}
+    )
+    version.refresh_from_db()
+    assert version.state == Version.State.SUBMITTED
+    assert Check.objects.get().outcome == Check.Outcome.PENDING
+
+
+def test_yank_restore_withdraw(api, ada):
+    model = factories.model(ada)
+    factories.published(ada, model)
+    second = factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9)})
+    client, guest = api(ada), api()
+    two = "models/ada/net/versions/2"
+    problem(client.post(f"{two}/yank", {"reason": " "}), 400, "invalid-request")
+    assert client.post(f"{two}/yank", {"reason": "wrong labels"}).json()["state"] == "yanked"
+    assert guest.get("resolve?ref=ada/net").json()["number"] == 1
+    pinned = guest.get("resolve?ref=ada/net@2")
+    assert pinned.json()["number"] == 2
+    assert "wrong labels" in pinned.json()["warning"]
+    assert client.post(f"{two}/restore").json()["state"] == "published"
+    assert guest.get("resolve?ref=ada/net").json()["number"] == 2
+    withdrawn = client.post(f"{two}/withdraw", {"reason": "consent was withdrawn"})
+    assert withdrawn.json()["state"] == "withdrawn"
+    problem(guest.get(f"{two}/files/model.onnx"), 410, "withdrawn")
+    problem(guest.get("resolve?ref=ada/net@2"), 410, "withdrawn")
+    sha256 = second.files.get(path="model.onnx").blob_id
+    problem(guest.get(f"blobs/{sha256}"), 404, "not-found")
+    page = guest.get(two).json()
+    assert (page["reason"], page["files"][1]["sha256"]) == (
+        "consent was withdrawn",
+        f"sha256:{sha256}",
+    )
+    problem(client.post(f"{two}/restore"), 409, "state-conflict")
+
+
+def test_roles_and_scopes_of_each_verb(api, ada, bob):
+    from registry.models import Membership, Namespace
+
+    factories.published(ada)
+    Membership.objects.create(namespace=Namespace.objects.get(slug="ada"), user=bob, role="writer")
+    for client, status in ((api(), 401), (api(bob), 403), (api(ada, ["write"]), 403)):
+        for verb in ("yank", "withdraw"):
+            assert client.post(f"{V1}/{verb}", {"reason": "x"}).status_code == status, verb
+        answer = client.put("models/ada/net/refs/stable", {"kind": "alias", "version": 1})
+        assert answer.status_code == status
+    assert Version.objects.get().state == Version.State.PUBLISHED
+    assert api(bob).post("models/ada/net/versions", {}).status_code == 201
+
+
+def test_a_draft_is_seen_by_writers_alone(api, ada, bob):
+    model = factories.model(ada)
+    factories.published(ada, model)
+    factories.draft(ada, model)
+    assert len(api(ada).get("models/ada/net/versions").json()["items"]) == 2
+    for client in (api(), api(bob)):
+        assert len(client.get("models/ada/net/versions").json()["items"]) == 1
+        problem(client.get("models/ada/net/versions/2"), 404, "not-found")
+        problem(client.get("models/ada/net/versions/2/files/model.onnx"), 404, "not-found")
+
+
+def test_aliases_move_and_tags_do_not(api, ada):
+    model = factories.model(ada)
+    factories.published(ada, model)
+    factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9)})
+    client = api(ada)
+    refs = "models/ada/net/refs"
+    assert client.put(f"{refs}/stable", {"kind": "alias", "version": 1}).status_code == 201
+    assert client.put(f"{refs}/stable", {"kind": "alias", "version": 2}).status_code == 200
+    assert client.get("resolve?ref=ada/net@stable").json()["number"] == 2
+    assert client.put(f"{refs}/v1.0", {"kind": "tag", "version": 1}).status_code == 201
+    problem(client.put(f"{refs}/v1.0", {"kind": "tag", "version": 2}), 409, "name-taken")
+    for name in ("latest", "7", "a" * 40):
+        assert client.put(f"{refs}/{name}", {"kind": "alias", "version": 1}).status_code == 422
+    assert client.get("resolve?ref=ada/net@v1.0").json()["number"] == 1
+    assert client.delete(f"{refs}/stable").status_code == 204
+    problem(client.get("resolve?ref=ada/net@stable"), 404, "not-found")
+
+
+def test_references_of_every_form_resolve(api, ada):
+    version = factories.published(ada, label="1.4.0")
+    guest = api()
+    for ref in (
+        "ada/net",
+        "ADA/NET",
+        "ada/net@1",
+        "ada/net@latest",
+        "ada/net@main",
+        "ada/net@1.4.0",
+        f"ada/net@{version.commit_id}",
+        f"ada/net@sha256:{version.manifest_sha256}",
+        "ada/net:default",
+    ):
+        assert guest.get(f"resolve?ref={ref}").json().get("number") == 1, ref
+    problem(guest.get("resolve?ref=ada/net&opset=99"), 404, "variant-missing")
+    problem(guest.get("resolve?ref=ada/net@2"), 404, "not-found")
+    problem(guest.get("resolve?ref=a/b/c/d"), 400, "invalid-reference")
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status", "slug"),
+    [
+        ("model.onnx", samples.lfs_pointer(), 422, "not-onnx"),
+        ("model.onnx", samples.pickle_file(), 422, "not-onnx"),
+        ("../model.onnx", b"x", 422, "path-invalid"),
+        ("a/./b", b"x", 422, "path-invalid"),
+        ("README.md", b"---\nlicense: [a\n---\n", 422, "card-invalid"),
+        ("README.md", b"\xff\xfe", 422, "card-invalid"),
+        ("README.md", b"---\na: &x [1]\nb: *x\n---\n", 422, "card-invalid"),
+    ],
+)
+def test_files_that_cannot_be_are_refused_and_nothing_changes(
+    api, ada, path, content, status, slug
+):
+    version = factories.draft(ada, card="")
+    problem(api(ada).put_file(V1, path, content), status, slug)
+    assert list(version.files.values_list("path", flat=True)) == ["model.onnx"]
+
+
+def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob):
+    private = factories.model(ada, "secret", visibility="private")
+    secret = factories.published(ada, private, {"model.onnx": samples.mlp(hidden=11)})
+    sha256 = secret.files.get(path="model.onnx").blob_id
+    factories.draft(bob, card="")
+    target = "models/bob/net/versions/1/files/stolen.onnx"
+    known = api(bob).put(target, {"blob": f"sha256:{sha256}"})
+    unknown = api(bob).put(target, {"blob": f"sha256:{'0' * 64}"})
+    assert (
+        problem(known, 422, "blob-unknown")["detail"].replace(sha256, "0" * 64)
+        == (problem(unknown, 422, "blob-unknown")["detail"])
+    )
+    public = factories.published(ada, factories.model(ada, "open"))
+    shared = public.files.get(path="README.md").blob_id
+    answer = api(bob).put("models/bob/net/versions/1/files/a.md", {"blob": f"sha256:{shared}"})
+    assert answer.status_code == 201
+
+
+def test_a_version_needs_a_model(api, ada):
+    factories.draft(ada, contents={"weights.bin": b"\0" * 10}, card="")
+    problem(submit(api(ada)), 422, "model-missing")
+    assert Version.objects.get().state == Version.State.DRAFT
+
+
+def test_numbers_are_never_given_twice(api, ada):
+    client = api(ada)
+    factories.draft(ada)
+    assert client.delete(V1).status_code == 204
+    assert client.post("models/ada/net/versions", {}).json()["number"] == 2
+
+
+def test_a_namespace_over_its_quota_is_told_so(api, ada):
+    from registry.models import Namespace
+
+    factories.draft(ada)
+    Namespace.objects.filter(slug="ada").update(quota_bytes=5_000)
+    client = api(ada)
+    document = problem(client.upload(b"x" * 5_000), 413, "quota-exceeded")
+    assert 0 < document["room_bytes"] < 5_000
+    digest = factories.blob(ada, b"x" * 5_000)
+    problem(client.put(f"{V1}/files/more.bin", {"blob": digest}), 413, "quota-exceeded")
+    assert File.objects.count() == 2
+
+
+def test_a_version_costs_a_fixed_number_of_queries(api, ada):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    def cost(number):
+        with CaptureQueriesContext(connection) as captured:
+            assert api().get(f"models/ada/net/versions/{number}").status_code == 200
+        return len(captured)
+
+    model = factories.model(ada)
+    factories.published(ada, model)
+    many = {f"f{index}.txt": b"x" * index for index in range(12)}
+    factories.published(ada, model, {"model.onnx": samples.mlp(), **many})
+    assert cost(1) == cost(2) <= 8

@@ -1,0 +1,113 @@
+"""What every test may use: people, a store of its own, and a client for each of them."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _storage(tmp_path, settings):
+    """Every test has an empty blob store and an empty cache of its own."""
+    from django.core.cache import cache
+
+    settings.HUB_STORAGE_URL = (tmp_path / "storage").as_uri()
+    if "django" in str(django_settings.CACHES["default"]["BACKEND"]):
+        cache.clear()
+
+
+@pytest.fixture
+def events_delivered(django_capture_on_commit_callbacks):
+    """Run what waits for the commit: `with events_delivered(): …`."""
+    return lambda: django_capture_on_commit_callbacks(execute=True)
+
+
+@pytest.fixture
+def ada(db):
+    """Somebody with a namespace of her own."""
+    return factories.user("ada")
+
+
+@pytest.fixture
+def bob(db):
+    """Somebody else."""
+    return factories.user("bob")
+
+
+@pytest.fixture
+def admin(db):
+    """An administrator, who owns the namespace zoo."""
+    return factories.admin()
+
+
+class Api:
+    """Speaks JSON to the API as somebody."""
+
+    def __init__(self, user=None, scopes=("admin",), namespace=None):
+        self.http = Client()
+        self.headers = {}
+        if user is not None:
+            secret = factories.token(user, scopes, namespace)
+            self.headers["Authorization"] = f"Bearer {secret}"
+
+    def __call__(self, method, path, data=None, *, content_type="application/json", **headers):
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.http.generic(
+            method,
+            path if path.startswith("/") else f"/api/v1/{path}",
+            data if isinstance(data, bytes | str) else factories.json_text(data),
+            content_type=content_type,
+            headers=self.headers | names,
+        )
+
+    def get(self, path, **headers):
+        return self("GET", path, **headers)
+
+    def post(self, path, data=None, **headers):
+        return self("POST", path, data, **headers)
+
+    def put(self, path, data=None, **headers):
+        return self("PUT", path, data, **headers)
+
+    def patch(self, path, data=None, **headers):
+        return self("PATCH", path, data, **headers)
+
+    def delete(self, path, **headers):
+        return self("DELETE", path, **headers)
+
+    def upload(self, content: bytes, *, claimed: str = "", filename: str = "file"):
+        """Upload bytes in one step; returns the last answer."""
+        metadata = [f"filename {factories.base64_text(filename)}"]
+        if claimed:
+            metadata.append(f"sha256 {factories.base64_text(claimed)}")
+        made = self(
+            "POST",
+            "uploads",
+            Tus_Resumable="1.0.0",
+            Upload_Length=str(len(content)),
+            Upload_Metadata=",".join(metadata),
+        )
+        if made.status_code != 201 or not content:
+            return made
+        return self(
+            "PATCH",
+            made["Location"].removeprefix("http://testserver"),
+            content,
+            content_type="application/offset+octet-stream",
+            Tus_Resumable="1.0.0",
+            Upload_Offset="0",
+        )
+
+    def put_file(self, version: str, path: str, content: bytes):
+        """Upload bytes and point a path of a draft at them."""
+        digest = self.upload(content)["Hub-Blob"]
+        return self.put(f"{version}/files/{path}", {"blob": digest})
+
+
+@pytest.fixture
+def api():
+    """Make an API client: `api()` for a guest, `api(ada)` with a token of hers."""
+    return Api

@@ -1,0 +1,38 @@
+"""`import hub` costs the standard library and nothing more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["urllib3", "onnx", "onnxruntime", "numpy", "django", "tqdm", "requests", "rest_framework"]
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("statement", ["import hub", "import hub.cli, hub.errors"])
+def test_import_is_light(statement):
+    found = modules_after(statement)
+    assert [name for name in HEAVY if name in found] == []
+    ours = {name for name in found if name.split(".")[0] == "hub"}
+    assert not any(name.startswith("hub.server") for name in ours)
+    third_party = {
+        name.split(".")[0]
+        for name in found - modules_after("pass")
+        if name.split(".")[0] not in sys.stdlib_module_names
+    }
+    assert third_party == {"hub"}
+
+
+def test_protocol_needs_the_standard_library_alone():
+    code = "import hub.protocol.refs, hub.protocol.manifests, hub.protocol.problems"
+    found = modules_after(code) - modules_after("pass")
+    roots = {name.split(".")[0] for name in found}
+    assert roots - set(sys.stdlib_module_names) == {"hub"}

@@ -1,0 +1,155 @@
+"""Rows made through services, so that no test holds a state that the product cannot reach."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+
+from registry.blobs import store
+from registry.models import Blob, Namespace, Upload, Version
+from registry.services import files, namespaces, registered_models, tokens, users, versions
+from registry.services.uploads import LIFETIME
+from runners import services as runners
+from runners.models import Job
+from runners.reports import Finding, Report
+from tests import samples
+
+FACTS = {
+    "opset": 17,
+    "ir_version": 8,
+    "precision": "fp32",
+    "parameters": 12,
+    "operators": [
+        {"domain": "ai.onnx", "name": "Gemm", "count": 1},
+        {"domain": "ai.onnx", "name": "Relu", "count": 1},
+    ],
+    "barcode": {"categories": ["matmul", "activation"], "cells": [0, 1], "nodes": 2},
+    "inputs": [],
+    "outputs": [],
+}
+CARD = """---
+license: apache-2.0
+pipeline_tag: image-classification
+tags: [digits, tiny]
+---
+# A model
+
+It tells digits apart. It is small.
+"""
+
+
+def json_text(data):
+    return "" if data is None else json.dumps(data)
+
+
+def base64_text(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def user(name):
+    return users.create(username=name, password="a long enough password")
+
+
+def admin():
+    from hub.server.seeds import make_admin
+
+    return make_admin("a long enough password")
+
+
+def token(of, scopes=("admin",), namespace=None):
+    bound = Namespace.objects.get(slug=namespace) if namespace else None
+    return tokens.issue(of, name="test", scopes=scopes, namespace=bound)[1]
+
+
+def namespace(owner, slug="lab"):
+    return namespaces.open_for(owner, slug=slug)
+
+
+def model(owner, name="net", *, slug=None, **described):
+    space = Namespace.objects.get(slug=slug or owner.username)
+    return registered_models.create(owner, namespace=space, name=name, **described)
+
+
+def blob(owner, content: bytes) -> str:
+    """A blob that its owner uploaded; returns its digest."""
+    from django.utils import timezone
+
+    sha256 = store().write(content)
+    row, _ = Blob.objects.update_or_create(
+        sha256=sha256,
+        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
+    )
+    Upload.objects.create(
+        owner=owner,
+        length=len(content),
+        offset=len(content),
+        state=Upload.State.STORED,
+        blob=row,
+        expires_at=timezone.now() + LIFETIME,
+    )
+    return f"sha256:{sha256}"
+
+
+def draft(owner, of=None, contents=None, *, card=CARD, **fields):
+    """A draft with files: one small ONNX model unless told otherwise."""
+    of = of or model(owner)
+    version = versions.draft(owner, model=of, **fields)
+    for path, content in (contents or {"model.onnx": samples.mlp()}).items():
+        files.put(owner, version=version, path=path, digest=blob(owner, content))
+    if card:
+        files.write_card(owner, version=version, text=card)
+    return Version.objects.get(pk=version.pk)
+
+
+def submitted(owner, of=None, contents=None, *, publish=True, **fields):
+    """A submitted version whose jobs wait; deliveries are made."""
+    from registry import outbox
+
+    version = draft(owner, of, contents, **fields)
+    version = versions.submit(owner, version=version, publish=publish)
+    outbox.deliver()
+    return version
+
+
+def report(kind, outcome="passed", findings=(), facts=None):
+    """What a worker answers."""
+    verdicts = {
+        name: {"verdict": "ok", "message": "", "seconds": 0.01}
+        for name in ("scan", "checker", "inference", "load")
+    }
+    return Report(
+        task=kind,
+        versions={"onnx": "1.23.2"},
+        subject="0" * 64,
+        outcome=outcome,
+        findings=tuple(findings),
+        facts=facts
+        if facts is not None
+        else (FACTS if kind == "describe" else {"verdicts": verdicts}),
+        seconds=0.1,
+    )
+
+
+def work(outcome="passed", *, limit=100):
+    """Do every waiting job as a worker would, each with the given outcome; returns how many."""
+    from registry import outbox
+
+    done = 0
+    outbox.deliver()
+    while done < limit and (job := runners.claim(f"test-{uuid.uuid4()}", Job.Pool.values)):
+        finding = Finding("load-crashed", "error", "crashed: SIGSEGV in runtime load")
+        found = report(job.kind, outcome, [finding] if outcome == "failed" else [])
+        runners.finish(job, found)
+        outbox.deliver()
+        done += 1
+    return done
+
+
+def published(owner, of=None, contents=None, **fields):
+    """A published version, by way of its checks."""
+    version = submitted(owner, of, contents, **fields)
+    work()
+    version.refresh_from_db()
+    assert version.state == Version.State.PUBLISHED, version.state
+    return version

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from hub import cli
+from hub.client import api
+from tests.unit.client.conftest import make_model
+
+pytestmark = pytest.mark.usefixtures("default")
+
+
+def run(capsys, *arguments):
+    code = cli.main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_get_prints_the_folder(fake, capsys, tmp_path):
+    fake.add("zoo/ones", make_model())
+    code, out, err = run(capsys, "get", "ones")
+    assert (code, err) == (0, "")
+    assert [path.name for path in Path(out.strip()).iterdir()] == ["model.onnx"]
+    code, out, _ = run(capsys, "get", "ones@1", "--to", str(tmp_path / "here"), "--quiet")
+    assert (code, out.strip()) == (0, str(tmp_path / "here"))
+
+
+def test_problem_is_one_message_and_exit_1(fake, capsys):
+    assert run(capsys, "get", "nothing") == (1, "", "hub: There is no zoo/nothing.\n")
+
+
+def test_what_the_server_says_cannot_drive_the_terminal(fake, capsys):
+    body = json.dumps({"type": "/problems/not-found", "detail": "\x1b[2Jgone\u202e"}).encode()
+    fake.answers.append((404, {"Content-Type": "application/problem+json"}, body))
+    _, _, err = run(capsys, "get", "nothing")
+    assert err == "hub:  [2Jgone \n"
+
+
+def test_usage_is_exit_2(capsys):
+    for arguments in ([], ["get"], ["fly"], ["search", "--limit", "0"]):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == 2
+    assert "usage: hub" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["", "get", "push", "search", "info", "login", "cache"])
+def test_help(capsys, command):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*filter(None, [command]), "--help"])
+    assert caught.value.code == 0
+    assert "usage: hub" in capsys.readouterr().out
+
+
+def test_interrupt_is_exit_130(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        error = KeyboardInterrupt()
+        error.add_note("The draft was kept.")
+        raise error
+
+    monkeypatch.setattr(api, "download", interrupt)
+    assert run(capsys, "get", "ones") == (130, "", "The draft was kept.\n")
+
+
+def test_search(fake, capsys):
+    fake.add("zoo/ones", make_model())
+    fake.models["zoo/onesie"] = {"ref": "zoo/onesie"}
+    fake.versions["zoo/onesie"] = []
+    code, out, _ = run(capsys, "search", "ones")
+    assert code == 0
+    assert out.splitlines() == [
+        "zoo/ones    v1 12.3 kB      A model.",
+        "zoo/onesie  no version      A model.",
+    ]
+    assert [m["ref"] for m in json.loads(run(capsys, "search", "--json")[1])] == [
+        "zoo/ones",
+        "zoo/onesie",
+    ]
+    assert run(capsys, "search", "zzz") == (0, "", "hub: no model matches\n")
+
+
+def test_info(fake, capsys):
+    fake.add("zoo/ones", make_model(), label="1.0")
+    code, out, _ = run(capsys, "info", "ones")
+    assert code == 0
+    assert "version    1 (published)" in out.splitlines()
+    assert "variant    main  model.onnx  opset 17, float32" in out.splitlines()
+    assert json.loads(run(capsys, "info", "ones", "--json")[1])["version"]["label"] == "1.0"
+
+
+def test_push(fake, capsys, tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(make_model()["model.onnx"])
+    code, out, _ = run(capsys, "push", "ada/ones", str(path), "-m", "first", "--quiet")
+    assert code == 0
+    assert out.startswith("ada/ones@1 published\n")
+    fake.verdict = "failed"
+    code, out, err = run(capsys, "push", "ada/ones", str(path), "--quiet")
+    assert (code, out) == (1, "")
+    assert "not-protobuf (model.onnx): The file ends in the middle of a field." in err
+
+
+def test_login_reads_the_token_from_standard_input(fake, capsys, monkeypatch):
+    import io
+
+    monkeypatch.delenv("HUB_TOKEN")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hf_typed\n"))
+    assert run(capsys, "login", "--url", fake.url)[:2] == (0, "signed in as ada\n")
+    assert api.default_hub().config.token == "hf_typed"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert run(capsys, "login")[0] == 1
+
+
+def test_warning_is_one_line(fake, capsys):
+    fake.add("zoo/ones", make_model())
+    fake.warning = "yanked: wrong weights"
+    code, _, err = run(capsys, "get", "ones@1")
+    assert (code, err) == (0, "hub: warning: zoo/ones@1: yanked: wrong weights\n")
+
+
+def test_cache_commands(fake, capsys):
+    fake.add("zoo/ones", make_model())
+    cli.main(["get", "ones"])
+    capsys.readouterr()
+    _, out, _ = run(capsys, "cache", "list")
+    assert out.startswith("zoo/ones@1  ")
+    assert run(capsys, "cache", "verify") == (0, "2 files are right, 0 were damaged\n", "")
+    code, out, _ = run(capsys, "cache", "clean", "--all")
+    assert (code, out.startswith("removed ")) == (0, True)
+    assert run(capsys, "cache", "verify") == (0, "0 files are right, 0 were damaged\n", "")
+
+
+def test_server_commands_are_handed_on(monkeypatch):
+    seen = []
+    for name, command in (("serve", "serve"), ("tokens", "token")):
+        module = types.ModuleType(f"hub.server.{name}")
+        module.main = lambda argv, command=command: seen.append((command, argv)) or 3
+        monkeypatch.setitem(sys.modules, f"hub.server.{name}", module)
+    assert cli.main(["serve", "--port", "8001"]) == 3
+    assert cli.main(["token", "create", "--user", "admin"]) == 3
+    assert seen == [("serve", ["--port", "8001"]), ("token", ["create", "--user", "admin"])]
+
+
+def test_server_commands_without_the_server(monkeypatch, capsys):
+    class Finder:
+        @staticmethod
+        def find_spec(name, *_):
+            if name.startswith("hub.server"):
+                raise ModuleNotFoundError("No module named 'django'", name="django")
+
+    for name in [name for name in sys.modules if name.startswith("hub.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+    code, _, err = run(capsys, "serve")
+    assert code == 1
+    assert err == (
+        "hub serve needs the server (django is missing): pip install 'onnx-hub[server]'\n"
+    )

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+
+from hub.protocol import problems, refs
+from hub.protocol.refs import Ref
+
+HEX = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("resnet50", Ref("resnet50")),
+        ("zoo/resnet50", Ref("resnet50")),
+        ("ada/resnet50@3", Ref("resnet50", "ada", number=3)),
+        ("resnet50@1.4.0", Ref("resnet50", label="1.4.0")),
+        ("resnet50@stable:int8", Ref("resnet50", label="stable", variant="int8")),
+        ("resnet50:int8", Ref("resnet50", variant="int8")),
+        (f"resnet50@sha256:{HEX}", Ref("resnet50", digest=HEX)),
+        (f"resnet50@sha256:{HEX}:int8", Ref("resnet50", digest=HEX, variant="int8")),
+        ("a/b@feature/x", Ref("b", "a", label="feature/x")),
+        (f"a/b@{'a' * 40}", Ref("b", "a", label="a" * 40)),
+    ],
+)
+def test_grammar(text, ref):
+    assert refs.parse(text) == ref
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/",
+        "a/",
+        "/a",
+        "a/b/c",
+        "a@",
+        "a@0",
+        "a@01",
+        "a@-1",
+        "a@99999999999",
+        "a@٣",
+        "a:",
+        "a:INT8",
+        "a:b:c",
+        "a@1:",
+        "a@1@2",
+        "a b",
+        "a\n",
+        "../a",
+        "a..b",
+        "a--b",
+        "a.git",
+        "-a",
+        "a-",
+        "a" * 97,
+        "a" * 600,
+        "a@sha256:",
+        "a@sha256:abc",
+        f"a@sha256:{HEX.upper()}",
+        "a@sha256",
+        "a@x..y",
+        "a@x//y",
+        "a@x.lock",
+        "é",
+    ],
+)
+def test_what_is_no_reference_says_the_grammar(text):
+    with pytest.raises(problems.InvalidReference, match=r"\[namespace/\]model|zoo/resnet50@3"):
+        refs.parse(text)
+
+
+def test_format_always_names_the_namespace():
+    assert refs.format(refs.parse("resnet50@3:int8")) == "zoo/resnet50@3:int8"
+    assert str(Ref("m", digest=HEX)) == f"zoo/m@sha256:{HEX}"
+
+
+def test_pins():
+    assert [refs.parse(text).is_pinned for text in ("m", "m@stable", "m@1", f"m@sha256:{HEX}")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["model.onnx", "a/b/c.pb", ".gitattributes", "ä ö.onnx", "a" * 255]
+)
+def test_paths(path):
+    assert refs.check_path(path) == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/a",
+        "a/",
+        "a//b",
+        ".",
+        "..",
+        "a/../b",
+        "./a",
+        "a\\b",
+        "a\0b",
+        "a\nb",
+        "a\tb",
+        "a\x7f",
+        "a\x85",
+        "a\u2028b",
+        "a\u202eb",
+        "a\ud800",
+        ".git/config",
+        "a/.GIT/b",
+        "a" * 256,
+        "/".join(["abcdefg"] * 65),
+        "é" * 128,
+    ],
+)
+def test_paths_that_no_version_may_hold(path):
+    with pytest.raises(problems.PathInvalid, match="relative path"):
+        refs.check_path(path)
+
+
+def test_labels():
+    for label in ("1.4.0", "stable", "feature/x", "v1+cpu"):
+        assert refs.check_label(label) == label
+    for label in ("12", "sha256", "", "a b", "-a", "a/", "x.lock", "x.lock/y"):
+        with pytest.raises(problems.InvalidName):
+            refs.check_label(label)
+
+
+def test_names_and_variants():
+    assert refs.check_name("ResNet-50.v1_5") == "ResNet-50.v1_5"
+    assert refs.check_variant("int8-dynamic") == "int8-dynamic"
+    for name in ("", "a--b", "a..b", "x.git", "x.GIT", "a/b", "_a", "a" * 97):
+        with pytest.raises(problems.InvalidName):
+            refs.check_name(name)
+    for name in ("", "INT8", "-a", "a" * 64):
+        with pytest.raises(problems.InvalidName):
+            refs.check_variant(name)

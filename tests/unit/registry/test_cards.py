@@ -1,0 +1,52 @@
+"""Cards: what is read of them, and what is refused with the line that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from hub.protocol import problems
+from registry import cards
+
+
+def test_a_card_is_read():
+    card = cards.parse(
+        "---\nlicense: mit\npipeline_tag: text-generation\ntags: [a, b]\ndate: 2026-01-02\n---\n"
+        "# Title\n\nIt *writes* text. More."
+    )
+    assert (card.license, card.task, card.keywords) == ("mit", "text-generation", ["a", "b"])
+    assert card.front["date"] == "2026-01-02"
+    assert card.summary == "It writes text. More."
+    assert card.body.startswith("# Title")
+
+
+def test_a_text_without_front_matter_is_a_card():
+    card = cards.parse("# Title\n\nSome words that say it. And others.")
+    assert card.front == {}
+    assert card.summary == "Some words that say it."
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer"),
+    [
+        ("---\nlicense: [mit\n---\n", "/line/3"),
+        ("---\na: 1\n  b: 2\n---\n", "/line/3"),
+        ("---\n- a\n---\n", "/line/2"),
+        ("---\na: &x 1\nb: *x\n---\n", "/line/3"),
+        ("---\ntags: {a: 1}\n---\n", "/tags"),
+        ("---\nvalue: .nan\n---\n", "/value"),
+    ],
+)
+def test_what_is_wrong_is_named(text, pointer):
+    with pytest.raises(problems.CardInvalid) as refused:
+        cards.parse(text)
+    assert refused.value.errors[0]["pointer"] == pointer
+
+
+def test_constructors_are_not_run():
+    with pytest.raises(problems.CardInvalid):
+        cards.parse("---\na: !!python/object/apply:os.system ['true']\n---\n")
+
+
+def test_a_card_has_a_size():
+    with pytest.raises(problems.CardInvalid):
+        cards.parse("x" * (cards.LIMIT_BYTES + 1))

@@ -1,0 +1,83 @@
+"""Freeing and verifying storage: nothing needed is ever lost, nothing wrong goes unseen."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from registry import collector
+from registry.blobs import store
+from registry.models import Blob, Upload
+from registry.services import uploads, versions
+from tests import factories, samples
+
+pytestmark = pytest.mark.django_db(transaction=False)
+
+
+def age():
+    long_ago = timezone.now() - timedelta(days=2)
+    Blob.objects.update(touched_at=long_ago)
+    Upload.objects.all().delete()
+
+
+def collect(capture):
+    with capture(execute=True):
+        return collector.collect()
+
+
+def test_what_a_version_needs_stays(ada, django_capture_on_commit_callbacks):
+    factories.published(ada)
+    factories.blob(ada, b"never used")
+    age()
+    assert collect(django_capture_on_commit_callbacks) == 1
+    assert len(list(store())) == Blob.objects.count() == 2
+
+
+def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit_callbacks):
+    model = factories.model(ada)
+    first = factories.published(ada, model, {"model.onnx": samples.mlp(), "a.txt": b"shared"})
+    factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9), "a.txt": b"shared"})
+    versions.withdraw(ada, version=first, reason="consent")
+    age()
+    assert collect(django_capture_on_commit_callbacks) == 1
+    gone = first.files.get(path="model.onnx").blob
+    assert gone.erased_at is not None
+    assert not store().path(gone.sha256).exists()
+    shared = first.files.get(path="a.txt").blob
+    assert store().path(shared.sha256).exists()
+
+
+def test_bytes_that_come_again_are_there_again(ada, django_capture_on_commit_callbacks):
+    version = factories.published(ada)
+    versions.withdraw(ada, version=version, reason="consent")
+    age()
+    collect(django_capture_on_commit_callbacks)
+    factories.published(ada, factories.model(ada, "again"))
+    assert list(collector.verify()) == []
+
+
+def test_damage_is_found(ada, capsys):
+    version = factories.published(ada)
+    call_command("verify_blobs")
+    path = store().path(version.files.get(path="model.onnx").blob_id)
+    content = bytearray(path.read_bytes())
+    content[20] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CommandError):
+        call_command("verify_blobs")
+    assert "has changed on disk" in capsys.readouterr().out
+    path.unlink()
+    with pytest.raises(CommandError):
+        call_command("verify_blobs")
+    assert "is missing" in capsys.readouterr().out
+
+
+def test_uploads_that_are_over_are_forgotten(ada):
+    upload = uploads.create(ada, length=10)
+    assert list(store().staged_names()) == [str(upload.uuid)]
+    Upload.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert uploads.expire() == 1
+    assert list(store().staged_names()) == []

@@ -1,0 +1,62 @@
+"""Ids in git's form, compared with git itself."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import subprocess
+
+import pytest
+
+from registry import git
+
+FILES = {"README.md": b"hello\n", "a/b/c.txt": b"deep\n", "a/d.txt": b"", "a.txt": b"beside a\n"}
+
+
+def test_ids_are_those_of_git(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed on this machine")
+
+    def run(*words, **more):
+        env = {
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_AUTHOR_DATE": "1700000000 +0000",
+            "GIT_COMMITTER_DATE": "1700000000 +0000",
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+        }
+        found = subprocess.run(
+            ["git", *words], cwd=tmp_path, env=env, check=True, capture_output=True, **more
+        )
+        return found.stdout.decode().strip()
+
+    run("init", "-q", "-b", "main")
+    for path, content in FILES.items():
+        target = tmp_path / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    run("add", ".")
+    who = ["-c", "user.name=ada", "-c", "user.email=ada@users.noreply.localhost"]
+    run(
+        *who, "-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "-m", "First", "--cleanup=verbatim"
+    )
+    tree = git.tree_id((path, git.blob_id(content)) for path, content in FILES.items())
+    assert tree == run("rev-parse", "HEAD^{tree}")
+    raw = run("cat-file", "commit", "HEAD")
+    at = datetime.datetime.fromtimestamp(1700000000, tz=datetime.UTC)
+    ours = git.commit_id(tree, None, "First\n", git.Signature("ada", at))
+    assert f"tree {tree}" in raw
+    text = git_commit_text(tree, "First\n", at)
+    assert ours == run("hash-object", "-t", "commit", "-w", "--stdin", input=text)
+
+
+def git_commit_text(tree, message, at):
+    who = f"ada <ada@users.noreply.localhost> {int(at.timestamp())} +0000"
+    return (f"tree {tree}\nauthor {who}\ncommitter {who}\nencoding UTF-8\n\n{message}").encode()
+
+
+def test_large_weights_are_named_by_their_pointer():
+    assert git.is_lfs("model.onnx", 1_000_001)
+    assert not git.is_lfs("model.onnx", 1_000_000)
+    assert not git.is_lfs("notes.txt", 9_000_000)
+    assert git.is_lfs("notes.txt", 10_000_001)
+    assert git.pointer("a" * 64, 5).splitlines()[1] == b"oid sha256:" + b"a" * 64
