@@ -139,6 +139,7 @@ class _Page(HTMLParser):
         self._tables = 0
         self._anchors: set[str] = set()
         self._heading = -1
+        self._head_cell = -1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
@@ -154,6 +155,8 @@ class _Page(HTMLParser):
                     f'<div class="scroll" role="region" tabindex="0" '
                     f'aria-label="Table {self._tables} of the card">'
                 )
+            if tag == "th":
+                self._head_cell = len(self.out)
             if tag == "a" and "href" in values:
                 values["href"] = self._target(values["href"])
             self._open(tag, values)
@@ -164,6 +167,10 @@ class _Page(HTMLParser):
         if tag in _HEADINGS:
             self._close_heading()
             return
+        if tag == "th" and not "".join(self.out[self._head_cell + 1 :]).strip():
+            # A header without words heads nothing.
+            self.out[self._head_cell] = self.out[self._head_cell].replace("<th", "<td", 1)
+            tag = "td"
         self.out.append(f"</{tag}>")
         if tag == "table":
             self.out.append("</div>")

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 SERVER_COMMANDS = {
     "serve": "start the hub on this machine: one web process and one worker",
-    "token": "make, list or revoke tokens of the hub on this machine",
+    "token": "make a token for scripts, on the hub of this machine",
 }
+_OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
     "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE"
 )
@@ -68,8 +69,10 @@ def _run_server(command: str, arguments: list[str]) -> int:
             from hub.server.serve import main as run  # noqa: PLC0415  (needs the server extra)
         else:
             from hub.server.tokens import main as run  # noqa: PLC0415
+        return int(run(arguments))
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("hub"):
+        # One of our own that is missing is a fault of ours and has to show itself.
+        if (error.name or "").partition(".")[0] in _OWN_ROOMS:
             raise
         print(
             f"hub {command} needs the server ({error.name} is missing): "
@@ -77,7 +80,6 @@ def _run_server(command: str, arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return PROBLEM
-    return int(run(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,6 +76,12 @@ class BlobStore:
                 f"Storage has lost the bytes of sha256:{sha256}. The operator can find out more "
                 "with `manage.py verify_blobs`."
             ) from error
+
+    def expect_room(self, size: int) -> None:
+        """Raise StorageFull where ``size`` more bytes would not leave the room that must stay."""
+        free = shutil.disk_usage(self.root).free
+        if free - size < settings.HUB_LIMITS_FREE_BYTES:
+            raise full(OSError(errno.ENOSPC, "no room left"))
 
     def discard(self, name: str) -> None:
         """Remove a staged file, if it is there."""

@@ -26,7 +26,6 @@ log = structlog.get_logger(__name__)
 
 Task: TypeAlias = Literal["describe", "check"]
 
-RENEW_SECONDS = 10.0
 LEVELS = ("none", "limits", "partial", "full")
 
 
@@ -61,7 +60,7 @@ class Lease:
         waited = 0.0
         while not self._over.wait(1.0):
             waited += 1.0
-            if self._progress == written and waited < RENEW_SECONDS:
+            if self._progress == written and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
                 continue
             waited, written = 0.0, self._progress
             percent, phase = written or (None, "")

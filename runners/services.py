@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-LEASE = timedelta(seconds=30)
 RING_AGAIN = timedelta(seconds=30)
 WORKER_LOST = timedelta(seconds=90)
 ENGINE = "1"
@@ -92,7 +92,7 @@ def claim(worker: str, pools: Sequence[str], *, uuid: UUID | str | None = None) 
         state=Job.State.RUNNING,
         attempt=F("attempt") + 1,
         worker=worker,
-        lease_until=now + LEASE,
+        lease_until=now + _lease(),
         started_at=now,
         progress=0,
         phase="starting",
@@ -104,7 +104,7 @@ def claim(worker: str, pools: Sequence[str], *, uuid: UUID | str | None = None) 
 
 def renew(job: Job, *, progress: int | None = None, phase: str = "") -> bool:
     """Keep a lease; False where the job was cancelled or belongs to another attempt by now."""
-    changes: dict[str, Any] = {"lease_until": timezone.now() + LEASE}
+    changes: dict[str, Any] = {"lease_until": timezone.now() + _lease()}
     if progress is not None:
         changes |= {"progress": max(0, min(100, progress)), "phase": phase[:64]}
     return bool(_mine(job).filter(cancel_requested=False).update(**changes))
@@ -211,6 +211,10 @@ def see(worker: str, *, host: str, pool: str, capabilities: dict[str, Any]) -> N
             "seen_at": timezone.now(),
         },
     )
+
+
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)
 
 
 def _model_of(job: Job) -> RegisteredModel | None:

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from runners import services
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
-SWEEP_SECONDS = 10.0
 TIDY_SECONDS = 3600.0
 
 
@@ -66,7 +66,7 @@ class Worker:
     def step(self, sandbox: Sandbox) -> bool:
         """Do what is due, then one job; False when none waited."""
         now = time.monotonic()
-        if now - self._swept >= SWEEP_SECONDS:
+        if now - self._swept >= settings.HUB_LIMITS_LEASE_SECONDS / 3:
             self._swept = now
             services.see(
                 self.name,

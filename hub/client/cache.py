@@ -3,7 +3,7 @@
 There are no locks. Whatever is written goes to a name of its own, is synced, and is renamed to its
 final name in one step, so any number of processes may share a cache and none sees half a file.
 
-    blobs/<sha256>                 verified bytes, read-only
+    blobs/<sha256>                 verified bytes, read-only, or a link to them in a snapshot
     partial/<sha256>.<owner>       downloads under way or cut (see partial.py)
     answers/<hub>/<key>.json       what /resolve said, with its ETag
     snapshots/<ns>/<model>/<n>-…   folders of whole versions (see snapshots.py)

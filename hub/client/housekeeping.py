@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hub.client.cache import Cache
 
 DAY_SECONDS = 86_400.0
-SETTLING_SECONDS = 3_600.0
+SETTLING_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
     """Remove what no version needs: cut downloads, blobs and folders that nothing refers to.
 
     `unused_days` also forgets versions that were not used for that long; `everything` empties the
-    cache.
+    cache. What is younger than five minutes stays otherwise: somebody may be about to use it.
     """
     before, count = size(cache), _count(cache)
     if everything:
@@ -90,10 +90,7 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
                 path.unlink(missing_ok=True)
     kept = [resolved for _, resolved in _answers(cache)]
     _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in kept})
-    needed = {file.sha256 for resolved in kept for file in resolved.files}
-    for path in _files(cache.blobs):
-        if path.name not in needed and _is_settled(path, now):
-            path.unlink(missing_ok=True)
+    _clean_blobs(cache, {file.sha256 for resolved in kept for file in resolved.files})
     for path in _files(cache.partial):
         is_left = is_abandoned(path) if "@" in path.name else _is_settled(path, now)
         if is_left:
@@ -135,6 +132,14 @@ def _clean_snapshots(cache: Cache, needed: set[Path]) -> None:
     for made in cache.snapshots.glob("*/*/.*"):
         if _is_settled(made, now):
             shutil.rmtree(made, ignore_errors=True)
+
+
+def _clean_blobs(cache: Cache, needed: set[str]) -> None:
+    now = time.time()
+    for path in cache.blobs.glob("*"):
+        is_dangling = path.is_symlink() and not path.exists()  # its folder is gone
+        if is_dangling or (path.name not in needed and _is_settled(path, now)):
+            path.unlink(missing_ok=True)
 
 
 def _answers(cache: Cache) -> Iterator[tuple[Path, Resolved]]:

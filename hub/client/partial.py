@@ -14,18 +14,18 @@ import secrets
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from hub.client.cache import explained
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hub.client.cache import Cache
 
 JOURNAL_BYTES = 4096
 ABANDONED_SECONDS = 15 * 60
 PREALLOCATE_BYTES = 8 << 20
+WRITEBACK_BYTES = 32 << 20
 
 # Names of the downloads that this process is busy with; others of this process are left-overs.
 _active: set[str] = set()
@@ -101,9 +101,23 @@ class Partial:
     def write(self, part: bytes | memoryview, offset: int) -> None:
         """Put bytes at an offset."""
         view = memoryview(part)
+        end = offset + view.nbytes
         while view.nbytes:
             written = _pwrite(self._descriptor, view, offset)
             view, offset = view[written:], offset + written
+        if end // WRITEBACK_BYTES != (end - len(part)) // WRITEBACK_BYTES:
+            self._start_writeback(end // WRITEBACK_BYTES * WRITEBACK_BYTES)
+
+    def _start_writeback(self, end: int) -> None:
+        """Let the disk begin with a stretch that was written, so that `sync` has little left.
+
+        Linux starts to write such pages out and drops only those that are clean by then: what was
+        written just now stays in memory for the hash and for whoever loads the model next.
+        """
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(
+                self._descriptor, end - WRITEBACK_BYTES, WRITEBACK_BYTES, os.POSIX_FADV_DONTNEED
+            )
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
         """Fill a buffer from an offset; return how many bytes there were."""
@@ -163,7 +177,12 @@ def _is_running(process: int) -> bool:
         return False
     except (OSError, OverflowError):
         return True
-    return True
+    # A killed process that nobody waited for (a container whose first process does not) lingers.
+    try:
+        state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return True
+    return state not in {b"Z", b"X"}
 
 
 def _owner() -> str:

@@ -272,18 +272,29 @@ def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
     findings: list[dict[str, Any]] = []
     for check in version.get("checks", []):
         if check.get("required") and check.get("outcome") in {"failed", "errored"}:
-            report = check.get("report") or {}
-            findings += [
-                {**finding, "check": check.get("kind")}
-                for finding in report.get("findings", [])
-                if isinstance(finding, dict) and finding.get("severity") == "error"
-            ] or [{"check": check.get("kind"), "code": check.get("outcome"), "message": ""}]
+            errors = [
+                finding | {"check": check.get("kind")}
+                for finding in _findings(check.get("report") or {})
+                if finding.get("severity") == "error"
+            ]
+            empty = {"check": check.get("kind"), "code": check.get("outcome"), "message": ""}
+            findings += errors or [empty]
     return problems.ChecksFailed(
         f"{version.get('ref')} did not pass its checks and was not published. "
         "Correct what is listed and push again.",
         errors=[_finding_line(finding) for finding in findings],
         findings=findings,
     )
+
+
+def _findings(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings of a report and of each file it speaks of, with the file's path."""
+    found = [dict(finding) for finding in report.get("findings", [])]
+    for file in report.get("files", []):
+        for finding in file.get("findings", []):
+            where = ": ".join(filter(None, [file.get("path"), finding.get("where")]))
+            found.append({**finding, "where": where})
+    return found
 
 
 def _finding_line(finding: dict[str, Any]) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Folders that hold every file of a version, made from blobs of the cache.
 
 ONNX refuses external data that is a symbolic link or has more than one hard link, and ONNX Runtime
-refuses data that a link leads out of its folder. So large `.onnx` files are hard links to their
-blob, which both accept, and every other file is a copy of its own: a copy that shares its blocks
-where the file system can (XFS, Btrfs), and otherwise costs its size once more.
+refuses data that a link leads out of its folder. So small files are copies; a large `.onnx` file is
+a hard link to its blob, which both accept; and any other large file moves: the folder holds its
+only hard link, and the blob becomes a symbolic link to it. Nothing large is on the disk twice.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hub.client.cache import Cache, RemoteFile, Resolved
 
 LINK_BYTES = 1 << 20
+RELEASE_SECONDS = 1.0
 
 
 def folder_of(cache: Cache, resolved: Resolved) -> Path:
@@ -39,15 +41,20 @@ def folder_of(cache: Cache, resolved: Resolved) -> Path:
 def find(cache: Cache, resolved: Resolved) -> Path | None:
     """Return the folder when it is there with every file in its right size."""
     folder = folder_of(cache, resolved)
-    for file in resolved.files:
-        path = folder / file.path
-        if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size:
-            return None
-    if not folder.is_dir():
+    if not _is_whole(folder, resolved):
         return None
+    _release(cache, folder, resolved)
     with contextlib.suppress(OSError):
         os.utime(folder)
     return folder
+
+
+def _is_whole(folder: Path, resolved: Resolved) -> bool:
+    for file in resolved.files:
+        path = folder / file.path
+        if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size:
+            return False
+    return folder.is_dir()
 
 
 def make(cache: Cache, resolved: Resolved, blobs: Mapping[str, Path]) -> Path:
@@ -61,19 +68,46 @@ def make(cache: Cache, resolved: Resolved, blobs: Mapping[str, Path]) -> Path:
         made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
         try:
             made.chmod(0o755)
+            linked: set[str] = set()
             for file in resolved.files:
-                _place(blobs[file.sha256], made / file.path, file, is_linked=True)
-            _settle(made, target, cache, resolved)
+                # The second of two equal files is a copy: neither may have two links.
+                _place(blobs[file.sha256], made / file.path, file, linked)
+            _settle(made, target, resolved)
         finally:
             shutil.rmtree(made, ignore_errors=True)
+        _release(cache, target, resolved)
     return target
 
 
-def _settle(made: Path, target: Path, cache: Cache, resolved: Resolved) -> None:
+def _release(cache: Cache, folder: Path, resolved: Resolved) -> None:
+    """See that every large data file of a folder has one hard link, whoever was interrupted."""
+    for file in resolved.files:
+        path = folder / file.path
+        if file.path.endswith(".onnx") or path.stat().st_nlink == 1:
+            continue
+        blob = cache.blob_path(file.sha256)
+        with contextlib.suppress(OSError):
+            # No symbolic links here (Windows), or the blob was cleaned away: the copy below helps.
+            if not blob.is_symlink() and blob.samefile(path):
+                pointer = cache.prepare(cache.partial) / f"{file.sha256}.tmp-{secrets.token_hex(6)}"
+                pointer.symlink_to(os.path.relpath(path, cache.blobs))
+                pointer.replace(blob)
+        # Another process may be giving up the same folder and still hold a link.
+        deadline = time.monotonic() + RELEASE_SECONDS
+        while path.stat().st_nlink > 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if path.stat().st_nlink > 1:
+            with cache.scratch(cache.prepare(cache.partial), file.sha256) as own:
+                copy(path, own)
+                own.chmod(0o444)
+                own.replace(path)
+
+
+def _settle(made: Path, target: Path, resolved: Resolved) -> None:
     try:
         made.rename(target)
     except OSError:
-        if find(cache, resolved):
+        if _is_whole(target, resolved):
             return  # another process was faster, with the same files
         # What lies there was changed from outside: put it aside in one step, then take its place.
         aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
@@ -99,7 +133,7 @@ def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
         written = Path(name)
         try:
             written.unlink()
-            _place(blobs[file.sha256], written, file, is_linked=False)
+            copy(blobs[file.sha256], written)
             written.chmod(0o644)
             written.replace(target)
         finally:
@@ -108,16 +142,17 @@ def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
     return folder
 
 
-def _place(blob: Path, target: Path, file: RemoteFile, *, is_linked: bool) -> None:
+def _place(blob: Path, target: Path, file: RemoteFile, linked: set[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    if is_linked and file.size >= LINK_BYTES and file.path.endswith(".onnx"):
+    is_moved = blob.is_symlink()  # to the folder of another version, which keeps its only link
+    if file.size >= LINK_BYTES and not is_moved and file.sha256 not in linked:
         # A cache on a file system without hard links gets copies.
         with contextlib.suppress(OSError):
             target.hardlink_to(blob)
+            linked.add(file.sha256)
             return
     copy(blob, target)
-    if is_linked:
-        target.chmod(0o444)
+    target.chmod(0o444)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpResponse, JsonResponse
@@ -53,7 +54,11 @@ def _storage() -> dict[str, Any]:
         usage = shutil.disk_usage(store().root)
     except OSError as error:
         return {"ok": False, "error": str(error)}
-    return {"ok": usage.free > 2**28, "free_bytes": usage.free, "total_bytes": usage.total}
+    return {
+        "ok": usage.free > settings.HUB_LIMITS_FREE_BYTES,
+        "free_bytes": usage.free,
+        "total_bytes": usage.total,
+    }
 
 
 def _cache() -> dict[str, Any]:

@@ -12,8 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import render
 
-from hub.protocol.version import __version__
 from hub.protocol import problems
+from hub.protocol.version import __version__
 from registry.api.problems import respond, translate
 
 if TYPE_CHECKING:

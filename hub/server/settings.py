@@ -30,12 +30,16 @@ _more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
 HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
 # Largest sum of the files that one namespace may hold, in bytes.
 HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
+# Room on the disk that uploads leave free, in bytes, so that the database can always be written.
+HUB_LIMITS_FREE_BYTES = env.int("HUB_LIMITS_FREE_BYTES", default=2**28)
 # Most files in one version.
 HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
 # Memory that a sandboxed child may map, in bytes; large models get more in proportion.
 HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 # Processor seconds that one stage of a check may take; large models get more in proportion.
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
+# How long a worker may be silent before its job is given to another, in seconds.
+HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
 # Requests a minute from one signed-in user, and from one anonymous address.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
@@ -291,6 +295,8 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        name: {"level": "INFO"} for name in ("hub", "registry", "runners", "metadata", "frontend")
-    },
+        # Refusals are the caller's news: they are in the answers, not in the operator's log.
+        "django.request": {"level": "ERROR"},
+    }
+    | {name: {"level": "INFO"} for name in ("hub", "registry", "runners", "metadata", "frontend")},
 }

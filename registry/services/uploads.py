@@ -9,10 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import OrderedDict
+from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256 as new_sha256
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import structlog
 from django.conf import settings
@@ -26,6 +27,8 @@ from registry.permissions import require_user
 from registry.services import files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.permissions import Actor
 
 log = structlog.get_logger(__name__)
@@ -109,19 +112,16 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
         if offset != upload.length:
             raise problems.UploadOffset(f"Stored already, all {upload.length} bytes.")
         return upload
-    name = str(upload.uuid)
     try:
-        with store().staged(name).open("r+b") as staged:
+        with _alone(upload) as staged:
             _receive(upload, staged, offset, stream)
-    except FileNotFoundError as error:
-        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
+            Upload.objects.filter(pk=upload.pk).update(
+                offset=upload.offset, expires_at=timezone.now() + LIFETIME
+            )
+            if upload.offset == upload.length:
+                _finish(upload)
     except OSError as error:
         raise full(error) from error
-    Upload.objects.filter(pk=upload.pk).update(
-        offset=upload.offset, expires_at=timezone.now() + LIFETIME
-    )
-    if upload.offset == upload.length:
-        _finish(upload)
     return upload
 
 
@@ -134,13 +134,13 @@ def refresh(upload: Upload) -> Upload:
     try:
         upload.offset = path.stat().st_size
     except FileNotFoundError:
-        # A crash came between the rename and the row: the blob is there, only its row is missing.
-        if upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
-            _register(upload, upload.claimed_sha256)
-            return upload
-        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from None
+        return _recover(upload)
     if upload.offset == upload.length:
-        _finish(upload)
+        try:
+            with _alone(upload):
+                _finish(upload)
+        except problems.UploadOffset:
+            upload.refresh_from_db()  # another request is finishing it, or has just done so
     return upload
 
 
@@ -183,13 +183,44 @@ def _check_room(user_id: int, length: int) -> None:
         )
 
 
-def _receive(upload: Upload, staged: BinaryIO | IO[bytes], offset: int, stream: Stream) -> None:
+def _recover(upload: Upload) -> Upload:
+    """Finish what a crash left between the rename and the row: the blob is there, its row is not.
+
+    Raises UploadGone where there is nothing to finish.
+    """
+    upload.refresh_from_db()
+    if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
+        return upload
+    if upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
+        _register(upload, upload.claimed_sha256)
+        return upload
+    raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
+
+
+@contextmanager
+def _alone(upload: Upload) -> Iterator[IO[bytes]]:
+    """The staged file, held by this request alone until its upload is finished.
+
+    Raises UploadOffset where another request holds it, UploadGone where it is there no more.
+    """
+    path = store().staged(str(upload.uuid))
     try:
-        fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise problems.UploadOffset(
-            "Another request is writing to this upload; ask for its offset (HEAD) and try again."
-        ) from error
+        staged = path.open("r+b")
+    except FileNotFoundError as error:
+        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
+    with staged:
+        try:
+            fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise problems.UploadOffset(
+                "Another request is writing to this upload; ask for its offset (HEAD), then go on."
+            ) from error
+        if not path.exists():  # finished between opening and locking
+            raise problems.UploadOffset("This upload has just been finished; ask for its state.")
+        yield staged
+
+
+def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> None:
     end = staged.seek(0, os.SEEK_END)
     if offset != end:
         raise problems.UploadOffset(
@@ -204,6 +235,7 @@ def _receive(upload: Upload, staged: BinaryIO | IO[bytes], offset: int, stream: 
                 raise problems.TooLarge(
                     f"More bytes came than the {upload.length} that were announced; none was kept."
                 )
+            store().expect_room(len(chunk))
             staged.write(chunk)
             end += len(chunk)
             if hasher is not None:

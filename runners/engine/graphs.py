@@ -90,7 +90,7 @@ class _Graph:
         elif number == 2:
             self._name = state.words(first, second, text.NAME_LIMIT)
         elif number == 10:
-            self._doc = state.words(first, second, text.DOCUMENT_LIMIT)
+            self._doc = state.document(first, second, text.DOCUMENT_LIMIT, "doc_string")
         elif number == 16:
             state.look_for_local_paths(first, second, "metadata")
         elif number != 14:

@@ -103,7 +103,7 @@ class _Model:
         elif number in {2, 3, 4}:
             self._plain[number] = state.words(first, second, text.NAME_LIMIT)
         elif number == 6:
-            self._plain[6] = state.words(first, second, text.DOCUMENT_LIMIT)
+            self._plain[6] = state.document(first, second, text.DOCUMENT_LIMIT, "doc_string")
         elif number != 26:
             state.unknown_fields += 1
 

@@ -28,7 +28,7 @@ def read_value(state: Walk, start: int, end: int) -> tuple[bytes, dict[str, Any]
         elif number == 2:
             said = _read_type(state, first, second, 0)
         elif number == 3:
-            documentation = state.words(first, second, _DOC_CHARACTERS)
+            documentation = state.document(first, second, _DOC_CHARACTERS, "doc_string")
     value: dict[str, Any] = {"name": text.decode(name, text.NAME_LIMIT), **said}
     if documentation:
         value["doc"] = documentation

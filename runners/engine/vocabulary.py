@@ -78,47 +78,71 @@ CATEGORIES = (
 OTHER = CATEGORIES.index("other")
 
 _FAMILIES = {
-    "conv": "Conv ConvTranspose ConvInteger QLinearConv DeformConv FusedConv NhwcConv "
-    "NhwcFusedConv QLinearConvTranspose ConvTransposeWithDynamicPads Im2Col Col2Im CausalConvWithState",
-    "matmul": "MatMul Gemm Einsum MatMulInteger QLinearMatMul MatMulNBits MatMulBnb4 FusedMatMul "
-    "MatMulFpQ4 FusedGemm QGemm MatMulIntegerToFloat MatMulInteger16 DynamicQuantizeMatMul "
-    "TransposeMatMul SparseToDenseMatMul GemmFloat8 GemmFastGelu FusedMatMulActivation MoE QMoE "
-    "Det Bilinear",
-    "attention": "Attention MultiHeadAttention GroupQueryAttention QAttention PackedAttention "
-    "PackedMultiHeadAttention LongformerAttention SparseAttention PagedAttention "
-    "DecoderMaskedMultiHeadAttention DecoderMaskedSelfAttention DecoderAttention QOrderedAttention "
-    "QOrderedLongformerAttention RotaryEmbedding GemmaRotaryEmbedding LinearAttention "
-    "FlexAttention RelativePositionBias GatedRelativePositionBias TensorScatter",
-    "norm": "BatchNormalization LayerNormalization InstanceNormalization GroupNormalization "
-    "GroupNorm SkipGroupNorm LpNormalization LRN RMSNormalization SimplifiedLayerNormalization "
-    "SkipLayerNormalization SkipSimplifiedLayerNormalization EmbedLayerNormalization "
-    "MeanVarianceNormalization Normalizer QEmbedLayerNormalization SkipRMSNormalization",
-    "activation": "Relu LeakyRelu PRelu Elu Celu Selu ThresholdedRelu Sigmoid HardSigmoid Tanh "
-    "Softmax LogSoftmax Hardmax Softplus Softsign Gelu FastGelu BiasGelu QuickGelu Mish HardSwish "
-    "Swish Silu Clip Shrink BiasSoftmax BiasSplitGelu QLinearSigmoid QLinearLeakyRelu "
-    "QLinearSoftmax ParametricSoftplus ScaledTanh Dropout BitmaskDropout SwiGLU",
-    "elementwise": "Add Sub Mul Div Pow Sqrt Exp Log Abs Neg Reciprocal Floor Ceil Round Sign Erf "
-    "Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Min Max Sum Mean Mod And Or Xor Not "
-    "Equal Greater Less GreaterOrEqual LessOrEqual Where Cast CastLike IsNaN IsInf BitShift "
-    "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot QLinearAdd QLinearMul CumSum CumProd Scaler "
-    "Binarizer Imputer Scale ImageScaler Affine BiasAdd BitCast QuadraticExpand",
-    "pool": "MaxPool AveragePool GlobalMaxPool GlobalAveragePool LpPool GlobalLpPool MaxRoiPool "
-    "RoiAlign MaxUnpool QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool ReduceMean "
-    "ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-    "ReduceSumSquare ArgMax ArgMin QLinearReduceMean",
-    "shape": "Reshape Transpose Squeeze Unsqueeze Concat Split Slice DynamicSlice Flatten Expand "
-    "Tile Shape Size Pad Identity Resize Upsample DepthToSpace SpaceToDepth Constant "
-    "ConstantOfShape Range EyeLike ReverseSequence Crop CenterCropPad GridSample AffineGrid "
-    "QLinearConcat FeatureVectorizer Trilu CropAndResize",
-    "quantise": "QuantizeLinear DequantizeLinear DynamicQuantizeLinear Quant BipolarQuant Trunc "
-    "QOrderedGelu QOrderedMatMul QuantizeBFP DequantizeBFP QuantizeWithOrder DequantizeWithOrder "
-    "DequantizeBnb4",
-    "recurrent": "LSTM GRU RNN DynamicQuantizeLSTM AttnLSTM",
-    "gather": "Gather GatherElements GatherND Scatter ScatterElements ScatterND OneHot TopK "
-    "NonZero Compress Unique NonMaxSuppression GatherBlockQuantized ArrayFeatureExtractor OneHotEncoder "
-    "LabelEncoder CategoryMapper DictVectorizer TfIdfVectorizer",
-    "trees": "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor SVMClassifier SVMRegressor "
-    "LinearClassifier LinearRegressor ZipMap",
+    "conv": (
+        "Conv ConvTranspose ConvInteger QLinearConv DeformConv FusedConv NhwcConv NhwcFusedConv "
+        "QLinearConvTranspose ConvTransposeWithDynamicPads Im2Col Col2Im CausalConvWithState"
+    ),
+    "matmul": (
+        "MatMul Gemm Einsum MatMulInteger QLinearMatMul MatMulNBits MatMulBnb4 FusedMatMul "
+        "MatMulFpQ4 FusedGemm QGemm MatMulIntegerToFloat MatMulInteger16 DynamicQuantizeMatMul "
+        "TransposeMatMul SparseToDenseMatMul GemmFloat8 GemmFastGelu FusedMatMulActivation MoE "
+        "QMoE Det Bilinear"
+    ),
+    "attention": (
+        "Attention MultiHeadAttention GroupQueryAttention QAttention PackedAttention "
+        "PackedMultiHeadAttention LongformerAttention SparseAttention PagedAttention "
+        "DecoderMaskedMultiHeadAttention DecoderMaskedSelfAttention DecoderAttention "
+        "QOrderedAttention QOrderedLongformerAttention RotaryEmbedding GemmaRotaryEmbedding "
+        "LinearAttention FlexAttention RelativePositionBias GatedRelativePositionBias "
+        "TensorScatter"
+    ),
+    "norm": (
+        "BatchNormalization LayerNormalization InstanceNormalization GroupNormalization "
+        "GroupNorm SkipGroupNorm LpNormalization LRN RMSNormalization "
+        "SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization "
+        "EmbedLayerNormalization MeanVarianceNormalization Normalizer QEmbedLayerNormalization "
+        "SkipRMSNormalization"
+    ),
+    "activation": (
+        "Relu LeakyRelu PRelu Elu Celu Selu ThresholdedRelu Sigmoid HardSigmoid Tanh Softmax "
+        "LogSoftmax Hardmax Softplus Softsign Gelu FastGelu BiasGelu QuickGelu Mish HardSwish "
+        "Swish Silu Clip Shrink BiasSoftmax BiasSplitGelu QLinearSigmoid QLinearLeakyRelu "
+        "QLinearSoftmax ParametricSoftplus ScaledTanh Dropout BitmaskDropout SwiGLU"
+    ),
+    "elementwise": (
+        "Add Sub Mul Div Pow Sqrt Exp Log Abs Neg Reciprocal Floor Ceil Round Sign Erf Sin Cos "
+        "Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Min Max Sum Mean Mod And Or Xor Not "
+        "Equal Greater Less GreaterOrEqual LessOrEqual Where Cast CastLike IsNaN IsInf BitShift "
+        "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot QLinearAdd QLinearMul CumSum CumProd Scaler "
+        "Binarizer Imputer Scale ImageScaler Affine BiasAdd BitCast QuadraticExpand"
+    ),
+    "pool": (
+        "MaxPool AveragePool GlobalMaxPool GlobalAveragePool LpPool GlobalLpPool MaxRoiPool "
+        "RoiAlign MaxUnpool QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool ReduceMean "
+        "ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum "
+        "ReduceLogSumExp ReduceSumSquare ArgMax ArgMin QLinearReduceMean"
+    ),
+    "shape": (
+        "Reshape Transpose Squeeze Unsqueeze Concat Split Slice DynamicSlice Flatten Expand "
+        "Tile Shape Size Pad Identity Resize Upsample DepthToSpace SpaceToDepth Constant "
+        "ConstantOfShape Range EyeLike ReverseSequence Crop CenterCropPad GridSample AffineGrid "
+        "QLinearConcat FeatureVectorizer Trilu CropAndResize"
+    ),
+    "quantise": (
+        "QuantizeLinear DequantizeLinear DynamicQuantizeLinear Quant BipolarQuant Trunc "
+        "QOrderedGelu QOrderedMatMul QuantizeBFP DequantizeBFP QuantizeWithOrder "
+        "DequantizeWithOrder DequantizeBnb4"
+    ),
+    "recurrent": ("LSTM GRU RNN DynamicQuantizeLSTM AttnLSTM"),
+    "gather": (
+        "Gather GatherElements GatherND Scatter ScatterElements ScatterND OneHot TopK NonZero "
+        "Compress Unique NonMaxSuppression GatherBlockQuantized ArrayFeatureExtractor "
+        "OneHotEncoder LabelEncoder CategoryMapper DictVectorizer TfIdfVectorizer"
+    ),
+    "trees": (
+        "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor SVMClassifier SVMRegressor "
+        "LinearClassifier LinearRegressor ZipMap"
+    ),
 }
 CATEGORY_OF: dict[str, int] = {
     operator: CATEGORIES.index(family)

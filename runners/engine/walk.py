@@ -153,6 +153,12 @@ class Walk:
             raise OverBudgetError("A text is longer than 16 MiB; the hub takes no longer one.")
         return text.decode(self.buffer[start : min(end, start + limit * 4 + 4)], limit)
 
+    def document(self, start: int, end: int, limit: int, key: str) -> str:
+        """Read documentation for a fact; empty when it tells somebody's own folders."""
+        before = self.local_paths
+        self.look_for_local_paths(start, end, key)
+        return "" if self.local_paths > before else self.words(start, end, limit)
+
     def look_for_local_paths(self, start: int, end: int, key: str) -> None:
         """Note that documentation or metadata tells about somebody's own folders."""
         if text.names_local_path(self.buffer[start : min(end, start + 65536)]):

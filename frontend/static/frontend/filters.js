@@ -3,6 +3,7 @@
 
 const form = () => document.getElementById("filters");
 let asked = 0;
+let shown = location.search;
 
 function address(data) {
   const query = new URLSearchParams([...new FormData(data)].filter(([, value]) => value));
@@ -40,6 +41,7 @@ async function show(url) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (turn !== asked) return;
     if (answer.url !== location.href) history.pushState(null, "", answer.url);
+    shown = location.search;
     place(page);
   } catch {
     location.assign(url);
@@ -57,7 +59,10 @@ addEventListener("submit", (event) => {
   event.preventDefault();
   show(address(event.target));
 });
-addEventListener("popstate", () => location.reload());
+// A link inside the page, such as the skip link, fires the same event and is none of our business.
+addEventListener("popstate", () => {
+  if (location.search !== shown) location.reload();
+});
 
 tidy();
 // On a phone the filters start folded; without scripts they stay open.

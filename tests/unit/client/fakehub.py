@@ -329,7 +329,7 @@ class _Handler(BaseHTTPRequestHandler):
             "code": "not-protobuf",
             "severity": "error",
             "message": "The file ends in the middle of a field.",
-            "where": "model.onnx",
+            "where": "graph",
         }
         version["state"] = "draft"
         version["checks"] = [
@@ -337,7 +337,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "kind": "onnx",
                 "required": True,
                 "outcome": self.hub.verdict,
-                "report": {"findings": [finding]},
+                "report": {"files": [{"path": "model.onnx", "findings": [finding]}]},
             }
         ]
 

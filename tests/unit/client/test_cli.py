@@ -101,7 +101,7 @@ def test_push(fake, capsys, tmp_path):
     fake.verdict = "failed"
     code, out, err = run(capsys, "push", "ada/ones", str(path), "--quiet")
     assert (code, out) == (1, "")
-    assert "not-protobuf (model.onnx): The file ends in the middle of a field." in err
+    assert "not-protobuf (model.onnx: graph): The file ends in the middle of a field." in err
 
 
 def test_login_reads_the_token_from_standard_input(fake, capsys, monkeypatch):

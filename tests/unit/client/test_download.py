@@ -251,6 +251,17 @@ def test_partial_of_a_running_process_is_left_alone(cache):
         used.discard()
 
 
+def test_process_that_is_dead_but_not_waited_for_does_not_count_as_running():
+    child = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    child.stdout.read()
+    child.stdout.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not partial._is_running(child.pid)
+    child.wait()
+    assert not partial._is_running(child.pid)
+    assert partial._is_running(os.getppid())
+
+
 def test_partial_of_another_machine_is_taken_over_once_it_is_old(cache):
     folder = cache.prepare(cache.partial)
     path = folder / f"{'a' * 64}.0123456789ab-{os.getpid()}@another-machine"

@@ -85,7 +85,7 @@ def test_refusal_tells_the_findings(fake, client, folder, verdict):
     with pytest.raises(problems.ChecksFailed, match="ends in the middle of a field") as caught:
         client.push("ada/ones", folder)
     (finding,) = caught.value.extensions["findings"]
-    assert (finding["code"], finding["where"]) == ("not-protobuf", "model.onnx")
+    assert (finding["code"], finding["where"]) == ("not-protobuf", "model.onnx: graph")
 
 
 def test_checks_without_publishing(fake, client, folder):

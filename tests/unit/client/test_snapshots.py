@@ -38,6 +38,52 @@ def test_external_data_has_one_link_and_large_models_share_their_blob(fake, clie
     assert (folder / "w.data").stat().st_mode & 0o777 == 0o444
 
 
+def test_large_data_is_on_the_disk_once(fake, client, cache):
+    fake.add("zoo/m", {"model.onnx": b"m", "w.data": b"w" * 2_000_000})
+    folder = client.download("zoo/m")
+    (blob,) = [path for path in cache.blobs.iterdir() if path.is_symlink()]
+    assert blob.resolve() == folder / "w.data"
+    fake.add("zoo/m", {"model.onnx": b"m2", "w.data": b"w" * 2_000_000})
+    fake.requests.clear()
+    second = client.download("zoo/m")
+    assert fake.count("GET", "blobs") == 1
+    assert (second / "w.data").read_bytes() == (folder / "w.data").read_bytes()
+    assert {(path / "w.data").stat().st_nlink for path in (folder, second)} == {1}
+
+
+def test_equal_large_files_have_one_link_each(fake, client):
+    fake.add("zoo/m", {"model.onnx": b"m", "a.data": b"w" * 2_000_000, "b.data": b"w" * 2_000_000})
+    folder = client.download("zoo/m")
+    assert {(folder / name).stat().st_nlink for name in ("a.data", "b.data")} == {1}
+
+
+@pytest.mark.parametrize("stage", ["blob still linked", "link held elsewhere"])
+def test_interrupted_move_is_finished(fake, client, cache, tmp_path, monkeypatch, stage):
+    monkeypatch.setattr(snapshots, "RELEASE_SECONDS", 0.02)
+    version = fake.add("zoo/m", {"model.onnx": b"m", "w.data": b"w" * 2_000_000})
+    folder = client.download("zoo/m")
+    blob = cache.blob_path(version["files"][1]["sha256"][7:])
+    if stage == "blob still linked":
+        blob.unlink()
+        blob.hardlink_to(folder / "w.data")
+    else:
+        (tmp_path / "held").hardlink_to(folder / "w.data")
+    assert client.download("zoo/m") == folder
+    assert (folder / "w.data").stat().st_nlink == 1
+    assert blob.read_bytes() == b"w" * 2_000_000
+    assert list(cache.partial.iterdir()) == []
+
+
+def test_data_of_a_removed_folder_is_fetched_again(fake, client, cache):
+    import shutil
+
+    fake.add("zoo/m", {"model.onnx": b"m", "w.data": b"w" * 2_000_000})
+    folder = client.download("zoo/m")
+    shutil.rmtree(folder)
+    assert client.download("zoo/m") == folder
+    assert (folder / "w.data").read_bytes() == b"w" * 2_000_000
+
+
 def test_folder_is_made_once(fake, client, files):
     fake.add("zoo/m", files)
     folder = client.download("zoo/m")

@@ -1,0 +1,317 @@
+"""A real hub in a process of its own, and a headless Chromium that looks at it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests import samples
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+CHROMIUM = os.environ.get("HUB_CHROMIUM", "/usr/bin/chromium")
+AXE = (HERE / "vendor" / "axe.min.js").read_text()
+SHOTS = os.environ.get("HUB_SCREENSHOTS", "")
+HUB = (sys.executable, "-m", "hub")
+START_SECONDS = 60
+CARD = """---
+license: mit
+pipeline_tag: image-classification
+tags: [a-keyword, another]
+---
+# Title
+
+A card with *everything*: `code`, [a link](labels.txt), ![outside](https://example.com/a.png).
+
+| input | type |
+|-------|------|
+| x | float32 |
+
+```python
+import hub
+model = hub.load("net")
+```
+"""
+LONG = "n" + "-very-long-name-without-a-place-to-break"[1:].replace("-", "x") * 2
+
+
+@dataclass
+class Hub:
+    """A running `hub serve`."""
+
+    url: str
+    password: str
+    process: subprocess.Popen
+    home: Path
+    token: str = ""
+
+    def api(self, method, path, data=None, *, raw=None, **headers):
+        """Ask the API with an administrator's token; gives the answer's JSON or headers."""
+        body = raw if raw is not None else (json.dumps(data).encode() if data is not None else None)
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        names.setdefault("Content-Type", "application/json")
+        request = urllib.request.Request(  # noqa: S310 - our own address
+            path if path.startswith("http") else f"{self.url}/api/v1/{path}",
+            data=body,
+            method=method,
+            headers={"Authorization": f"Bearer {self.token}", **names},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - as above
+            content = answer.read()
+            kind = answer.headers.get("Content-Type", "")
+            return json.loads(content) if "json" in kind else dict(answer.headers)
+
+    def put_file(self, version, path, content):
+        """Upload bytes and give them a path in a draft."""
+        name = b64encode(path.encode()).decode()
+        tus = {"Tus_Resumable": "1.0.0"}
+        made = self.api(
+            "POST",
+            "uploads",
+            Upload_Length=str(len(content)),
+            Upload_Metadata=f"filename {name}",
+            **tus,
+        )
+        sent = self.api(
+            "PATCH",
+            made["Location"],
+            raw=content,
+            Upload_Offset="0",
+            Content_Type="application/offset+octet-stream",
+            **tus,
+        )
+        self.api("PUT", f"{version}/files/{path}", {"blob": sent["Hub-Blob"]})
+
+    def draft(self, name, *, new=True, contents=None, card="", message="", **described):
+        """A draft of zoo/<name>; returns its path in the API."""
+        if new:
+            self.api("POST", "models", {"namespace": "zoo", "name": name, **described})
+        made = self.api("POST", f"models/zoo/{name}/versions", {"message": message})
+        version = f"models/zoo/{name}/versions/{made['number']}"
+        for path, content in (contents or {"model.onnx": samples.mlp()}).items():
+            self.put_file(version, path, content)
+        if card:
+            self.api(
+                "PUT",
+                f"{version}/card",
+                raw=card.encode(),
+                Content_Type="text/markdown",
+                If_Match="*",
+            )
+        return version
+
+    def publish(self, version, state="published"):
+        """Submit a draft and wait until it has reached ``state``."""
+        self.api("POST", f"{version}/submit", {"publish": True})
+        self.wait_for(version, state)
+
+    def wait_for(self, version, state):
+        until = time.monotonic() + 60
+        while (now := self.api("GET", version)["state"]) != state:
+            assert time.monotonic() < until, f"{version} is {now}, not {state}"
+            time.sleep(0.2)
+
+    def worker(self):
+        """The worker's process id."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for pid in children.split():
+            if b"hub.server.work" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return int(pid)
+        raise AssertionError("no worker runs")
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory):
+    """A hub with its samples, and with models in every state."""
+    home = tmp_path_factory.mktemp("hub")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("HUB_")}
+    clean.pop("DJANGO_SETTINGS_MODULE", None)
+    log = (home / "serve.log").open("w+")
+    process = subprocess.Popen(
+        [*HUB, "serve", "--port", "0", "--home", str(home)],
+        cwd=ROOT,
+        env=clean,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        found = Hub(*_greeting(process, home / "serve.log"), process, home)
+        found.token = subprocess.run(
+            (*HUB, "token", "create", "--user", "admin", "--scope", "admin", "--home", str(home)),
+            cwd=ROOT,
+            env=clean,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        _fill(found)
+        yield found
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        log.close()
+
+
+def _greeting(process, log):
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        text = log.read_text()
+        address = re.search(r"address: (\S+)", text)
+        password = re.search(r"password: (\S+)", text)
+        if address and password:
+            return address[1], password[1]
+        time.sleep(0.1)
+    raise AssertionError(f"the hub did not start:\n{log.read_text()}")
+
+
+def _fill(hub):
+    until = time.monotonic() + 60
+    while hub.api("GET", "models/zoo/resnet50")["latest"] is None:
+        assert time.monotonic() < until, "the samples were not published"
+        time.sleep(0.2)
+    for _ in range(2):
+        version = hub.draft("net", new=_ == 0, card=CARD, message=f"Change {_}")
+        hub.publish(version)
+    hub.api("POST", "models/zoo/net/versions/1/yank", {"reason": "Labels 3 and 8 were swapped."})
+    hub.api("PUT", "models/zoo/net/refs/stable", {"kind": "alias", "version": 2})
+    hub.publish(hub.draft("gone", card=CARD))
+    hub.api("POST", "models/zoo/gone/versions/1/withdraw", {"reason": "Its data was not free."})
+    hub.publish(hub.draft("gone", new=False))
+    hub.publish(hub.draft(LONG, summary="long" * 70, license="LicenseRef-" + "x" * 50))
+    hub.draft("drafted", card=CARD, visibility="private")
+    hub.publish(hub.draft("broken", contents={"model.onnx": samples.mlp()[:-40]}), "draft")
+    hub.api("POST", "models", {"namespace": "zoo", "name": "nothing"})
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for every test; each has contexts of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that it must not do, and what it weighed."""
+
+    origin: str
+    complaints: list = field(default_factory=list)
+    bytes: dict = field(default_factory=dict)
+    expected: tuple = ()
+
+    def follow(self, page):
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("request", self._request)
+        page.on("response", self._weigh)
+
+    def _console(self, message):
+        if not any(re.search(pattern, message.text) for pattern in self.expected):
+            self.complaints.append(f"console: {message.text}")
+
+    def _request(self, request):
+        if not request.url.startswith((self.origin, "data:", "blob:")):
+            self.complaints.append(f"foreign request: {request.url}")
+
+    def _weigh(self, response):
+        if response.request.resource_type == "document" or "/static/" in response.url:
+            self.bytes[response.url] = response
+
+    def weights(self):
+        """Bytes over the wire, by kind, as if every text were compressed with gzip."""
+        sums = {}
+        for url, response in self.bytes.items():
+            kind = response.request.resource_type
+            body = response.body()
+            size = len(body) if url.endswith(".woff2") else len(gzip.compress(body, 9))
+            sums[kind] = sums.get(kind, 0) + size
+        return sums
+
+
+class Window:
+    """A page in a fresh context, watched."""
+
+    def __init__(self, browser, hub, **options):
+        options.setdefault("viewport", {"width": 1440, "height": 900})
+        self.context = browser.new_context(base_url=hub.url, **options)
+        self.context.set_default_timeout(15_000)
+        self.hub = hub
+        self.watch = Watch(hub.url)
+        self.page = self.context.new_page()
+        self.watch.follow(self.page)
+
+    def sign_in(self):
+        self.page.goto("/login")
+        self.page.fill("[name=username]", "admin")
+        self.page.fill("[name=password]", self.hub.password)
+        self.page.click("main button")
+        self.page.wait_for_url(self.hub.url + "/")
+        self.watch.bytes.clear()
+        return self
+
+    def open(self, path):
+        response = self.page.goto(path)
+        self.page.wait_for_load_state("load")
+        return response
+
+    def shoot(self, name):
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
+
+    def axe(self):
+        """What axe finds, best practices included."""
+        self.page.evaluate(AXE)
+        found = self.page.evaluate(
+            "axe.run(document, {resultTypes: ['violations'], runOnly: {type: 'tag', values: "
+            "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}})"
+        )
+        return [
+            (rule["id"], node["html"][:200], node["failureSummary"][:300])
+            for rule in found["violations"]
+            for node in rule["nodes"]
+        ]
+
+
+@pytest.fixture
+def window(chromium, hub):
+    """Make windows: `window(width=390)`; all are closed, and none may have complained."""
+    made = []
+
+    def make(*, width=1440, signed=False, **options):
+        height = 900 if width > 600 else 844
+        one = Window(chromium, hub, viewport={"width": width, "height": height}, **options)
+        made.append(one)
+        return one.sign_in() if signed else one
+
+    yield make
+    complaints = [complaint for one in made for complaint in one.watch.complaints]
+    for one in made:
+        one.context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sockets():
+    """These tests talk to a process of their own on this machine."""
+    try:
+        import pytest_socket
+    except ImportError:
+        return
+    pytest_socket.enable_socket()

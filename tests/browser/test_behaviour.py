@@ -1,0 +1,205 @@
+"""What pages do: keys, copying, filtering in place, colours, and a job that is watched."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from playwright.sync_api import expect
+
+
+def focused(page):
+    return page.evaluate(
+        "(e => e.getAttribute('aria-label') || e.name || e.textContent.trim())"
+        "(document.activeElement)"
+    )
+
+
+def test_keyboard_walk(window):
+    one = window()
+    one.open("/models")
+    page = one.page
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to content"
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(focused(page))
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        assert page.evaluate(outline) != "none", f"no focus to be seen on {seen[-1]}"
+    for stop in (
+        "Model hub, home",
+        "Models",
+        "Search models",
+        "Upload",
+        "Sign in",
+        "Name or summary",
+    ):
+        assert stop in seen
+
+
+def test_single_keys(window):
+    one = window()
+    one.open("/")
+    page = one.page
+    page.keyboard.press("/")
+    assert focused(page) == "Search models"
+    page.keyboard.type("net?/j")
+    assert page.input_value("header [name=q]") == "net?/j"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_url("**/models")
+    page.keyboard.press("j")
+    first = focused(page)
+    page.keyboard.press("j")
+    assert focused(page) != first
+    page.keyboard.press("k")
+    assert focused(page) == first
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/models/zoo/*")
+    page.keyboard.press("?")
+    page.wait_for_url("**/help#keys")
+    page.click("text=Switch them off")
+    page.wait_for_load_state()
+    page.keyboard.press("/")
+    assert focused(page) != "Search models"
+
+
+def test_menu_opens_closes_and_returns_focus(window):
+    one = window(width=390, signed=True)
+    page = one.page
+    menu = page.locator("summary[aria-label=Menu]")
+    menu.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("text=Tokens").last).to_be_visible()
+    assert one.axe() == []
+    one.shoot("menu-390")
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu[open]")).to_have_count(0)
+    assert focused(page) == "Menu"
+
+
+def test_colours_are_chosen_in_three_steps(window):
+    one = window()
+    one.open("/models")
+    for theme in ("light", "dark", None):
+        one.page.click('form[action="/theme"] button')
+        one.page.wait_for_load_state()
+        assert one.page.get_attribute("html", "data-theme") == theme
+        assert one.page.url.endswith("/models")
+
+
+def test_copy(window):
+    one = window()
+    one.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    one.open("/models/zoo/net")
+    one.page.click('[aria-label="Copy the reference"]')
+    expect(one.page.locator("#said")).to_have_text("Copied")
+    assert one.page.evaluate("navigator.clipboard.readText()") == "zoo/net@2"
+
+
+def test_copy_refused_selects_the_text(window):
+    one = window()
+    one.open("/models/zoo/net")
+    refusing = "{value: {writeText: () => Promise.reject()}}"
+    one.page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {refusing})")
+    one.page.click('[aria-label="Copy the reference"]')
+    expect(one.page.locator("#said")).to_contain_text("Selected")
+    assert one.page.evaluate("getSelection().toString()").strip() == "zoo/net@2"
+
+
+def test_filters_answer_in_place_and_back_returns(window):
+    one = window()
+    one.open("/models")
+    page = one.page
+    every = page.locator("[data-item]").count()
+    page.evaluate("window.stayed = true")
+    box = page.get_by_role("checkbox", name=re.compile("Tabular classification"))
+    box.check()
+    page.wait_for_url("**/models?task=tabular-classification")
+    expect(page.locator("[data-item]")).to_have_count(2)
+    assert page.evaluate("window.stayed")
+    assert page.evaluate("document.activeElement.value") == "tabular-classification"
+    expect(page.locator("#said")).to_contain_text("2 of")
+    page.locator("select[name=sort]").select_option("size")
+    page.wait_for_url("**/models?task=tabular-classification&sort=size")
+    page.get_by_label("Remove filter Task: Tabular classification").click()
+    page.wait_for_url("**/models?sort=size")
+    expect(page.locator("[data-item]")).to_have_count(every)
+    page.go_back()
+    page.wait_for_url("**/models?task=tabular-classification&sort=size")
+    expect(page.locator("[data-item]")).to_have_count(2)
+
+
+def test_version_is_picked(window):
+    one = window()
+    one.open("/models/zoo/net/v/2/files")
+    one.page.locator("select[name=v]").select_option("1")
+    one.page.wait_for_url("**/models/zoo/net/v/1/files")
+    assert "Yanked." in one.page.locator("main").inner_text()
+
+
+def test_download_has_the_bytes_it_names(window, hub):
+    import hashlib
+
+    one = window()
+    one.open("/models/zoo/net")
+    with one.page.expect_download() as download:
+        one.page.click("text=Download")
+    content = download.value.path().read_bytes()
+    told = one.page.get_attribute('[aria-label="Copy the sha256"]', "data-copy")
+    assert hashlib.sha256(content).hexdigest() == told
+    assert download.value.suggested_filename == "model.onnx"
+
+
+def test_job_is_watched_until_it_ends(window, hub):
+    worker = hub.worker()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        version = hub.draft("watched")
+        hub.api("POST", f"{version}/submit", {"publish": True})
+        uuid = hub.api("GET", version)["jobs"][0]["uuid"]
+        one = window(signed=True)
+        one.open(f"/jobs/{uuid}")
+        assert one.page.title().startswith("queued")
+        assert "Waits" in one.page.locator("#job").inner_text()
+        one.shoot("job-queued-1440")
+        assert one.axe() == []
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    expect(one.page.locator("#job")).to_contain_text("succeeded", timeout=20_000)
+    expect(one.page).to_have_title(re.compile("^succeeded"))
+    expect(one.page.locator("#said")).to_have_text("The job succeeded")
+    expect(one.page.get_by_role("button", name="Cancel job")).to_have_count(0)
+    one.shoot("job-done-1440")
+    assert one.axe() == []
+    hub.wait_for(version, "published")
+
+
+def test_token_is_made_shown_once_used_and_revoked(window, hub):
+    one = window(signed=True)
+    page = one.page
+    one.open("/account/tokens")
+    page.fill("[name=name]", "a laptop")
+    page.click("text=Make the token")
+    secret = page.locator("main pre").inner_text().strip()
+    assert secret.startswith("hf_")
+    one.shoot("token-made-1440")
+    assert one.axe() == []
+    whole, hub.token = hub.token, secret
+    try:
+        assert hub.api("GET", "whoami")["username"] == "admin"
+    finally:
+        hub.token = whole
+    one.open("/account/tokens")
+    assert secret not in page.content()
+    page.click('[aria-label="Revoke a laptop"]')
+    one.shoot("token-revoke-1440")
+    page.click("main button")
+    page.wait_for_url("**/account/tokens")
+    assert "a laptop is revoked" in page.locator("main").inner_text()

@@ -1,0 +1,120 @@
+"""Every page: accessible, within its limits, self-contained, whole without scripts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.conftest import LONG
+
+GUEST = {
+    "home": "/",
+    "models": "/models",
+    "models-filtered": "/models?task=image-classification&precision=fp32",
+    "models-none": "/models?q=nothing-is-called-this&license=mit",
+    "model": "/models/zoo/net",
+    "model-resnet50": "/models/zoo/resnet50",
+    "model-yanked": "/models/zoo/net/v/1",
+    "model-withdrawn": "/models/zoo/gone/v/1",
+    "model-long": f"/models/zoo/{LONG}",
+    "files": "/models/zoo/digits-cnn/v/1/files",
+    "checks": "/models/zoo/digits-cnn/v/1/checks",
+    "versions": "/models/zoo/net/versions",
+    "jobs": "/jobs",
+    "login": "/login",
+    "help": "/help",
+    "health": "/health",
+}
+SIGNED = {
+    "model-draft": "/models/zoo/drafted/v/1",
+    "model-empty": "/models/zoo/nothing",
+    "draft": "/models/zoo/drafted/v/1/draft",
+    "draft-rejected": "/models/zoo/broken/v/1/draft",
+    "checks-failed": "/models/zoo/broken/v/1/checks",
+    "jobs-failed": "/jobs?state=failed",
+    "upload": "/upload",
+    "upload-version": "/models/zoo/net/upload",
+    "account": "/account",
+    "tokens": "/account/tokens",
+}
+ERRORS = {"error-404": "/models/zoo/there-is-no-such-model"}
+PAGES = GUEST | SIGNED | ERRORS
+
+# Most bytes, compressed: document, style sheets, scripts, everything.
+LIMITS = {
+    "home": (10, 12, 5, 80),
+    "login": (10, 12, 5, 80),
+    "models": (25, 12, 20, 110),
+    "model": (30, 12, 20, 130),
+    "model-resnet50": (30, 12, 20, 130),
+    "files": (30, 12, 20, 130),
+    "checks": (30, 12, 20, 130),
+    "versions": (30, 12, 20, 130),
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_accessible_and_self_contained(window, name, width, theme):
+    one = window(width=width, signed=name in SIGNED, color_scheme=theme)
+    if name in ERRORS:
+        one.watch.expected = (r"status of 404",)
+    response = one.open(PAGES[name])
+    assert response.status == (404 if name in ERRORS else 200)
+    one.page.wait_for_function("document.fonts.status === 'loaded'")
+    one.shoot(f"{name}-{width}-{theme}")
+    assert one.axe() == []
+    wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0, f"{wide} px wider than the window"
+    html = response.text()
+    assert " style=" not in html
+    assert not re.search(r"<script(?![^>]* src=)", html)
+    assert one.page.evaluate("document.querySelectorAll('*').length") < 1500
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_reflows_at_320_px_and_with_large_text(window, name):
+    one = window(width=320, signed=name in SIGNED)
+    one.watch.expected = (r"status of 404",)
+    one.open(PAGES[name])
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
+    one.page.set_viewport_size({"width": 1280, "height": 900})
+    one.page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_whole_without_scripts(window, name):
+    one = window(signed=name in SIGNED, java_script_enabled=False)
+    one.watch.expected = (r"status of 404",)
+    one.open(PAGES[name])
+    assert one.page.locator("h1:visible").count() == 1
+    assert one.page.locator("main").inner_text().strip()
+    assert one.page.locator("[data-scripted]:visible").count() == 0
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_within_its_limits(window, name, record_property):
+    one = window()
+    one.open(PAGES[name])
+    one.page.wait_for_load_state("networkidle")
+    kilobytes = {kind: round(size / 1000, 1) for kind, size in one.watch.weights().items()}
+    record_property("kilobytes", f"{kilobytes}, all {sum(kilobytes.values()):.1f}")
+    document, styles, scripts, everything = LIMITS[name]
+    assert kilobytes["document"] <= document
+    assert kilobytes["stylesheet"] <= styles
+    assert kilobytes["script"] <= scripts
+    assert kilobytes["font"] <= 45
+    assert sum(kilobytes.values()) <= everything
+
+
+def test_colours_forced_by_the_reader(window):
+    one = window(forced_colors="active")
+    for name in ("models", "model"):
+        one.open(PAGES[name])
+        one.shoot(f"{name}-forced")
+        assert one.axe() == []
+    style = "getComputedStyle(document.querySelector('.tabs [aria-current]')).borderBottomStyle"
+    assert one.page.evaluate(style) == "double"

@@ -1,0 +1,62 @@
+"""A report survives the journey as JSON, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from runners.reports import Finding, InvalidReportError, Report
+
+REPORT = Report(
+    task="check",
+    versions={"onnx": "1.23.2"},
+    subject="ab" * 32,
+    outcome="failed",
+    findings=(Finding("truncated", "error", "The file ends early.", "model.onnx"),),
+    facts={"verdicts": {}},
+    measures=[{"name": "cpu"}],
+    outputs=[{"path": "a.onnx"}],
+    seconds=1.5,
+)
+
+
+def test_round_trip():
+    assert Report.from_json(json.loads(json.dumps(REPORT.to_json()))) == REPORT
+
+
+def without(key):
+    return {name: said for name, said in REPORT.to_json().items() if name != key}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        "report",
+        {},
+        without("facts"),
+        REPORT.to_json() | {"extra": 1},
+        REPORT.to_json() | {"outcome": "great"},
+        REPORT.to_json() | {"subject": "AB" * 32},
+        REPORT.to_json() | {"subject": "ab"},
+        REPORT.to_json() | {"seconds": -1},
+        REPORT.to_json() | {"seconds": True},
+        REPORT.to_json() | {"seconds": float("nan")},
+        REPORT.to_json() | {"versions": {"onnx": 1}},
+        REPORT.to_json() | {"facts": []},
+        REPORT.to_json() | {"measures": {}},
+        REPORT.to_json() | {"outputs": ["a"]},
+        REPORT.to_json() | {"task": None},
+        REPORT.to_json() | {"findings": {}},
+        REPORT.to_json() | {"findings": [{"code": "a"}]},
+        REPORT.to_json()
+        | {"findings": [{"code": "Not Kebab", "severity": "info", "message": "", "where": ""}]},
+        REPORT.to_json()
+        | {"findings": [{"code": "a", "severity": "loud", "message": "", "where": ""}]},
+    ],
+)
+def test_what_is_no_report_is_refused(data):
+    with pytest.raises(InvalidReportError):
+        Report.from_json(data)

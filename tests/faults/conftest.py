@@ -1,0 +1,250 @@
+"""A hub of real processes, started as a user starts it, that tests may kill."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.cookiejar import CookieJar
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPCookieProcessor, Request, build_opener
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def processes():
+    """Every process as (pid, parent, command line)."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
+                parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
+            except (OSError, ValueError):
+                continue
+            found.append((int(entry.name), parent, words))
+    return found
+
+
+def wait_for(condition, what, seconds=30.0):
+    """Poll until ``condition()`` is true and return it; fail by name when it never is."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    pytest.fail(f"waited {seconds} s in vain for {what}")
+
+
+class Hub:
+    """One `hub serve`, its address, an admin's token, and ways to hurt it."""
+
+    def __init__(self, home, *, prefix=(), **environment):
+        self.home = Path(home)
+        self.environment = (
+            {
+                key: value
+                for key, value in os.environ.items()
+                if key != "DJANGO_SETTINGS_MODULE" and not key.startswith(("HUB_", "DATABASE_"))
+            }
+            | {
+                "PYTHONPATH": str(ROOT),
+                "HUB_LIMITS_LEASE_SECONDS": "3",
+                "HUB_LIMITS_STAGE_SECONDS": "4",
+            }
+            | environment
+        )
+        self.prefix = list(prefix)
+        self.lines = []
+        self.start()
+        self.token = self.make_token()
+
+    def start(self):
+        command = [sys.executable, "-m", "hub", "serve", "--port", "0", "--home", str(self.home)]
+        self.process = subprocess.Popen(
+            [*self.prefix, *command, "--no-samples"],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = []
+        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
+        line = wait_for(
+            lambda: next((line for line in self.lines if line.startswith("address: ")), None),
+            f"the hub to start: {self.lines}",
+            60,
+        )
+        self.address = line.removeprefix("address: ").strip()
+        self.port = urlsplit(self.address).port
+
+    def _read(self, stream):
+        with stream:
+            for line in stream:
+                self.lines.append(line)
+
+    def make_token(self):
+        if self.prefix:
+            password = next(line for line in self.lines if line.startswith("admin password: "))
+            return self.sign_in(password.removeprefix("admin password: ").strip())
+        made = subprocess.run(
+            [sys.executable, "-m", "hub", "token", "create", "--user", "admin", "--scope", "admin",
+             "--home", str(self.home)],
+            cwd=ROOT, env=self.environment, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return made.stdout.strip()
+
+    def sign_in(self, password):
+        """Make a token as a person does: sign in on the page, then ask with the session."""
+        cookies = CookieJar()
+        browser = build_opener(HTTPCookieProcessor(cookies))
+
+        def ask(path, body=None, **headers):
+            request = Request(  # noqa: S310 - the hub under test
+                self.address + path, body, {"Origin": self.address, **headers}
+            )
+            with browser.open(request, timeout=30) as answer:
+                return answer.read()
+
+        ask("/login")
+        secret = {cookie.name: cookie.value for cookie in cookies}["csrftoken"]
+        form = {"username": "admin", "password": password, "csrfmiddlewaretoken": secret}
+        ask("/login", urlencode(form).encode())
+        secret = {cookie.name: cookie.value for cookie in cookies}["csrftoken"]
+        wanted = json.dumps({"name": "test", "scopes": ["admin"]}).encode()
+        headers = {"Content-Type": "application/json", "X-CSRFToken": secret}
+        return json.loads(ask("/api/v1/tokens", wanted, **headers))["token"]
+
+    def call(self, method, path, data=None, *, seconds=30.0, **headers):
+        """One request; returns status, headers and JSON or text. Waits out a restart."""
+        body = (
+            data
+            if isinstance(data, bytes)
+            else json.dumps(data).encode()
+            if data is not None
+            else None
+        )
+        names = {key.replace("_", "-"): value for key, value in headers.items()}
+        names |= {"Authorization": f"Bearer {self.token}"}
+        names.setdefault("Content-Type", "application/json")
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            # refused before all was sent; the answer says why
+            with contextlib.suppress(BrokenPipeError):
+                line.request(
+                    method, path if path.startswith("/") else f"/api/v1/{path}", body, names
+                )
+            answer = line.getresponse()
+            content = answer.read()
+        finally:
+            line.close()
+        kind = answer.headers.get("Content-Type", "")
+        return answer.status, answer.headers, json.loads(content) if "json" in kind else content
+
+    def tree(self, root):
+        """The pids below ``root``."""
+        children = {}
+        for pid, parent, _ in processes():
+            children.setdefault(parent, []).append(pid)
+        found, waiting = [], [root]
+        while waiting:
+            for pid in children.get(waiting.pop(), []):
+                found.append(pid)
+                waiting.append(pid)
+        return found
+
+    def child(self, words):
+        """The oldest pid below this hub whose command line holds ``words``."""
+        below = set(self.tree(self.process.pid))
+        return min(
+            (pid for pid, _, line in processes() if pid in below and words in line), default=None
+        )
+
+    def kill(self, words):
+        """`kill -9` the child that is known by ``words``, and all web or worker processes of it."""
+        pid = wait_for(lambda: self.child(words), f"a process {words}")
+        for each in [*self.tree(pid), pid] if words == "gunicorn" else [pid]:
+            try:
+                os.kill(each, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait(30)
+
+    def upload(self, content, **metadata):
+        """Open an upload; returns its path."""
+        import base64
+
+        pairs = ",".join(
+            f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in metadata.items()
+        )
+        status, headers, body = self.call(
+            "POST",
+            "uploads",
+            Tus_Resumable="1.0.0",
+            Upload_Length=str(len(content)),
+            Upload_Metadata=pairs,
+        )
+        assert status == 201, body
+        return urlsplit(headers["Location"]).path
+
+    def patch(self, path, offset, content):
+        return self.call(
+            "PATCH", path, content, Tus_Resumable="1.0.0", Upload_Offset=str(offset),
+            Content_Type="application/offset+octet-stream",
+        )  # fmt: skip
+
+    def store(self, content):
+        """Upload in one step and return the digest."""
+        status, headers, body = self.patch(self.upload(content), 0, content)
+        assert status == 204, body
+        return headers["Hub-Blob"]
+
+    def draft(self, name, content):
+        """A draft of zoo/``name`` with one model file; returns its path."""
+        self.call("POST", "models", {"namespace": "zoo", "name": name})
+        _, _, version = self.call("POST", f"models/zoo/{name}/versions", {})
+        path = f"models/zoo/{name}/versions/{version['number']}"
+        status, _, body = self.call(
+            "PUT", f"{path}/files/model.onnx", {"blob": self.store(content)}
+        )
+        assert status == 201, body
+        return path
+
+    def state(self, path):
+        return self.call("GET", path)[2]["state"]
+
+    def wait_until(self, path, state, seconds=40.0):
+        wait_for(
+            lambda: self.alive() and self.state(path) == state, f"{path} to be {state}", seconds
+        )
+
+    def alive(self):
+        try:
+            return self.call("GET", "/healthz", seconds=5)[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A hub that the tests of one module share; each leaves it working."""
+    made = Hub(tmp_path_factory.mktemp("hub") / "home")
+    yield made
+    made.stop()

@@ -1,0 +1,52 @@
+"""A full disk refuses by name, keeps what was acknowledged, and heals when there is room again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.faults.conftest import Hub
+
+MEGABYTE = 1_000_000
+
+
+def can_mount() -> bool:
+    """Whether a small file system can be made here without being root outside."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = subprocess.run(
+        ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        check=False,
+        capture_output=True,
+    )
+    return tried.returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs user namespaces to mount a small file system")
+def test_a_full_disk(tmp_path):
+    home = tmp_path / "small"
+    home.mkdir()
+    script = f'mount -t tmpfs -o size=40m tmpfs "{home}" && exec "$@"'
+    hub = Hub(
+        home,
+        prefix=["unshare", "-rm", "sh", "-c", script, "sh"],
+        HUB_LIMITS_FREE_BYTES=str(10 * MEGABYTE),
+    )
+    try:
+        small = os.urandom(MEGABYTE)
+        kept = hub.store(small)
+        large = os.urandom(60 * MEGABYTE)
+        path = hub.upload(large)
+        status, _, body = hub.patch(path, 0, large)
+        assert status == 507
+        assert body["type"].endswith("/problems/storage-full")
+        assert kept == f"sha256:{hashlib.sha256(small).hexdigest()}"
+        assert hub.call("DELETE", path, Tus_Resumable="1.0.0")[0] == 204
+        again = os.urandom(MEGABYTE)
+        assert hub.store(again) == f"sha256:{hashlib.sha256(again).hexdigest()}"
+    finally:
+        hub.stop()

@@ -1,0 +1,122 @@
+"""Cards are strangers' text: nothing in them runs, and nothing is fetched from elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from frontend.markdown import LONGEST_CARD, render
+
+FILES = "/models/lab/net/v/3/files/"
+
+
+def card(text, *paths):
+    return str(render(text, FILES, frozenset(paths)))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "<script>alert(1)</script>",
+        '<img src=x onerror="alert(1)">',
+        '<a href="javascript:alert(1)">x</a>',
+        "[x](javascript:alert(1))",
+        "[x](data:text/html;base64,PHNjcmlwdD4=)",
+        "[x](vbscript:alert)",
+        '<svg onload="alert(1)"><a xlink:href="javascript:alert(1)"></a></svg>',
+        '<iframe src="/account/tokens"></iframe>',
+        '<form action="/logout"><button>x</button></form>',
+        '<style>body{display:none}</style><p style="position:fixed">x</p>',
+        "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+        '<details open ontoggle="alert(1)">x</details>',
+        '<base href="//evil.example/">',
+        '<meta http-equiv="refresh" content="0;url=//evil.example">',
+        '<a href="&#106;avascript:alert(1)">x</a>',
+        '`<img src=x onerror="alert(1)">`',
+        '```html"><script>\n<b onclick="alert(1)">\n```',
+        '<span class="k menu">x</span>',
+        '# <img src=x onerror="alert(1)"> "><script>',
+        '![" onload="alert(1)](https://evil.example/p.png)',
+        '![x](https://evil.example/"onmouseover="alert)',
+    ],
+)
+def test_nothing_runs(attack):
+    html = card(attack)
+    inside_tags = " ".join(re.findall(r"<[^>]*>", html))
+    assert not re.search(r"\son\w+\s*=", re.sub(r'"[^"]*"', '""', inside_tags))
+    assert not re.search(r"<(script|style|iframe|form|svg|math|base|meta|object|embed)", html)
+    assert not re.search(r'(href|src)="\s*(javascript|data|vbscript):', html, re.IGNORECASE)
+    assert "style=" not in inside_tags
+    assert 'class="k menu"' not in html
+
+
+def test_outside_picture_becomes_a_link():
+    html = card("![A cat](https://pictures.example/cat.png)")
+    assert "<img" not in html
+    assert 'href="https://pictures.example/cat.png"' in html
+    assert "A cat (picture on pictures.example)" in html
+    assert "<img" not in card('<img src="//pictures.example/cat.png" alt="A cat">')
+
+
+def test_picture_of_the_version_is_shown_from_the_version():
+    html = card("![A cat](img/a%20cat.png)", "img/a cat.png")
+    assert f'src="{FILES}img/a%20cat.png"' in html
+    assert 'alt="A cat"' in html
+
+
+def test_picture_that_the_version_lacks_is_its_words():
+    assert card("![A cat](cat.png)") == "<p>A cat</p>\n"
+
+
+def test_relative_links_stay_inside_the_version():
+    assert f'href="{FILES}labels.txt"' in card("[labels](labels.txt)")
+    assert f'href="{FILES}a/b.txt"' in card("[b](./a/x/../b.txt)")
+    assert FILES not in card("[out](../../../../account)")
+
+
+def test_links_elsewhere_pass_no_credit():
+    assert 'rel="nofollow noopener ugc"' in card("[x](https://example.com)")
+
+
+def test_headings_are_below_the_page_and_skip_no_level():
+    html = card("# A\n### B\n# C\n## D\n###### E")
+    assert re.findall(r"<(h\d) id=\"([^\"]+)\"", html) == [
+        ("h3", "card-a"),
+        ("h4", "card-b"),
+        ("h3", "card-c"),
+        ("h4", "card-d"),
+        ("h5", "card-e"),
+    ]
+
+
+def test_anchors_differ_and_are_found_by_links():
+    html = card("[go](#How-it-was-made)\n\n## How it was made\n\n## How it was made")
+    assert 'href="#card-how-it-was-made"' in html
+    assert 'id="card-how-it-was-made"' in html
+    assert 'id="card-how-it-was-made-2"' in html
+
+
+def test_front_matter_is_not_shown():
+    assert card("---\nlicense: mit\n---\n\nText").lstrip() == "<p>Text</p>\n"
+
+
+def test_code_is_coloured_by_classes_alone():
+    html = card("```python\nimport hub\n```")
+    assert '<span class="kn">import</span>' in html
+
+
+def test_tables_scroll_in_a_named_region():
+    html = card("|a|b|\n|-|-|\n|1|2|")
+    assert 'role="region" tabindex="0" aria-label="Table 1 of the card"' in html
+    assert html.count("<div") == html.count("</div>") == 1
+
+
+def test_header_without_words_is_a_plain_cell():
+    html = card("||b|\n|-|-|\n|1|2|")
+    assert "<td></td>" in html
+    assert "<th>b</th>" in html
+
+
+def test_a_huge_card_is_cut():
+    assert len(card("a " * LONGEST_CARD)) < LONGEST_CARD + 100
