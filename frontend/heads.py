@@ -127,6 +127,7 @@ def head(
     files = list(version.files.all())
     variant = main_variant(version)
     graph = facts.read(variant.facts if variant else {})
+    versions = tuple(_choice(other, version, latest) for other in others)
     here = {name: reverse(view, args=place) for name, (_, view) in TABS.items()}
     return Head(
         namespace=model.namespace.slug,
@@ -141,8 +142,8 @@ def head(
         aliases=tuple(
             ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
         ),
-        versions=tuple(_choice(other, version, latest) for other in others),
-        tabs=_tabs(version, tab, here, len(files)),
+        versions=versions,
+        tabs=_tabs(version, tab, here, {"files": len(files), "versions": len(versions)}),
         tab=tab,
         note=_note(version, latest),
         model_url=reverse("model", args=place[:2]),
@@ -174,15 +175,16 @@ def _choice(other: Version, version: Version, latest: int | None) -> Choice:
     return Choice(text, str(other.number), on=other.number == version.number)
 
 
-def _tabs(version: Version, tab: str, here: dict[str, str], files: int) -> tuple[Choice, ...]:
+def _tabs(
+    version: Version, tab: str, here: dict[str, str], counts: dict[str, int]
+) -> tuple[Choice, ...]:
     model: RegisteredModel = version.model
-    counts = {"files": files}
     tabs = [
         Choice(title, url=here[name], on=name == tab, count=counts.get(name))
         for name, (title, _) in TABS.items()
     ]
     url = reverse("model-versions", args=[model.namespace.slug, model.name])
-    return (*tabs, Choice("Versions", url=url, on=tab == "versions", count=model.next_number - 1))
+    return (*tabs, Choice("Versions", url=url, on=tab == "versions", count=counts["versions"]))
 
 
 def _note(version: Version, latest: int | None) -> Note | None:

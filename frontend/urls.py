@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
+from frontend.caching import page
 from frontend.views import account, drafts, home, jobs, lists, uploads, versions
 
 
@@ -20,19 +21,19 @@ MODEL = "models/<name:namespace>/<name:name>"
 VERSION = f"{MODEL}/v/<int:number>"
 
 urlpatterns = [
-    path("", home.home, name="home"),
-    path("help", home.guide, name="help"),
+    path("", page(home.home), name="home"),
+    path("help", page(home.guide), name="help"),
     path("health", home.health, name="health"),
     path("theme", home.theme, name="theme"),
     path("keys", home.keys, name="keys"),
-    path("models", lists.models, name="models"),
-    path(MODEL, versions.newest, name="model"),
-    path(f"{MODEL}/versions", versions.every, name="model-versions"),
+    path("models", page(lists.models), name="models"),
+    path(MODEL, page(versions.newest), name="model"),
+    path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
     path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
-    path(VERSION, versions.overview, name="version"),
-    path(f"{VERSION}/files", versions.files, name="version-files"),
+    path(VERSION, page(versions.overview), name="version"),
+    path(f"{VERSION}/files", page(versions.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),
-    path(f"{VERSION}/checks", versions.checks, name="version-checks"),
+    path(f"{VERSION}/checks", page(versions.checks), name="version-checks"),
     path(f"{VERSION}/draft", drafts.show, name="draft"),
     path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
     path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),
@@ -42,7 +43,7 @@ urlpatterns = [
     path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
     path("upload", uploads.new_model, name="upload"),
     path("jobs", jobs.queue, name="jobs"),
-    path("jobs/<uuid:uuid>", jobs.job, name="job"),
+    path("jobs/<uuid:uuid>", page(jobs.job), name="job"),
     path("jobs/<uuid:uuid>/cancel", jobs.cancel, name="job-cancel"),
     path("login", account.login, name="login"),
     path("logout", account.logout, name="logout"),

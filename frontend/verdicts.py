@@ -6,7 +6,7 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def read(checks: Iterable[Check]) -> Checks:
     report = check.report if isinstance(check.report, dict) else {}
     rows = report.get("files")
     files = tuple(
-        Checked(str(row.get("path", "")), _verdicts(row.get("verdicts")), findings(row))
+        Checked(str(row.get("path", "")), _judged(row), findings(row))
         for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, dict)
     )
@@ -133,6 +133,16 @@ def _unread(outcome: str, said: str) -> Checked:
     return Checked(
         "", tuple(Verdict(title, asks, outcome, said) for title, asks, _ in STAGES.values())
     )
+
+
+def _judged(row: dict[str, Any]) -> tuple[Verdict, ...]:
+    """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
+    verdicts = _verdicts(row.get("verdicts"))
+    errors = [finding.message for finding in findings(row) if finding.severity == "error"]
+    if verdicts[0].outcome == "not run" and errors:
+        refused = replace(verdicts[0], outcome="refused", words=errors[0])
+        return refused, *verdicts[1:]
+    return verdicts
 
 
 def _verdicts(said: Any) -> tuple[Verdict, ...]:

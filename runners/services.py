@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-RING_AGAIN = timedelta(seconds=30)
 WORKER_LOST = timedelta(seconds=90)
 ENGINE = "1"
 
@@ -186,7 +185,7 @@ def sweep() -> int:
         log.warning("job_lost", job=str(job.pk), worker=job.worker, attempt=job.attempt)
         _take_back(job)
     unheard = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now).filter(
-        Q(rung_at=None) | Q(rung_at__lt=now - RING_AGAIN)
+        Q(rung_at=None) | Q(rung_at__lt=now - _lease())
     )
     for job in unheard[:100]:
         bell.ring(job)

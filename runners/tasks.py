@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
+from dataclasses import asdict
 from functools import cache
+from typing import Any
 
 from celery import shared_task
+from celery.signals import beat_embedded_init, worker_process_init
 
 from runners import services
 from runners.execution import execute
+from runners.kinship import die_with_parent
 from runners.models import Job
 from runners.sandbox import Sandbox
 from runners.worker import name
@@ -17,6 +24,13 @@ from runners.worker import name
 def _sandbox() -> Sandbox:
     """One fork server for each worker process, made by its first job."""
     return Sandbox()
+
+
+@beat_embedded_init.connect  # type: ignore[untyped-decorator]
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _leave_no_orphan(**_: Any) -> None:
+    """A pool process whose worker was killed must not go on with a job that others will take."""
+    die_with_parent(os.getppid(), signal.SIGKILL)
 
 
 @shared_task(name="runners.run_job", ignore_result=True)  # type: ignore[untyped-decorator]
@@ -29,7 +43,17 @@ def run_job(uuid: str) -> None:
 
 @shared_task(name="runners.sweep", ignore_result=True)  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Put lost jobs back and deliver what is due."""
+    """Give a sign of life, put lost jobs back and deliver what is due."""
+    level = _sandbox().level()
+    services.see(
+        name(),
+        host=socket.gethostname(),
+        pool="cpu,light",
+        capabilities={
+            "isolation": {"name": level.name, **asdict(level)},
+            "versions": _sandbox().versions(),
+        },
+    )
     services.sweep()
 
 

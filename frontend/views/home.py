@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NEWEST = 5
 SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
+PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.onnx"
 YEAR = 365 * 86400
 THEMES = {"": "light", "light": "dark", "dark": ""}
 
@@ -28,8 +29,9 @@ THEMES = {"": "light", "light": "dark", "dark": ""}
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     everything = search.Query()
-    page = search.find(request.user, everything, limit=NEWEST)
-    first = page.items[0].title if page.items else "resnet50"
+    page = search.find(request.user, everything, limit=20)
+    newest = [document for document in page.items if document.latest][:NEWEST]
+    first = newest[0].title if newest else "resnet50"
     tasks = [
         {
             "words": words.task(task),
@@ -42,9 +44,8 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "home.html",
         {
-            "rows": [heads.row(document) for document in page.items],
-            "count": page.count,
-            "capped": page.capped,
+            "rows": [heads.row(document) for document in newest],
+            "totals": search.totals(request.user),
             "tasks": tasks,
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
@@ -53,7 +54,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide(request: HttpRequest) -> HttpResponse:
-    return render(request, "help.html", {"address": settings.HUB_PUBLIC_URL})
+    push = PUSH.format(settings.HUB_PUBLIC_URL)
+    return render(request, "help.html", {"load": SNIPPET.format("resnet50"), "push": push})
 
 
 @require_safe

@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
-from django.views.decorators.http import conditional_page, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from frontend import progress
 from runners import selectors, services
@@ -46,7 +46,6 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
 
 
-@conditional_page
 @require_safe
 def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
@@ -58,9 +57,7 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
         len(selectors.live_workers(found.pool)) if waiting else 1,
     )
     template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
-    response = render(request, template, {"job": shown})
-    response["Cache-Control"] = "private, no-cache"
-    return response
+    return render(request, template, {"job": shown})
 
 
 @require_POST

@@ -7,9 +7,10 @@ import os
 from celery import Celery
 
 import hub.server  # noqa: F401 - puts the rooms on the path
-from hub.server.schedule import SCHEDULE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+
+from hub.server.schedule import SCHEDULE
 
 app = Celery("hub")
 app.config_from_object("django.conf:settings", namespace="CELERY")

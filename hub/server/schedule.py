@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 SCHEDULE: dict[str, dict[str, Any]] = {
-    "sweep": {"task": "runners.sweep", "schedule": 10.0, "options": {"queue": "light"}},
+    "sweep": {
+        "task": "runners.sweep",
+        "schedule": settings.HUB_LIMITS_LEASE_SECONDS / 3,
+        "options": {"queue": "light"},
+    },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
 }

@@ -7,7 +7,6 @@ that dies is started again; when this process dies, however it dies, its childre
 from __future__ import annotations
 
 import argparse
-import ctypes
 import fcntl
 import os
 import secrets
@@ -17,9 +16,12 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
+
+from runners.kinship import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 STOP_SECONDS = 15.0
 RESTART_SECONDS = 1.0
 READY_SECONDS = 60.0
-PDEATHSIG = 1
 
 
 def main(argv: Sequence[str]) -> int:
@@ -48,7 +49,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         with _only_one(home):
             password = _set_up(samples=args.samples)
-            return Supervisor(listener, threads=args.threads).run(password)
+            hub = Supervisor(listener, threads=args.threads, worker=args.worker)
+            return hub.run(password)
     except BlockingIOError:
         print(
             f"hub: another `hub serve` is using {home}. Stop it, or give --home.", file=sys.stderr
@@ -64,6 +66,9 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=16, help="threads of the web process")
     parser.add_argument(
         "--no-samples", dest="samples", action="store_false", help="start without sample models"
+    )
+    parser.add_argument(
+        "--no-worker", dest="worker", action="store_false", help="leave the jobs to other workers"
     )
     return parser.parse_args(argv)
 
@@ -112,13 +117,12 @@ def _set_up(*, samples: bool) -> str | None:
 class Supervisor:
     """Keeps the web process and the worker running."""
 
-    def __init__(self, listener: socket.socket, *, threads: int) -> None:
+    def __init__(self, listener: socket.socket, *, threads: int, worker: bool) -> None:
         self._listener = listener
         self._stopping = False
-        self._commands = {
-            "web": _web(listener.fileno(), threads),
-            "worker": _worker(),
-        }
+        self._commands = {"web": _web(listener.fileno(), threads)}
+        if worker:
+            self._commands["worker"] = [sys.executable, "-m", "hub.server.work"]
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, password: str | None) -> int:
@@ -143,19 +147,11 @@ class Supervisor:
         return 0
 
     def _start(self, name: str) -> None:
-        libc = ctypes.CDLL(None)
-        parent = os.getpid()
-
-        def die_with_parent() -> None:
-            libc.prctl(PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:
-                os._exit(1)
-
         self._children[name] = subprocess.Popen(
             self._commands[name],
             pass_fds=[self._listener.fileno()] if name == "web" else [],
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops them in order
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread runs in this process
+            preexec_fn=partial(die_with_parent, os.getpid()),  # noqa: PLW1509 - no threads here
         )
 
     def _wait_until_ready(self) -> bool:
@@ -205,16 +201,6 @@ def _web(descriptor: int, threads: int) -> list[str]:
         sys.executable, "-m", "gunicorn", "--no-control-socket", *flags,
         "hub.server.wsgi:application",
     ]  # fmt: skip
-
-
-def _worker() -> list[str]:
-    if os.environ.get("REDIS_URL"):
-        return [
-            sys.executable, "-m", "celery", "-A", "hub.server.celery", "worker",
-            "--beat", "--schedule", f"{os.environ['HUB_HOME']}/beat", "--concurrency=1",
-            "--queues=cpu,light", "--loglevel=warning", "--without-gossip", "--without-mingle",
-        ]  # fmt: skip
-    return [sys.executable, "-m", "hub.server.work"]
 
 
 def _greet(address: str, password: str | None) -> None:

@@ -221,8 +221,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": [
-        "rest_framework.throttling.UserRateThrottle",
-        "rest_framework.throttling.AnonRateThrottle",
+        "registry.api.throttles.UserThrottle",
+        "registry.api.throttles.AnonThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"user": HUB_LIMITS_USER_RATE, "anon": HUB_LIMITS_ANON_RATE},
     "EXCEPTION_HANDLER": "registry.api.problems.handle",
@@ -262,6 +262,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "hub:celery:",
 }
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 # JSON lines when "json", readable lines when "console".
 HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")

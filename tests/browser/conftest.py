@@ -273,6 +273,7 @@ class Window:
     def shoot(self, name):
         if SHOTS:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.page.wait_for_timeout(400)  # the fade between pages
             self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
     def axe(self):

@@ -51,7 +51,7 @@ def wait_for(condition, what, seconds=30.0):
 class Hub:
     """One `hub serve`, its address, an admin's token, and ways to hurt it."""
 
-    def __init__(self, home, *, prefix=(), **environment):
+    def __init__(self, home, *, prefix=(), options=(), **environment):
         self.home = Path(home)
         self.environment = (
             {
@@ -67,6 +67,7 @@ class Hub:
             | environment
         )
         self.prefix = list(prefix)
+        self.options = list(options)
         self.lines = []
         self.start()
         self.token = self.make_token()
@@ -74,7 +75,7 @@ class Hub:
     def start(self):
         command = [sys.executable, "-m", "hub", "serve", "--port", "0", "--home", str(self.home)]
         self.process = subprocess.Popen(
-            [*self.prefix, *command, "--no-samples"],
+            [*self.prefix, *command, "--no-samples", *self.options],
             cwd=ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from hub.protocol import problems
 from registry.models import AccessToken, RegisteredModel, Version
 from runners.models import Job
 from tests import factories, samples
@@ -125,6 +126,38 @@ def test_what_may_not_be_seen_is_not_there(guest, reader, bob, ada):
 def test_unknown_page_says_so_with_a_reference(guest):
     html = guest.page("/nowhere", 404)
     assert re.search(r"Reference <code>[0-9a-f]{32}</code>", html)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        problems.NotAuthenticated("Sign in."),
+        problems.NotAllowed("This needs the role writer."),
+        problems.TooLarge("2 GB are too much."),
+        problems.InvalidRequest.at("/name", "Too long."),
+        problems.InternalError("It broke."),
+        problems.StorageFull(),
+    ],
+    ids=lambda problem: problem.slug,
+)
+def test_every_problem_has_a_page(rf, problem):
+    from hub.server.middleware import show
+
+    request = rf.get("/somewhere", HTTP_ACCEPT="text/html")
+    request.request_id = "the-reference"
+    response = show(request, problem)
+    assert response.status_code == problem.status
+    html = response.content.decode()
+    assert problem.title in html
+    assert problem.detail in html
+    assert "the-reference" in html
+    assert ("Sign in</a>" in html.partition("<main")[2]) == (problem.status in (401, 403))
+
+
+def test_unchanged_page_costs_a_304(guest, version):
+    first = guest.get("/models/ada/net")
+    assert first["Cache-Control"] == "private, no-cache"
+    assert guest.get("/models/ada/net", HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304
 
 
 def test_presets_leave_the_address(guest):

@@ -1,0 +1,17 @@
+"""Processes that end with the one that started them, however that one ends (prctl(2))."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def die_with_parent(parent: int, with_signal: int = signal.SIGTERM) -> None:
+    """Have the kernel signal this process when its parent ends; end now if that has happened."""
+    _libc.prctl(_SET_PDEATHSIG, with_signal)
+    if os.getppid() != parent:
+        os._exit(1)
