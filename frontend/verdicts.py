@@ -93,7 +93,9 @@ def read(checks: Iterable[Check]) -> Checks:
     """The verdicts of a version's ``onnx`` check; all "not run" where there is none yet."""
     check = next((check for check in checks if check.kind == "onnx"), None)
     if check is None:
-        return Checks("They run when the draft is submitted.", "not run", (_unread("not run", ""),))
+        return Checks(
+            "They run when the draft is submitted.", "not run", (_unread("not run", "Not yet."),)
+        )
     if check.outcome == "pending":
         sentence = "They wait for a worker, or are running."
         return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))

@@ -21,6 +21,7 @@ from hub.protocol import problems
 from registry import outbox, selectors
 from registry.cards import Card
 from registry.models import DocumentKeyword, RegisteredModel, SearchDocument, Version
+from registry.models.search import EVERYBODY
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -144,6 +145,7 @@ def refresh(model_id: int) -> None:
         model=model,
         defaults={
             "title": model.ref,
+            "audience": EVERYBODY if model.is_public else model.namespace_id,
             "body": _body(model, version, latest),
             "namespace_slug": model.namespace.slug,
             "license": model.license.lower(),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db.models import Q, Sum, prefetch_related_objects
+from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
 from registry.models import (
@@ -23,6 +24,7 @@ from registry.models import (
     Variant,
     Version,
 )
+from registry.models.search import EVERYBODY
 from registry.permissions import ROLES, require_user, role_in
 
 if TYPE_CHECKING:
@@ -48,10 +50,15 @@ def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace,
 
 def namespace(slug: str) -> Namespace:
     """A namespace by its slug, ignoring case."""
-    found = Namespace.objects.filter(slug__iexact=slug).first()
+    found = _by_slug(slug).first()
     if found is None:
         raise problems.NotFound(f"There is no namespace {slug}.")
     return found
+
+
+def _by_slug(slug: str) -> QuerySet[Namespace]:
+    """A namespace by its slug, ignoring case in the way that its unique index does."""
+    return Namespace.objects.alias(lower_slug=Lower("slug")).filter(lower_slug=slug.lower())
 
 
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
@@ -59,7 +66,8 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     found = (
         RegisteredModel.objects.visible_to(actor)
         .select_related("namespace")
-        .filter(namespace__slug__iexact=namespace_slug, name__iexact=name)
+        .alias(lower_name=Lower("name"))
+        .filter(namespace__in=_by_slug(namespace_slug), lower_name=name.lower())
         .first()
     )
     if found is None:
@@ -210,10 +218,12 @@ def role(actor: Actor, of: RegisteredModel) -> str | None:
 
 
 def documents(actor: Actor) -> QuerySet[SearchDocument]:
-    """What lists may show the actor."""
-    return SearchDocument.objects.filter(
-        model__in=RegisteredModel.objects.visible_to(actor)
-    ).select_related("model__namespace")
+    """What lists may show the actor: what is public, and what their namespaces hold."""
+    rows = SearchDocument.objects.select_related("model")
+    if actor.is_authenticated and actor.is_admin:
+        return rows
+    mine = [space.pk for space, _ in namespaces_of(actor)]
+    return rows.filter(audience__in=[EVERYBODY, *mine])
 
 
 def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:

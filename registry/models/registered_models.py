@@ -80,6 +80,15 @@ class RegisteredModel(models.Model):
         return f"{self.namespace.slug}/{self.name}"
 
     @property
+    def is_public(self) -> bool:
+        """Whether every guest may see it: public, published once, not deleted."""
+        return (
+            self.visibility == Visibility.PUBLIC
+            and self.first_published_at is not None
+            and self.deleted_at is None
+        )
+
+    @property
     def ref(self) -> str:
         return f"{self.namespace.slug}/{self.name}"
 

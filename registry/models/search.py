@@ -7,6 +7,9 @@ from django.db import models
 from registry.models.registered_models import RegisteredModel
 
 
+EVERYBODY = 0
+
+
 class SearchDocument(models.Model):
     """One model as lists show it; the full-text index beside it is the database engine's own."""
 
@@ -15,6 +18,9 @@ class SearchDocument(models.Model):
     )
     title = models.CharField(max_length=200)
     body = models.TextField(blank=True, default="")
+    audience = models.BigIntegerField(
+        help_text="0: everybody; else the id of the namespace whose members alone may see it"
+    )
     namespace_slug = models.CharField(max_length=96)
     license = models.CharField(max_length=64, blank=True, default="")
     task = models.CharField(max_length=64, blank=True, default="")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from hub.protocol import problems, refs
 from registry import events
-from registry.models import RegisteredModel, RetiredName
+from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> Registere
     for field, value in _described(described).items():
         setattr(model, field, value)
     model.save()
+    _keep_hidden(model)
     events.record("model.edited", model, actor=actor, model=model, fields=sorted(described))
     return model
 
@@ -61,9 +62,16 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     model.deleted_at = timezone.now()
     model.save(update_fields=["deleted_at"])
+    SearchDocument.objects.filter(pk=model.pk).delete()
     if model.first_published_at:
         RetiredName.objects.get_or_create(name=model.ref.lower())
     events.record("model.deleted", model, actor=actor, model=model)
+
+
+def _keep_hidden(model: RegisteredModel) -> None:
+    """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
+    if not model.is_public:
+        SearchDocument.objects.filter(pk=model.pk).update(audience=model.namespace_id)
 
 
 def _described(fields: dict[str, Any]) -> dict[str, Any]:

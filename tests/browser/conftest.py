@@ -1,4 +1,7 @@
-"""A real hub in a process of its own, and a headless Chromium that looks at it."""
+"""A real hub in a process of its own, and a headless Chromium that looks at it.
+
+HUB_CHROMIUM names another browser; HUB_SCREENSHOTS a folder for a picture of every page.
+"""
 
 from __future__ import annotations
 
@@ -275,6 +278,13 @@ class Window:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
             self.page.wait_for_timeout(400)  # the fade between pages
             self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
+
+    def note(self, name, line):
+        """Keep a measured line beside the pictures."""
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            with (Path(SHOTS) / name).open("a") as file:
+                file.write(f"{line}\n")
 
     def axe(self):
         """What axe finds, best practices included."""

@@ -96,12 +96,12 @@ def test_whole_without_scripts(window, name):
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_within_its_limits(window, name, record_property):
+def test_within_its_limits(window, name):
     one = window()
     one.open(PAGES[name])
     one.page.wait_for_load_state("networkidle")
     kilobytes = {kind: round(size / 1000, 1) for kind, size in one.watch.weights().items()}
-    record_property("kilobytes", f"{kilobytes}, all {sum(kilobytes.values()):.1f}")
+    one.note("kilobytes.txt", f"{name}: {kilobytes}, all {sum(kilobytes.values()):.1f}")
     document, styles, scripts, everything = LIMITS[name]
     assert kilobytes["document"] <= document
     assert kilobytes["stylesheet"] <= styles
