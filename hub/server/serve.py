@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import locale
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -48,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     try:
         with _only_one(home):
+            _make_locale(home)
             password = _set_up(samples=args.samples)
             hub = Supervisor(listener, threads=args.threads, worker=args.worker)
             return hub.run(password)
@@ -89,6 +92,30 @@ def _only_one(home: Path) -> Iterator[None]:
     with (home / "serve.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+def _make_locale(home: Path) -> None:
+    """Give the sandbox the en_US.UTF-8 that ONNX Runtime's text operators want, if it is missing.
+
+    Where it cannot be made, text models are reported as unsupported by this worker.
+    """
+    if "LOCPATH" in os.environ:
+        return
+    try:
+        locale.setlocale(locale.LC_CTYPE, "en_US.UTF-8")
+    except locale.Error:
+        pass
+    else:
+        locale.setlocale(locale.LC_CTYPE, "")
+        return
+    made = home / "locale" / "en_US.UTF-8"
+    tool = shutil.which("localedef")
+    if not made.is_dir() and tool:
+        made.parent.mkdir(exist_ok=True)
+        command = [tool, "-i", "en_US", "-f", "UTF-8", str(made)]
+        subprocess.run(command, check=False, capture_output=True)
+    if made.is_dir():
+        os.environ["LOCPATH"] = str(made.parent)
 
 
 def _set_up(*, samples: bool) -> str | None:

@@ -1,0 +1,65 @@
+"""What `manage.py check --deploy` refuses by name before the hub meets the internet."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
+from django.db import connection
+
+LOCAL = {"127.0.0.1", "localhost", "::1"}
+
+
+@register(Tags.security, deploy=True)
+def check_production(**_: Any) -> list[CheckMessage]:
+    """Each unsafe setting, with its variable and what to set it to."""
+    public = urlsplit(settings.HUB_PUBLIC_URL)
+    faults: list[tuple[bool, type[CheckMessage], str, str, str]] = [
+        (
+            settings.DEBUG,
+            Error,
+            "HUB_DEBUG is on: tracebacks and settings are shown to everybody.",
+            "Unset HUB_DEBUG.",
+            "hub.E001",
+        ),
+        (
+            public.scheme != "https" and public.hostname not in LOCAL,
+            Error,
+            f"HUB_PUBLIC_URL {settings.HUB_PUBLIC_URL} is not https: passwords could be read.",
+            "Put a TLS proxy in front and give its https address.",
+            "hub.E002",
+        ),
+        (
+            settings.HUB_SANDBOX_REQUIRED in ("none", "limits"),
+            Error,
+            f"HUB_SANDBOX_REQUIRED is {settings.HUB_SANDBOX_REQUIRED}: too little for strangers' files.",
+            "Set HUB_SANDBOX_REQUIRED=full, and see which layers /health reports.",
+            "hub.E003",
+        ),
+        (
+            settings.HUB_LIMITS_FILE_BYTES <= 0 or settings.HUB_LIMITS_NAMESPACE_BYTES <= 0,
+            Error,
+            "An upload may have any size.",
+            "Set HUB_LIMITS_FILE_BYTES and HUB_LIMITS_NAMESPACE_BYTES.",
+            "hub.E004",
+        ),
+        (
+            connection.vendor == "sqlite",
+            Warning,
+            "The database is SQLite: one machine, one web process.",
+            "Give DATABASE_URL of a PostgreSQL server.",
+            "hub.W001",
+        ),
+        (
+            not settings.REDIS_URL,
+            Warning,
+            "Without Redis each web process counts request rates for itself, and workers poll.",
+            "Give REDIS_URL.",
+            "hub.W002",
+        ),
+    ]
+    return [
+        kind(text, hint=hint, id=name) for is_wrong, kind, text, hint, name in faults if is_wrong
+    ]
