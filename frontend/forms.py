@@ -9,6 +9,7 @@ from django.contrib.auth.forms import AuthenticationForm
 
 from frontend import words
 from hub.protocol import problems, refs
+from registry.api.throttles import SignInThrottle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,3 +140,8 @@ class SignInForm(AuthenticationForm):
         "invalid_login": "No account has this name and password. Both are case-sensitive.",
         "inactive": "This account is closed.",
     }
+
+    def clean(self) -> dict[str, Any]:
+        if self.request is not None and not SignInThrottle().allows(self.request):
+            raise forms.ValidationError("Too many tries. Wait a minute, then try again.")
+        return super().clean()

@@ -48,6 +48,7 @@ urlpatterns = [
     path("login", account.login, name="login"),
     path("logout", account.logout, name="logout"),
     path("account", account.show, name="account"),
+    path("account/password", account.password, name="password"),
     path("account/tokens", account.tokens, name="tokens"),
     path("account/tokens/<int:token_id>/revoke", account.revoke, name="token-revoke"),
 ]

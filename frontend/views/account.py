@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -27,6 +28,15 @@ login = LoginView.as_view(
     redirect_authenticated_user=True,
 )
 logout = LogoutView.as_view()
+
+
+class _Password(SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
+    success_message = "Your password is changed. Other sessions of yours are signed out."
+    success_url = reverse_lazy("account")
+    template_name = "account/password.html"
+
+
+password = _Password.as_view()
 
 
 @login_required

@@ -16,7 +16,7 @@ LOCAL = {"127.0.0.1", "localhost", "::1"}
 def check_production(**_: Any) -> list[CheckMessage]:
     """Each unsafe setting, with its variable and what to set it to."""
     public = urlsplit(settings.HUB_PUBLIC_URL)
-    faults: list[tuple[bool, type[CheckMessage], str, str, str]] = [
+    faults: list[tuple[bool, type[Error | Warning], str, str, str]] = [
         (
             settings.DEBUG,
             Error,
@@ -34,7 +34,7 @@ def check_production(**_: Any) -> list[CheckMessage]:
         (
             settings.HUB_SANDBOX_REQUIRED in ("none", "limits"),
             Error,
-            f"HUB_SANDBOX_REQUIRED is {settings.HUB_SANDBOX_REQUIRED}: too little for strangers' files.",
+            f"HUB_SANDBOX_REQUIRED={settings.HUB_SANDBOX_REQUIRED} does too little for strangers.",
             "Set HUB_SANDBOX_REQUIRED=full, and see which layers /health reports.",
             "hub.E003",
         ),

@@ -40,8 +40,9 @@ HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
 # How long a worker may be silent before its job is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
-# Requests a minute from one signed-in user, and from one anonymous address.
+# Requests from one signed-in user, tries to sign in, and requests from one anonymous address.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
+HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
 # landlock and seccomp as well). Give `full` where strangers may publish.
@@ -224,7 +225,11 @@ REST_FRAMEWORK = {
         "registry.api.throttles.UserThrottle",
         "registry.api.throttles.AnonThrottle",
     ],
-    "DEFAULT_THROTTLE_RATES": {"user": HUB_LIMITS_USER_RATE, "anon": HUB_LIMITS_ANON_RATE},
+    "DEFAULT_THROTTLE_RATES": {
+        "user": HUB_LIMITS_USER_RATE,
+        "anon": HUB_LIMITS_ANON_RATE,
+        "sign-in": HUB_LIMITS_SIGN_IN_RATE,
+    },
     "EXCEPTION_HANDLER": "registry.api.problems.handle",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }

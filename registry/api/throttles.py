@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from redis.exceptions import RedisError
 from rest_framework import throttling
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
@@ -32,3 +33,21 @@ class UserThrottle(_Lenient, throttling.UserRateThrottle):
 
 class AnonThrottle(_Lenient, throttling.AnonRateThrottle):
     """Counts a guest's requests by address."""
+
+
+class SignInThrottle(_Lenient):
+    """Counts tries to sign in, by address and name, so that passwords cannot be guessed in bulk."""
+
+    scope = "sign-in"
+
+    def get_cache_key(self, request: Any, view: Any) -> str:
+        name = str(request.POST.get("username", "")).lower()[:150]
+        return self.cache_format % {
+            "scope": self.scope,
+            "ident": f"{self.get_ident(request)}/{name.encode().hex()}",
+        }
+
+    def allows(self, request: HttpRequest) -> bool:
+        """Count one try; False when there have been too many of late."""
+        allow: Any = self.allow_request
+        return bool(allow(request, None))

@@ -6,7 +6,6 @@ from django.db import models
 
 from registry.models.registered_models import RegisteredModel
 
-
 EVERYBODY = 0
 
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The tables in docs/ that are made from code: settings, and problem types.
+
+Prints them; with --write it puts them between their markers in the pages. A test fails when a page
+differs from what the code says.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = ROOT / "hub/server/settings.py"
+FORMS = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "list": "list, comma separated",
+    "db_url": "address",
+}
+
+
+def settings_table() -> str:
+    """Each variable of hub/server/settings.py with its form, default, and the comment above it."""
+    source = SETTINGS.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    rows: dict[str, str] = {}
+    said_at: dict[int, str] = {}
+    for statement in ast.parse(source).body:
+        for call in ast.walk(statement):
+            found = _variable(call)
+            if found is None or found[0] in rows:
+                continue
+            name, form, default = found
+            # The second of two variables under one comment shares it.
+            said = _comment_above(lines, statement.lineno) or said_at.get(statement.lineno - 1, "")
+            said_at[statement.end_lineno or statement.lineno] = said
+            rows[name] = f"| `{name}` | {form} | {default} | {said} |"
+    return "\n".join(["| variable | form | default | meaning |", "|---|---|---|---|", *rows.values()])
+
+
+def problems_table() -> str:
+    """Each class of hub/protocol/problems.py with its type, status and title."""
+    sys.path.insert(0, str(ROOT))
+    from hub.protocol import problems  # noqa: PLC0415 - this checkout, installed or not
+
+    kinds = sorted(problems.by_slug().values(), key=lambda kind: (kind.status, kind.slug))
+    rows = [
+        f"| {kind.status} | `{kind.slug}` | `{kind.__name__}` | {kind.title} |"
+        for kind in kinds
+        if kind is not problems.Problem
+    ]
+    return "\n".join(["| status | type | class | title |", "|---|---|---|---|", *rows])
+
+
+TABLES = {
+    "settings": ("docs/operate.md", settings_table),
+    "problems": ("docs/api.md", problems_table),
+}
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    """A page with the text between the markers of ``name`` replaced."""
+    begin, end = f"<!-- {name}: scripts/tables.py -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n{table}\n{end}", page)
+
+
+def _variable(node: ast.AST) -> tuple[str, str, str] | None:
+    """Name, form and default of `env.<kind>("NAME", default=…)`."""
+    if not (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "env"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ):
+        return None
+    default = next((key.value for key in node.keywords if key.arg == "default"), None)
+    return str(node.args[0].value), FORMS[node.func.attr], _shown(default)
+
+
+def _shown(default: ast.expr | None) -> str:
+    if default is None:
+        return "none"
+    text = ast.unparse(default)
+    if re.fullmatch(r"[\d_.*+\s()]+", text):  # 20 * 10 ** 9
+        text = str(eval(text))  # noqa: S307 - digits and operators of our own file
+    if isinstance(default, ast.Constant):
+        text = str(default.value).lower() if isinstance(default.value, bool) else str(default.value)
+    return f"`{text}`" if text not in ("", "[]") else "none"
+
+
+def _comment_above(lines: list[str], number: int) -> str:
+    words: list[str] = []
+    at = number - 2
+    while at >= 0 and lines[at].startswith("# "):
+        words.insert(0, lines[at].removeprefix("# "))
+        at -= 1
+    return " ".join(words).replace("|", "\\|")
+
+
+def main() -> None:
+    """Print the tables, or write them into their pages."""
+    for name, (path, make) in TABLES.items():
+        table = make()
+        if "--write" not in sys.argv[1:]:
+            print(table, end="\n\n")
+            continue
+        page = ROOT / path
+        text = page.read_text(encoding="utf-8")
+        page.write_text(with_table(text, name, table), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
