@@ -204,9 +204,12 @@ def _alone(upload: Upload) -> Iterator[IO[bytes]]:
     Raises UploadOffset where another request holds it, UploadGone where it is there no more.
     """
     path = store().staged(str(upload.uuid))
+    just_finished = "This upload has just been finished by another request; ask for its state."
     try:
         staged = path.open("r+b")
     except FileNotFoundError as error:
+        if _recover(upload).state == Upload.State.STORED:
+            raise problems.UploadOffset(just_finished) from error
         raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
     with staged:
         try:
@@ -216,7 +219,7 @@ def _alone(upload: Upload) -> Iterator[IO[bytes]]:
                 "Another request is writing to this upload; ask for its offset (HEAD), then go on."
             ) from error
         if not path.exists():  # finished between opening and locking
-            raise problems.UploadOffset("This upload has just been finished; ask for its state.")
+            raise problems.UploadOffset(just_finished)
         yield staged
 
 
