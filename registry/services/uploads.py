@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.http import UnreadablePostError
 from django.utils import timezone
 
 from hub.protocol import digests, problems
@@ -243,12 +244,9 @@ def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> 
             end += len(chunk)
             if hasher is not None:
                 hasher.update(chunk)
-    except OSError as error:
-        # The line was cut, or the disk is full: what came before stays and can be gone on from.
+    except UnreadablePostError as error:
+        # The line was cut: what came before stays, and the client goes on from there.
         log.info("upload_cut", upload=name, offset=end, error=str(error))
-        hasher = None
-        if getattr(error, "errno", None):
-            raise
     finally:
         staged.flush()
         os.fsync(staged.fileno())
