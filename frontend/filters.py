@@ -34,10 +34,14 @@ def _same(value: str) -> str:
     return value
 
 
+def _precision(value: str) -> str:
+    return "no weights" if value == "none" else value
+
+
 # Parameter -> title, words for a value. The order is that of the page.
 GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "task": ("Task", words.task),
-    "precision": ("Precision", _same),
+    "precision": ("Precision", _precision),
     "opset_max": ("Opset at most", _same),
     "license": ("Licence", words.licence),
     "namespace": ("Namespace", _same),

@@ -57,7 +57,7 @@ class Card:
                 for block in re.split(r"\n\s*\n", self.body)
                 if block.strip() and not re.match(r"\s*(#|>|\||`{3}|<|!\[|[-*] |\d+\. )", block)
             ]
-            said = re.sub(r"[*_`\[\]]|\(https?:[^)]*\)", "", prose[0]) if prose else ""
+            said = _plain_words(prose[0]) if prose else ""
         said = " ".join(said.split())
         sentence = re.match(r".{20,}?[.!?](?= |$)", said)
         said = sentence.group() if sentence else said
@@ -145,6 +145,13 @@ def _check_fields(front: dict[str, Any]) -> None:
     ]
     if errors:
         raise problems.CardInvalid(" ".join(error["detail"] for error in errors), errors=errors)
+
+
+def _plain_words(markdown: str) -> str:
+    """A paragraph without its marks: links keep their words, pictures go."""
+    without_pictures = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", markdown)
+    without_links = re.sub(r"\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])?", r"\1", without_pictures)
+    return re.sub(r"[*`]|(?<!\w)_|_(?!\w)", "", without_links)
 
 
 def _words(value: Any) -> str:

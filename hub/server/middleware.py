@@ -10,6 +10,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 
 from hub.protocol import problems
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -41,6 +43,13 @@ class RequestIdMiddleware:
         response["X-Request-Id"] = request_id
         response.headers.setdefault("Permissions-Policy", _PERMISSIONS)
         return response
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compresses pages and JSON; files go as they are: ranges and digests name those bytes."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
+        return response if response.streaming else super().process_response(request, response)
 
 
 class ProblemMiddleware:

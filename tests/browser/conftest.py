@@ -61,6 +61,7 @@ class Hub:
     process: subprocess.Popen
     home: Path
     token: str = ""
+    cookies: list = field(default_factory=list)
 
     def api(self, method, path, data=None, *, raw=None, **headers):
         """Ask the API with an administrator's token; gives the answer's JSON or headers."""
@@ -260,11 +261,18 @@ class Window:
         self.watch.follow(self.page)
 
     def sign_in(self):
+        """Sign in through the page once; the hub slows down who does it often."""
+        if self.hub.cookies:
+            self.context.add_cookies(self.hub.cookies)
+            return self
         self.page.goto("/login")
         self.page.fill("[name=username]", "admin")
         self.page.fill("[name=password]", self.hub.password)
         self.page.click("main button")
         self.page.wait_for_url(self.hub.url + "/")
+        self.hub.cookies = [
+            cookie for cookie in self.context.cookies() if cookie["name"] == "sessionid"
+        ]
         self.watch.bytes.clear()
         return self
 

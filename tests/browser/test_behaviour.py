@@ -74,6 +74,7 @@ def test_single_keys(window):
 
 def test_menu_opens_closes_and_returns_focus(window):
     one = window(width=390, signed=True)
+    one.open("/")
     page = one.page
     menu = page.locator("summary[aria-label=Menu]")
     menu.focus()

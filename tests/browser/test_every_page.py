@@ -36,6 +36,7 @@ SIGNED = {
     "upload": "/upload",
     "upload-version": "/models/zoo/net/upload",
     "account": "/account",
+    "password": "/account/password",
     "tokens": "/account/tokens",
 }
 ERRORS = {"error-404": "/models/zoo/there-is-no-such-model"}

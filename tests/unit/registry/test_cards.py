@@ -19,6 +19,11 @@ def test_a_card_is_read():
     assert card.body.startswith("# Title")
 
 
+def test_a_summary_is_plain_words():
+    card = cards.parse("It reads ![x](a.png)*all* of [these labels](labels.txt), my_file too.")
+    assert card.summary == "It reads all of these labels, my_file too."
+
+
 def test_a_text_without_front_matter_is_a_card():
     card = cards.parse("# Title\n\nSome words that say it. And others.")
     assert card.front == {}

@@ -8,6 +8,7 @@ from django.db import OperationalError
 from hub.protocol import problems
 from registry import selectors
 from registry.api.problems import translate
+from tests import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +71,16 @@ def test_a_form_of_another_site_is_refused(ada):
     assert "This form was not sent from a page of this hub" in answer.content.decode()
     made = client.post("/api/v1/models", {"namespace": "ada", "name": "x"}, "application/json")
     assert made.status_code == 403
+
+
+def test_pages_are_compressed_and_files_are_not(client, ada):
+    version = factories.published(ada)
+    gzip = {"Accept-Encoding": "gzip"}
+    assert client.get("/models", headers=gzip)["Content-Encoding"] == "gzip"
+    size = version.files.get(path="model.onnx").blob.size
+    file = client.get("/api/v1/models/ada/net/versions/1/files/model.onnx", headers=gzip)
+    assert "Content-Encoding" not in file
+    assert len(b"".join(file.streaming_content)) == int(file["Content-Length"]) == size
 
 
 def test_health(client):
