@@ -26,6 +26,7 @@ urlpatterns = [
     path("health", home.health, name="health"),
     path("theme", home.theme, name="theme"),
     path("keys", home.keys, name="keys"),
+    path("problems/<slug:slug>", home.problem, name="problem"),
     path("models", page(lists.models), name="models"),
     path(MODEL, page(versions.newest), name="model"),
     path(f"{MODEL}/versions", page(versions.every), name="model-versions"),

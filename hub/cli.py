@@ -174,7 +174,7 @@ def _add_search(commands: Any) -> None:
     search.add_argument("--license", help="an SPDX identifier")
     search.add_argument("--task")
     search.add_argument("--keyword")
-    search.add_argument("--precision", help="such as float32 or int8")
+    search.add_argument("--precision", help="such as fp32 or int8")
     search.add_argument("--opset-max", type=int, help="runs on this opset or an older one")
     search.add_argument("--sort", choices=["updated", "name", "downloads", "size"])
     search.add_argument("--json", action="store_true", help="print a JSON list")

@@ -40,7 +40,9 @@ def settings_table() -> str:
             said = _comment_above(lines, statement.lineno) or said_at.get(statement.lineno - 1, "")
             said_at[statement.end_lineno or statement.lineno] = said
             rows[name] = f"| `{name}` | {form} | {default} | {said} |"
-    return "\n".join(["| variable | form | default | meaning |", "|---|---|---|---|", *rows.values()])
+    return "\n".join(
+        ["| variable | form | default | meaning |", "|---|---|---|---|", *rows.values()]
+    )
 
 
 def problems_table() -> str:

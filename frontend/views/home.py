@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend import condition, filters, heads, words
+from hub.protocol import problems
 from registry import search
 from runners import selectors
 
@@ -50,6 +51,16 @@ def home(request: HttpRequest) -> HttpResponse:
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
     )
+
+
+@require_safe
+def problem(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page of an error type, at the address that documents name (RFC 9457, section 3.1.1)."""
+    kind = problems.by_slug().get(slug)
+    if kind is None:
+        raise problems.NotFound(f"There is no error type {slug}.")
+    told = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
+    return render(request, "problem.html", {"kind": told})
 
 
 @require_safe

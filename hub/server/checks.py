@@ -32,7 +32,7 @@ def check_production(**_: Any) -> list[CheckMessage]:
             "hub.E002",
         ),
         (
-            settings.HUB_SANDBOX_REQUIRED in ("none", "limits"),
+            settings.HUB_SANDBOX_REQUIRED != "full",
             Error,
             f"HUB_SANDBOX_REQUIRED={settings.HUB_SANDBOX_REQUIRED} does too little for strangers.",
             "Set HUB_SANDBOX_REQUIRED=full, and see which layers /health reports.",

@@ -41,6 +41,9 @@ class RequestIdMiddleware:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self._get_response(request)
         response["X-Request-Id"] = request_id
+        if request.method == "HEAD" and not response.streaming:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+            response.content = b""
         response.headers.setdefault("Permissions-Policy", _PERMISSIONS)
         return response
 

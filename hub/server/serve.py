@@ -126,6 +126,7 @@ def _set_up(*, samples: bool) -> str | None:
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import connections  # noqa: PLC0415
 
+    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
     from hub.server import seeds  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import environ
 import structlog
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from hub.protocol.version import __version__
 
@@ -40,13 +41,19 @@ HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
 # How long a worker may be silent before its job is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
-# Requests from one signed-in user, tries to sign in, and requests from one anonymous address.
+# Requests from one signed-in user.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
+# Tries to sign in to one account from one address.
 HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
+# Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Proxies in front of the hub whose X-Forwarded-For is believed when addresses are counted.
+HUB_PROXIES = env.int("HUB_PROXIES", default=0)
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
 # landlock and seccomp as well). Give `full` where strangers may publish.
 HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
+if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
+    raise ImproperlyConfigured("HUB_SANDBOX_REQUIRED must be none, limits, partial or full.")
 # Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
 REDIS_URL = env.str("REDIS_URL", default="")
 
@@ -68,6 +75,8 @@ def _sqlite(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
+        # Opening it anew costs each request more than most answers do.
+        "CONN_MAX_AGE": 600,
         "OPTIONS": {
             # Immediate transactions and WAL: writers queue instead of failing when they meet.
             "transaction_mode": "IMMEDIATE",
@@ -231,6 +240,7 @@ REST_FRAMEWORK = {
         "anon": HUB_LIMITS_ANON_RATE,
         "sign-in": HUB_LIMITS_SIGN_IN_RATE,
     },
+    "NUM_PROXIES": HUB_PROXIES,
     "EXCEPTION_HANDLER": "registry.api.problems.handle",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }

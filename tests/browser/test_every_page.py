@@ -24,6 +24,7 @@ GUEST = {
     "jobs": "/jobs",
     "login": "/login",
     "help": "/help",
+    "problem": "/problems/digest-mismatch",
     "health": "/health",
 }
 SIGNED = {

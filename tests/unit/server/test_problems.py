@@ -13,6 +13,14 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 
+def test_every_problem_has_a_page_at_its_type(client):
+    for slug, kind in problems.by_slug().items():
+        page = client.get(f"/problems/{slug}")
+        assert page.status_code == 200
+        assert kind.__name__ in page.content.decode()
+    assert client.get("/problems/no-such-thing").status_code == 404
+
+
 def test_people_get_a_page_and_programs_a_document(client):
     page = client.get("/nothing/here", headers={"Accept": "text/html"})
     assert (page.status_code, page["Content-Type"]) == (404, "text/html; charset=utf-8")

@@ -1,0 +1,73 @@
+#!/bin/sh
+# What a container does: setup, web, worker or beat, or says whether one of them lives; anything
+# else is run as it is.
+set -eu
+
+role="${1:-web}"
+[ $# -eq 0 ] || shift
+
+case "$role" in
+    setup)
+        # Once per release, before the others: the database, and the first administrator.
+        python -m django migrate --noinput
+        python - <<'PY'
+import secrets
+
+import django
+
+django.setup()
+
+from hub.server import seeds
+from registry.models import User
+
+if not User.objects.filter(is_superuser=True).exists():
+    password = secrets.token_urlsafe(12)
+    seeds.make_admin(password)
+    print(f"admin user: admin\nadmin password: {password}\n(shown once)", flush=True)
+PY
+        ;;
+    web)
+        # Static files belong to this image's release, so each container collects its own.
+        python -m django collectstatic --noinput --verbosity 0
+        exec python -m gunicorn --no-control-socket \
+            --bind "0.0.0.0:${PORT:-8000}" \
+            --workers "${WEB_WORKERS:-2}" --worker-class gthread --threads "${WEB_THREADS:-16}" \
+            --timeout 120 --keep-alive 15 --log-level warning --worker-tmp-dir /dev/shm \
+            "$@" hub.server.wsgi:application
+        ;;
+    worker)
+        exec python -m celery -A hub.server.celery worker \
+            -Q cpu,light --concurrency "${WORKER_CONCURRENCY:-2}" --loglevel warning \
+            --without-gossip --without-mingle "$@"
+        ;;
+    beat)
+        exec python -m celery -A hub.server.celery beat \
+            --schedule "$HUB_HOME/celerybeat-schedule" --pidfile= --loglevel warning "$@"
+        ;;
+    worker-is-alive)
+        # Seen of late, or at work: who has long jobs in hand gives no other sign of life.
+        exec python - <<'PY'
+import socket
+import sys
+
+import django
+
+django.setup()
+
+from runners import selectors
+from runners.models import Job
+
+host = socket.gethostname()
+seen = any(worker.host == host for worker in selectors.live_workers())
+busy = Job.objects.filter(state=Job.State.RUNNING, worker__startswith=f"{host}-").exists()
+sys.exit(not (seen or busy))
+PY
+        ;;
+    beat-is-alive)
+        # It writes its schedule down every three minutes.
+        find "$HUB_HOME" -name 'celerybeat-schedule*' -mmin -10 | grep -q .
+        ;;
+    *)
+        exec "$role" "$@"
+        ;;
+esac

@@ -1,0 +1,84 @@
+"""docker/ agrees with itself and with the product, as far as that shows without an engine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hub.server.schedule import SCHEDULE
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+ENTRYPOINT = (DOCKER / "entrypoint.sh").read_text(encoding="utf-8")
+SERVICES = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))["services"]
+OURS = {"setup", "web", "worker-cpu", "beat"}
+ROLES = set(re.findall(r"^    ([a-z-]+)\)$", ENTRYPOINT, re.MULTILINE))
+TARGETS = dict(re.findall(r"^FROM (\S+) AS (\S+)$", DOCKERFILE, re.MULTILINE))
+
+
+def stages() -> dict[str, str]:
+    """The text of each stage by its name."""
+    parts = re.split(r"^FROM \S+ AS (\S+)$", DOCKERFILE, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_services_are_these():
+    assert set(SERVICES) == OURS | {"postgres", "redis", "caddy"}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_our_services_are_built_confined_and_told_what_they_need(name):
+    service = SERVICES[name]
+    assert service["build"]["target"] in stages()
+    assert (DOCKER / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+    assert service["command"][0] in ROLES
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "blobs:/srv/blobs" in service["volumes"]
+    source = (ROOT / "hub/server/settings.py").read_text(encoding="utf-8")
+    for variable in service["environment"]:
+        assert f'"{variable}"' in source, variable
+
+
+def test_whatever_stays_up_is_watched():
+    for name, service in SERVICES.items():
+        assert name == "setup" or service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    assert {SERVICES[name]["healthcheck"]["test"][2] for name in ("worker-cpu", "beat")} <= ROLES
+
+
+def test_everything_waited_for_exists():
+    for service in SERVICES.values():
+        for other, wanted in service.get("depends_on", {}).items():
+            assert other in SERVICES
+            done = wanted["condition"] == "service_completed_successfully"
+            assert done == (other == "setup")
+
+
+def test_the_worker_listens_to_every_queue_that_is_used():
+    listened = re.search(r"-Q (\S+)", ENTRYPOINT)
+    assert listened
+    assert set(listened[1].split(",")) == {"cpu", "light"}
+    assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
+
+
+def test_images_run_as_nobody_without_tools_in_the_right_locale():
+    base = stages()["base"]
+    assert re.search(r"^USER 10001:10001$", base, re.MULTILINE)
+    assert "LC_ALL=en_US.UTF-8" in base
+    assert "ORT_DISABLE_TELEMETRY=1" in base
+    assert "pip uninstall" in base
+    for name in ("web", "worker-cpu"):
+        assert set(re.findall(r"^COPY --from=(\S+)", stages()[name], re.MULTILINE)) == {
+            f"install-{name}"
+        }
+        assert "RUN" not in stages()[name]
+
+
+def test_the_proxy_goes_to_the_web_service():
+    caddy = (DOCKER / "Caddyfile").read_text(encoding="utf-8")
+    assert "reverse_proxy web:8000" in caddy
+    assert '"0.0.0.0:${PORT:-8000}"' in ENTRYPOINT

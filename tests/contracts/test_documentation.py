@@ -1,0 +1,220 @@
+"""What the pages say is so: their blocks run, their tables and links are right.
+
+Blocks marked `sh` or `python` in the README, the quickstart and the API page are run in order, as a
+reader would, against one hub with its sample models. Blocks marked `console` are for reading.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hub.protocol import problems
+from hub.server.samples import SAMPLES
+from tests.faults.conftest import Hub, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docker").glob("*.md")]
+)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED = re.compile(
+    r"`((?:hub|registry|runners|frontend|metadata|tests|scripts|docs|docker)/[\w./-]+)`"
+)
+# What sets an environment up or stays in front; the suite itself is the test of these.
+NOT_RUN = ("scripts/",)
+
+
+def spelled(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(name: str, *languages: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [code for language, code in BLOCK.findall(text) if language in languages]
+
+
+def tables():
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "scripts/tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Reader:
+    """Somebody in a folder of their own, doing what a page says."""
+
+    def __init__(self, folder: Path, hub: Hub):
+        self.folder = folder
+        (folder / ".venv").mkdir()
+        (folder / ".venv/bin").symlink_to(Path(sys.executable).parent)
+        self.environment = {
+            key: value for key, value in hub.environment.items() if not key.startswith("HUB_")
+        } | {
+            "HUB_URL": hub.address,
+            "HUB_HOME": str(hub.home),
+            "HUB_CACHE": str(folder / "cache"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+        }
+
+    def does(self, language: str, code: str) -> str:
+        command = ["sh", "-eu", "-c", code] if language == "sh" else [sys.executable, "-c", code]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def reads(self, name: str) -> str:
+        """Do every block of a page in order; shell variables that it exports stay."""
+        said = ""
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for language, code in BLOCK.findall(text):
+            if language in ("sh", "python") and not code.startswith(NOT_RUN):
+                said += self.does(language, code)
+                self._keep(code)
+        return said
+
+    def _keep(self, code: str) -> None:
+        for name, value in re.findall(r"^export (\w+)=\$\((.*)\)$", code, re.MULTILINE):
+            self.environment[name] = self.does("sh", value).strip()
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A reader of the pages, and the hub in their other shell, with its sample models."""
+    hub = Hub(tmp_path_factory.mktemp("hub") / "home")
+    plant = "import django; django.setup(); from hub.server import seeds; seeds.plant()"
+    settings = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(hub.home)}
+    subprocess.run([sys.executable, "-c", plant], check=True, env=hub.environment | settings)
+
+    def published():
+        return [model for model in hub.call("GET", "models")[2]["items"] if model["latest"]]
+
+    wait_for(lambda: len(published()) == len(SAMPLES), "the samples to be published")
+    yield Reader(tmp_path_factory.mktemp("reader"), hub)
+    hub.stop()
+
+
+def test_the_quickstart_does_what_it_says(reader):
+    said = reader.reads("docs/quickstart.md")
+    assert "resnet50" in said
+    assert "zoo/my-digits@1 published" in said
+    assert "zoo/my-digits@2 published" in said
+    assert not (reader.folder / "never").exists()
+
+
+def test_the_readme_does_what_it_says(reader):
+    for name in ("model.onnx", "README.md"):
+        shutil.copy(ROOT / "hub/server/samples/digits-cnn" / name, reader.folder)
+    assert "zoo/my-model@1 published" in reader.reads("README.md")
+
+
+def test_the_walk_with_curl_publishes(reader):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed here")
+    shutil.copy(ROOT / "hub/server/samples/digits-cnn/model.onnx", reader.folder)
+    token = ["hub", "token", "create", "--user", "admin", "--scope", "write"]
+    reader.environment["HUB_TOKEN"] = reader.does("sh", f".venv/bin/{shlex.join(token)}").strip()
+    said = reader.reads("docs/api.md")
+    assert '"ref":"zoo/by-hand@1"' in said
+    assert '"state":"published"' in said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=spelled)
+def test_every_python_block_compiles(page):
+    for code in blocks(spelled(page), "python"):
+        compile(code, spelled(page), "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=spelled)
+def test_every_shell_block_is_shell_and_its_hub_commands_exist(page):
+    for code in blocks(spelled(page), "sh", "console"):
+        subprocess.run(["sh", "-n", "-c", code], check=True)
+        said = re.sub(r"#.*", "", code)
+        for command, rest in re.findall(
+            r"(?:^|[ /(])hub (\w+)((?: [^|;)\n]*)?)", said, re.MULTILINE
+        ):
+            options = {word for word in rest.split() if word.startswith("--")}
+            told = usage(command)
+            assert all(option.partition("=")[0] in told for option in options), (command, rest)
+
+
+def usage(command: str, known: dict[str, str] = {}) -> str:  # noqa: B006 - asked once each
+    """What `hub COMMAND --help` says."""
+    if command not in known:
+        words = [command, "create"] if command == "token" else [command]
+        done = subprocess.run(
+            [sys.executable, "-m", "hub", *words, "--help"],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"COLUMNS": "200"},
+        )
+        known[command] = done.stdout
+    return known[command]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=spelled)
+def test_links_and_files_that_are_named_exist(page):
+    text = page.read_text(encoding="utf-8")
+    missing = []
+    for link in LINK.findall(BLOCK.sub("", text)):
+        target, _, anchor = link.partition("#")
+        if ":" in target:
+            continue
+        path = (page.parent / target).resolve() if target else page
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            missing.append(link)
+    missing += [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
+    assert missing == []
+
+
+def anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", ["settings", "problems"])
+def test_the_tables_are_what_the_code_says(name):
+    module = tables()
+    path, make = module.TABLES[name]
+    page = (ROOT / path).read_text(encoding="utf-8")
+    assert make() in page, "run scripts/tables.py --write"
+    assert page == module.with_table(page, name, make())
+
+
+def test_every_setting_has_a_comment():
+    for line in tables().settings_table().splitlines()[2:]:
+        *_, said, _ = line.split("|")
+        assert said.strip(), line
+
+
+def test_every_problem_is_named_on_the_api_page():
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    kinds = set(problems.by_slug().values()) - {problems.Problem}
+    assert [kind for kind in kinds if f"`{kind.slug}` | `{kind.__name__}`" not in page] == []
+
+
+def test_decisions_are_numbered_without_gaps_and_have_their_three_parts():
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+    numbers = [int(page.name[:4]) for page in pages]
+    assert numbers == list(range(1, len(pages) + 1))
+    for page in pages:
+        headings = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert headings == ["Context", "Choice", "What it costs"], page.name

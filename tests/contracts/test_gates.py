@@ -1,0 +1,88 @@
+"""What every change has to keep: room boundaries, migrations, the OpenAPI document, clean words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+ROOT = Path(__file__).resolve().parents[2]
+# Put together here, so that this file does not hold what it looks for.
+PLACES = [
+    re.compile(rb"(?<![\w.~$}/-])/" + name + rb"/[\w.-]")
+    for name in (b"work", b"root", rb"home/(?!(?:you|ada)\b)\w+", b"mnt", rb"Users/\w+")
+]
+HOSTS = [
+    re.compile(re.escape(b".".join(parts)))
+    for parts in (
+        (b"pypi", b"org"),
+        (b"pythonhosted", b"org"),
+        (b"registry", b"npmjs", b"org"),
+        (b"unpkg", b"com"),
+        (b"crates", b"io"),
+    )
+]
+BINARY = {".onnx", ".pb", ".woff2", ".png"}
+
+
+def tracked() -> list[Path]:
+    """Every file that git has or would take."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is not a git checkout, so there is no list of files")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_the_rooms_only_look_down():
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 kept, 0 broken" in done.stdout
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing():
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_the_openapi_document_is_what_the_code_says(tmp_path):
+    made = tmp_path / "openapi.yaml"
+    call_command("spectacular", "--fail-on-warn", "--format", "openapi", "--file", str(made))
+    told = (ROOT / "docs/openapi.yaml").read_text(encoding="utf-8")
+    assert made.read_text(encoding="utf-8") == told, (
+        "run manage.py spectacular --file docs/openapi.yaml"
+    )
+
+
+def test_no_file_names_a_machine_or_a_registry():
+    found = []
+    for path in tracked():
+        if path.suffix in BINARY or path == ROOT / "tests/contracts/test_samples.py":
+            continue
+        content = path.read_bytes()
+        found += [
+            f"{path.relative_to(ROOT)}: {hit.group()!r}"
+            for pattern in (*PLACES, *HOSTS)
+            for hit in pattern.finditer(content)
+        ]
+    assert found == []
+
+
+def test_no_model_of_others_is_committed():
+    models = {path.relative_to(ROOT).parts[:3] for path in tracked() if path.suffix == ".onnx"}
+    assert models == {("hub", "server", "samples")}
+
+
+def test_every_script_is_valid_shell():
+    shebang = re.compile(rb"#!/(?:bin|usr/bin/env)[ /](?:ba)?sh\b")
+    scripts = [path for path in tracked() if shebang.match(path.read_bytes()[:40])]
+    assert {ROOT / "scripts/serve", ROOT / "docker/entrypoint.sh"} <= set(scripts)
+    for script in [*scripts, ROOT / "scripts/environment"]:
+        shell = "bash" if b"bash" in script.read_bytes()[:40] else "sh"
+        subprocess.run([shell, "-n", str(script)], check=True)
