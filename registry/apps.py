@@ -9,7 +9,7 @@ class RegistryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry import search  # noqa: PLC0415 - models must be loaded first
+        from registry import documents  # noqa: PLC0415 - models must be loaded first
         from registry.api import schema  # noqa: F401, PLC0415 - registers itself
 
-        search.connect()
+        documents.connect()

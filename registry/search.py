@@ -6,32 +6,41 @@ is ranked. What somebody may not see takes part in nothing: not in pages, counts
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import AnonymousUser
+from django.core.cache import cache
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, Q, Sum
+from django.db.models import BooleanField, Count, F, Max, Q, Sum
 from django.db.models.expressions import RawSQL
-from django.utils.dateparse import parse_datetime
+from redis.exceptions import RedisError
 
 from hub.protocol import problems
-from registry import outbox, selectors
-from registry.cards import Card
-from registry.models import DocumentKeyword, RegisteredModel, SearchDocument, Version
+from registry import cursors, selectors
+from registry.models import DocumentKeyword, RegisteredModel, SearchDocument
 from registry.models.search import EVERYBODY
+from registry.prepared import Prepared
+from registry.summaries import COLUMNS, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from django.db.models import QuerySet
 
     from registry.permissions import Actor
 
 COUNT_CAP = 1_000
-CANDIDATES = 1_000
-BODY_CHARACTERS = 20_000
+CANDIDATES = COUNT_CAP
+# A text that finds more is common: walking the most downloaded meets it soon.
+COMMON = 10_000
+FACET_MATCHES = 10_000
 FACET_VALUES = 50
+KEPT_SECONDS = 60
 
 # Sort word -> (column, whether the largest comes first).
 SORTS = {
@@ -61,110 +70,87 @@ class Query:
         return replace(self, **lifted)
 
 
+# Group -> column.
+FACETS = {
+    "task": "task",
+    "license": "license",
+    "precision": "precision",
+    "namespace": "namespace_slug",
+    "keyword": "keywords",
+    "opset_max": "opset",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some documents, how to go on, and how many match (at most ``COUNT_CAP`` are counted)."""
+    """Some documents, how to go on, and how many match (at most ``COUNT_CAP`` are counted).
 
-    items: list[SearchDocument]
+    The items are documents, or named tuples of the columns that were asked for.
+    """
+
+    items: list[Any]
     next: str | None
     count: int
     capped: bool
-    facets: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
 
-def find(actor: Actor, query: Query, *, limit: int = 20, cursor: str = "") -> Page:
+class Facets(dict[str, list[tuple[str, int]]]):
+    """For each group its values, with how many models each would leave."""
+
+    capped = False
+    """Whether only the first ``FACET_MATCHES`` matches were counted."""
+
+
+def find(
+    actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
+) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
     if query.sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    rows = _matching(actor, query)
-    if query.sort == "size":
-        rows = rows.exclude(size=None)
-    count = rows.order_by()[: COUNT_CAP + 1].count()
     if query.text and query.sort == "updated":
-        items, following = _ranked(rows, query.text, limit, cursor)
-    else:
-        items, following = _keyset(rows, query.sort, limit, cursor)
-    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
+        return _ranked(actor, query, limit, cursor, columns)
+    return _keyset(actor, query, limit, cursor, columns)
 
 
-def facets(actor: Actor, query: Query) -> dict[str, list[tuple[str, int]]]:
-    """For each group, its values and how many models each would leave, other groups applied."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for group, column in {
-        "task": "task",
-        "license": "license",
-        "precision": "precision",
-        "namespace": "namespace_slug",
-        "keyword": "words__word",
-    }.items():
-        rows = _matching(actor, query.without(group)).order_by()
-        counted = (
-            rows.exclude(**{column: ""})
-            .exclude(**{f"{column}__isnull": True})
-            .values_list(column)
-            .annotate(models=Count("model_id"))
-            .order_by("-models", column)
-        )
-        found[group] = [(str(value), int(models)) for value, models in counted[:FACET_VALUES]]
-    opsets = _matching(actor, query.without("opset_max")).order_by().exclude(opset=None)
-    found["opset_max"] = [
-        (str(opset), models)
-        for opset, models in opsets.values_list("opset")
-        .annotate(n=Count("model_id"))
-        .order_by("-opset")
-    ]
+def facets(actor: Actor, query: Query) -> Facets:
+    """What each group offers while the choices of the other groups hold.
+
+    Over everything the counts are up to ``KEPT_SECONDS`` old; over a search they are made from at
+    most ``FACET_MATCHES`` matches.
+    """
+    wanted: dict[Query, list[str]] = {}
+    for group in FACETS:
+        wanted.setdefault(replace(query.without(group), sort="updated"), []).append(group)
+    found = Facets()
+    for wider, groups in wanted.items():
+        if wider == Query():
+            counted, capped = _counted_everywhere(actor)
+        else:
+            counted, capped = _counted(_matching(actor, wider), groups)
+        found.capped |= capped
+        for group in groups:
+            found[group] = _listed(group, counted[group])
     return found
 
 
 def totals(actor: Actor) -> dict[str, int]:
-    """How many models are listed, and their bytes."""
-    rows = selectors.documents(actor).exclude(latest=None).order_by()
-    sums = rows.aggregate(models=Count("pk"), bytes=Sum("size"), opset=Max("opset"))
-    return {key: value or 0 for key, value in sums.items()}
+    """How many models are listed, their bytes, and the highest opset; public ones as kept."""
+    public, *own = selectors.documents_apart(actor)
+    sums: dict[str, int] = _kept("search:totals", lambda: _sums(public))
+    for rows in own:
+        more = _sums(rows)
+        sums = {
+            "models": sums["models"] + more["models"],
+            "bytes": sums["bytes"] + more["bytes"],
+            "opset": max(sums["opset"], more["opset"]),
+        }
+    return sums
 
 
-def refresh(model_id: int) -> None:
-    """Make the document of one model equal to its rows."""
-    model = (
-        RegisteredModel.objects.select_for_update(of=("self",))
-        .select_related("namespace")
-        .filter(pk=model_id, deleted_at=None)
-        .first()
-    )
-    if model is None:
-        SearchDocument.objects.filter(pk=model_id).delete()
-        return
-    version = (
-        Version.objects.filter(model=model, state=Version.State.PUBLISHED, branch="main")
-        .prefetch_related("variants__entry")
-        .first()
-    )
-    latest = _latest(version) if version else None
-    words = sorted({str(word).lower()[:64] for word in model.keywords if str(word).strip()})
-    document, _ = SearchDocument.objects.update_or_create(
-        model=model,
-        defaults={
-            "title": model.ref,
-            "audience": EVERYBODY if model.is_public else model.namespace_id,
-            "body": _body(model, version, latest),
-            "namespace_slug": model.namespace.slug,
-            "license": model.license.lower(),
-            "task": model.task,
-            "keywords": words,
-            "precision": (latest or {}).get("precision") or "",
-            "opset": (latest or {}).get("opset"),
-            "size": (latest or {}).get("size"),
-            "parameters": (latest or {}).get("parameters"),
-            "downloads": model.downloads,
-            "updated_at": (version and version.published_at) or model.created_at,
-            "latest": latest,
-        },
-    )
-    document.words.exclude(word__in=words).delete()
-    known = set(document.words.values_list("word", flat=True))
-    DocumentKeyword.objects.bulk_create(
-        [DocumentKeyword(document=document, word=word) for word in words if word not in known]
-    )
+def forget() -> None:
+    """Drop the kept counts, since something was hidden that they hold."""
+    with suppress(RedisError):  # a cache that is away has kept nothing for long
+        cache.delete_many(["search:facets", "search:totals", "search:many"])
 
 
 def count_download(model_id: int) -> None:
@@ -174,19 +160,86 @@ def count_download(model_id: int) -> None:
         SearchDocument.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
 
 
-def connect() -> None:
-    """Have documents follow what happens to models and versions."""
-    verbs = ("model.", "version.", "variant.")
-    outbox.subscribe("registry.search", verbs, _on_event)
+def _kept(key: str, count: Callable[[], Any]) -> Any:
+    """A count of public things, kept in the cache unless it is None or the cache is away."""
+    try:
+        value = cache.get(key)
+        if value is None:
+            value = count()
+            if value is not None:
+                cache.set(key, value, KEPT_SECONDS)
+    except RedisError:
+        value = count()
+    return value
 
 
-def _on_event(subject: outbox.Subject) -> None:
-    if subject.model_id is not None:
-        refresh(subject.model_id)
+def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
+    sums = rows.exclude(latest=None).aggregate(
+        models=Count("pk"), bytes=Sum("size"), opset=Max("opset")
+    )
+    return {key: value or 0 for key, value in sums.items()}
 
 
-def _matching(actor: Actor, query: Query) -> QuerySet[SearchDocument]:
-    rows = selectors.documents(actor)
+def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
+    """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
+    public, *own = selectors.documents_apart(actor)
+    kept = _kept(
+        "search:facets",
+        lambda: {group: _all_of(public, column) for group, column in FACETS.items()},
+    )
+    if not own:
+        return kept, False
+    counted, capped = _counted(own, list(FACETS))
+    return {group: kept[group] + counted[group] for group in FACETS}, capped
+
+
+def _all_of(rows: QuerySet[SearchDocument], column: str) -> Counter[Any]:
+    """Count each value of a column of public documents; few are not public, so they are barred."""
+    pairs: Iterable[tuple[Any, int]]
+    if column == "keywords":
+        others = SearchDocument.objects.exclude(audience=EVERYBODY)
+        pairs = (
+            DocumentKeyword.objects.exclude(document__in=others.values("pk"))
+            .values_list("word")
+            .annotate(models=Count("pk"))
+            .order_by()
+        )
+    else:
+        pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
+    return Counter(dict(pairs))
+
+
+def _counted(
+    parts: list[QuerySet[SearchDocument]], groups: list[str]
+) -> tuple[dict[str, Counter[Any]], bool]:
+    """Count the values of some groups in the first ``FACET_MATCHES`` rows."""
+    rows: list[tuple[Any, ...]] = []
+    for part in parts:
+        columns = part.order_by().values_list(*(FACETS[group] for group in groups))
+        rows += columns[: FACET_MATCHES + 1 - len(rows)]
+    capped = len(rows) > FACET_MATCHES
+    values = zip(*rows[:FACET_MATCHES], strict=True) if rows else ((),) * len(groups)
+    counted = {
+        group: Counter(word for words in column for word in words)
+        if group == "keyword"
+        else Counter(column)
+        for group, column in zip(groups, values, strict=True)
+    }
+    return counted, capped
+
+
+def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
+    """The values that say something: opsets from the highest, others from the most frequent."""
+    pairs = [(value, count) for value, count in counted.items() if value not in ("", None)]
+    if group == "opset_max":
+        return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES]
+
+
+def _matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
+    """What the actor may see and the query asks for, public and own apart unless told."""
+    parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
+    conditions = Q()
     for column, values in (
         ("namespace_slug__in", query.namespace),
         ("license__in", tuple(value.lower() for value in query.license)),
@@ -194,47 +247,52 @@ def _matching(actor: Actor, query: Query) -> QuerySet[SearchDocument]:
         ("precision__in", query.precision),
     ):
         if values:
-            rows = rows.filter(**{column: values})
+            conditions &= Q(**{column: values})
     if query.keyword:
-        words = [word.lower() for word in query.keyword]
-        rows = rows.filter(
-            pk__in=DocumentKeyword.objects.filter(word__in=words).values("document_id")
-        )
+        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
+        conditions &= Q(pk__in=words.values("document_id"))
     if query.opset_max is not None:
-        rows = rows.filter(opset__lte=query.opset_max)
+        conditions &= Q(opset__lte=query.opset_max)
+    if query.sort == "size":
+        conditions &= Q(size__isnull=False)
     if query.text:
-        rows = rows.filter(pk__in=_engine_match(query.text))
-    return rows
+        found = _engine_match(query.text)
+        return [rows.filter(conditions).filter(found) for rows in parts] if found else []
+    return [rows.filter(conditions) for rows in parts] if conditions else parts
 
 
 def _terms(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())[:12]
 
 
-def _engine_match(text: str) -> Any:
-    """A subquery of the ids whose title or body holds every term, or a word that begins with it."""
+def _engine_match(text: str) -> RawSQL | None:
+    """Whether title or body hold every term, or a word that begins with it."""
     terms = _terms(text)
     if not terms:
-        return []
+        return None
     if connection.vendor == "postgresql":
-        return RawSQL(
-            "SELECT model_id FROM registry_searchdocument "
-            "WHERE registry_search_vector(title::text, body) @@ to_tsquery('simple', %s)",
-            [" & ".join(f"{term}:*" for term in terms)],
-        )
-    return RawSQL(
-        "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s",
-        [" ".join(f'"{term}"*' for term in terms)],
-    )
+        asked = " & ".join(f"{term}:*" for term in terms)
+        sql = "registry_searchdocument.vector @@ to_tsquery('simple', %s)"
+        return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
+    asked = " ".join(f'"{term}"*' for term in terms)
+    match = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({match} LIMIT {COMMON + 1})", [asked])  # noqa: S608
+        common = cursor.fetchone()[0] > COMMON
+    # The plus sign bars the index of ids: rows come in the order wanted, not sorted afterwards.
+    sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({match})"
+    return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
 
 
-def _ranked(
-    rows: QuerySet[SearchDocument], text: str, limit: int, cursor: str
-) -> tuple[list[SearchDocument], str | None]:
+def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
-    candidates = rows.order_by("-downloads", "-pk").values_list("pk", "title")[:CANDIDATES]
-    wanted = text.strip().lower()
-    terms = _terms(text)
+    candidates: list[tuple[int, int, str]] = []
+    for rows in _matching(actor, query):
+        popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
+        candidates += popular[: CANDIDATES + 1]
+    candidates.sort(reverse=True)
+    wanted = query.text.strip().lower()
+    terms = _terms(query.text)
 
     def rank(title: str) -> int:
         full = title.lower()
@@ -243,93 +301,83 @@ def _ranked(
             return 0
         if name.startswith(wanted) or full.startswith(wanted):
             return 1
-        words = _terms(title)
-        if all(term in words for term in terms):
-            return 2
-        return 3 if all(term in full for term in terms) else 4
+        if not all(term in full for term in terms):
+            return 4
+        return 2 if set(terms) <= set(_terms(title)) else 3
 
-    order = [pk for pk, title in sorted(candidates, key=lambda row: rank(row[1]))]
-    start = _position(cursor)
+    best = sorted(candidates[:CANDIDATES], key=lambda row: rank(row[2]))
+    order = [pk for _, pk, _ in best]
+    start = cursors.position(cursor, CANDIDATES)
     chosen = order[start : start + limit]
-    by_pk = {row.pk: row for row in rows.filter(pk__in=chosen).order_by()}
-    following = start + limit
-    items = [by_pk[pk] for pk in chosen if pk in by_pk]
-    return items, _encode([following]) if following < len(order) else None
+    # Chosen from what the actor may see; asked for the audience again, SQLite would walk all of it.
+    rows = SearchDocument.objects.filter(pk__in=chosen).order_by()
+    by_pk = {row.pk: row for row in _shown(rows, columns)}
+    return Page(
+        items=[by_pk[pk] for pk in chosen if pk in by_pk],
+        next=cursors.encode([start + limit]) if start + limit < len(order) else None,
+        count=min(len(candidates), COUNT_CAP),
+        capped=len(candidates) > COUNT_CAP,
+    )
 
 
-def _position(cursor: str) -> int:
-    value = _decode(cursor)[0] if cursor else 0
-    if not isinstance(value, int) or not 0 <= value <= CANDIDATES:
-        raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
-    return value
+def _narrows(query: Query) -> bool:
+    return replace(query, sort="updated") != Query()
 
 
-def _keyset(
-    rows: QuerySet[SearchDocument], sort: str, limit: int, cursor: str
-) -> tuple[list[SearchDocument], str | None]:
+def _ordered(rows: QuerySet[SearchDocument], sort: str) -> QuerySet[SearchDocument]:
     column, down = SORTS[sort]
     sign = "-" if down else ""
-    if cursor:
-        rows = rows.filter(_after(column, _decode(cursor), down=down))
-    found = list(rows.order_by(f"{sign}{column}", f"{sign}pk")[: limit + 1])
-    if len(found) <= limit:
-        return found, None
-    last = found[limit - 1]
-    value = getattr(last, column)
-    key = value.isoformat() if column == "updated_at" else value
-    return found[:limit], _encode([key, last.pk])
+    return rows.order_by(f"{sign}{column}", f"{sign}pk")
 
 
-def _after(column: str, key: list[Any], *, down: bool) -> Q:
-    beyond = "lt" if down else "gt"
-    value, pk = key if len(key) == 2 else (None, None)
-    if column == "updated_at":
-        value = parse_datetime(value) if isinstance(value, str) else None
-    if value is None or not isinstance(pk, int):
-        raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
-    return Q(**{f"{column}__{beyond}": value}) | Q(**{column: value, f"pk__{beyond}": pk})
+@cache_function
+def _front(sort: str, limit: int) -> Prepared:
+    """The first page of everything as a guest sees it, the list that is asked for most."""
+
+    def make() -> QuerySet[Any, Any]:
+        (rows,) = _matching(AnonymousUser(), Query(sort=sort))
+        return _ordered(rows, sort).values_list(*COLUMNS)[: limit + 1]
+
+    return Prepared(make)
 
 
-def _encode(key: list[Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
+    """How many match, at most one above the cap; that all models are more is remembered."""
+    everything = query.sort not in ("name", "size") and not _narrows(query)
+    if everything and _kept("search:many", lambda: None):
+        return COUNT_CAP + 1
+    counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
+    if everything and counts[0] > COUNT_CAP:
+        _kept("search:many", lambda: True)
+    return sum(counts)
 
 
-def _decode(cursor: str) -> list[Any]:
-    try:
-        key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except ValueError as error:
-        raise problems.InvalidRequest.at(
-            "/cursor", "This page address is broken; begin again."
-        ) from error
-    if not isinstance(key, list) or not key:
-        raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
-    return key
+def _shown(rows: QuerySet[SearchDocument], columns: Sequence[str]) -> QuerySet[Any, Any]:
+    if columns:
+        return rows.values_list(*columns, named=True)
+    return rows.select_related("model")
 
 
-def _latest(version: Version) -> dict[str, Any]:
-    variant = version.variants.order_by("pk").first()
-    sizes = version.files.filter(derived=False).aggregate(sum=Sum("blob__size"), n=Count("pk"))
-    facts = variant.facts if variant else {}
-    return {
-        "number": version.number,
-        "label": version.label,
-        "published_at": version.published_at.isoformat() if version.published_at else None,
-        "opset": variant.opset if variant else None,
-        "ir_version": variant.ir_version if variant else None,
-        "precision": variant.precision if variant else "",
-        "parameters": variant.parameters if variant else None,
-        "entry": variant.entry.path if variant else None,
-        "size": sizes["sum"] or 0,
-        "files": sizes["n"],
-        "barcode": facts.get("barcode"),
-    }
-
-
-def _body(model: RegisteredModel, version: Version | None, latest: dict[str, Any] | None) -> str:
-    parts = [model.summary, model.task, model.license, " ".join(map(str, model.keywords))]
-    if version and latest:
-        parts.append(Card(version.card, version.readme).body)
-        for variant in version.variants.all():
-            operators = variant.facts.get("operators", [])
-            parts.append(" ".join(str(operator.get("name", "")) for operator in operators))
-    return "\n".join(part for part in parts if part)[:BODY_CHARACTERS]
+def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
+    """The rows after the cursor's key, of each part as many as a page holds, in one order."""
+    column, down = SORTS[query.sort]
+    # Only the database knows the order of names (its collation), so their parts are not merged.
+    parts = _matching(actor, query, apart=query.sort != "name")
+    after = cursors.after(column, cursor, down=down) if cursor else None
+    found: list[Any] = []
+    if columns == COLUMNS and not (actor.is_authenticated or cursor or _narrows(query)):
+        found += [Summary(*row) for row in _front(query.sort, limit).rows()]
+    else:
+        for rows in parts:
+            rest = rows.filter(after) if after else rows
+            found += _shown(_ordered(rest, query.sort), columns)[: limit + 1]
+    if len(parts) > 1:
+        found.sort(key=lambda row: (getattr(row, column), row.pk), reverse=down)
+    items = found[:limit]
+    following = None
+    if len(found) > limit:
+        value = getattr(items[-1], column)
+        key = value.isoformat() if column == "updated_at" else value
+        following = cursors.encode([key, items[-1].pk])
+    count = _count(parts, query) if cursor or following else len(items)
+    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)

@@ -7,8 +7,10 @@ file server, since no byte passes through Python (RFC 9110 sections 13 and 14).
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import re
+import socket
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -26,11 +28,25 @@ _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 class Slice(io.RawIOBase):
-    """A readable part of a file, beginning where the file is positioned."""
+    """A readable part of a file, beginning where the file is positioned.
 
-    def __init__(self, file: io.BufferedReader, length: int) -> None:
+    Given the connection it goes out by, it has the kernel fill packets until it is closed: without,
+    each 64 KiB are pushed on their own, which takes a third more processor time.
+    """
+
+    def __init__(
+        self, file: io.BufferedReader, length: int, connection: socket.socket | None = None
+    ) -> None:
         self._file = file
         self._left = length
+        self._connection = connection
+        self._fill_packets(on=True)
+
+    def _fill_packets(self, *, on: bool) -> None:
+        # Linux alone has it, and only for TCP; a connection that is gone needs it no more.
+        if self._connection is not None and hasattr(socket, "TCP_CORK"):
+            with contextlib.suppress(OSError):
+                self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, on)
 
     def readable(self) -> bool:
         return True
@@ -49,6 +65,8 @@ class Slice(io.RawIOBase):
         return self._file.seek(offset, whence)
 
     def close(self) -> None:
+        self._fill_packets(on=False)
+        self._connection = None
         self._file.close()
         super().close()
 
@@ -101,7 +119,9 @@ def send(request: HttpRequest, blob: Blob, filename: str, *, immutable: bool) ->
         )
     file.seek(start)
     stream = FileResponse(
-        Slice(file, length), status=status, content_type="application/octet-stream"
+        Slice(file, length, request.META.get("gunicorn.socket")),
+        status=status,
+        content_type="application/octet-stream",
     )
     stream.block_size = 2**20  # only where the server cannot hand the file to the kernel
     for name, value in headers.items():
@@ -128,5 +148,4 @@ def _part(asked: str, size: int) -> tuple[int, int] | None:
 
 
 def _base64(hex_digits: str) -> str:
-
     return base64.b64encode(bytes.fromhex(hex_digits)).decode()

@@ -48,7 +48,11 @@ def respond(
 ) -> Response:
     """A page of ``rows`` as an answer."""
     many: Any = output
-    items = many(rows, many=True).data
+    return answer(request, many(rows, many=True).data, cursor, **more)
+
+
+def answer(request: Request, items: list[Any], cursor: str | None, **more: Any) -> Response:
+    """A page of items as they are to be shown."""
     following = None
     if cursor:
         query = request.query_params.copy()

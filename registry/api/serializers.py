@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -24,6 +24,9 @@ from registry.models import (
 )
 from registry.permissions import SCOPES
 from registry.search import SORTS
+
+if TYPE_CHECKING:
+    from registry.summaries import Detail, Summary
 
 
 class Input(serializers.Serializer[Any]):
@@ -106,6 +109,32 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
         return page_url(row.title)
 
 
+_LATEST = tuple(LatestOutput().fields)
+
+
+def model_summary(row: Summary) -> dict[str, Any]:
+    """What ``ModelSummaryOutput`` says, without asking each field how to say it.
+
+    A list spends most of its time here; the serializer remains what the schema is made from.
+    """
+    latest = row.latest
+    return {
+        "ref": row.title,
+        "namespace": row.namespace_slug,
+        "name": row.model__name,
+        "visibility": row.model__visibility,
+        "summary": row.model__summary,
+        "license": row.model__license,
+        "task": row.task,
+        "keywords": row.keywords,
+        "downloads": row.downloads,
+        "created_at": row.model__created_at.isoformat().replace("+00:00", "Z"),
+        "updated_at": row.updated_at.isoformat().replace("+00:00", "Z"),
+        "url": page_url(row.title),
+        "latest": latest and {key: latest[key] for key in _LATEST},
+    }
+
+
 class RefOutput(serializers.Serializer[Ref]):
     """A name for a version."""
 
@@ -119,6 +148,17 @@ class ModelOutput(ModelSummaryOutput):
 
     refs = RefOutput(many=True, source="shown_refs")
     role = serializers.ChoiceField(Membership.Role.choices, allow_null=True, source="shown_role")
+
+
+def model_detail(detail: Detail) -> dict[str, Any]:
+    """What ``ModelOutput`` says."""
+    return {
+        **model_summary(detail.summary),
+        "refs": [
+            {"name": name, "kind": kind, "number": number} for name, kind, number in detail.refs
+        ],
+        "role": detail.role,
+    }
 
 
 class ModelInput(Input):

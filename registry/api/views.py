@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Prefetch
@@ -14,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
-from registry import search, selectors
+from registry import documents, search, selectors, summaries
 from registry.api import downloads, etags, pagination
 from registry.api import serializers as shapes
 from registry.models import File, Variant, Version
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from rest_framework.request import Request
 
-    from registry.models import RegisteredModel, SearchDocument
+    from registry.models import RegisteredModel
     from registry.permissions import Actor
 
 LISTS = ("namespace", "license", "task", "keyword", "precision")
@@ -34,20 +35,30 @@ LISTS = ("namespace", "license", "task", "keyword", "precision")
 
 def parse(shape: type[fields.Serializer[Any]], data: Any) -> dict[str, Any]:
     """Validated input; raises InvalidRequest naming each field."""
-    serializer = shape(data=data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
+    return dict(_reader(shape).run_validation(data))
 
 
-def model_data(actor: Actor, model: RegisteredModel) -> dict[str, Any]:
-    """A model as the API gives it, from its document, which is made at once where it is missing."""
-    document: SearchDocument | None = selectors.documents(actor).filter(pk=model.pk).first()
-    if document is None:
-        search.refresh(model.pk)
-        document = selectors.documents(actor).get(pk=model.pk)
-    document.shown_refs = list(selectors.refs_of(actor, model))  # type: ignore[attr-defined]
-    document.shown_role = selectors.role(actor, model)  # type: ignore[attr-defined]
-    return dict(shapes.ModelOutput(document).data)
+@cache
+def _reader(shape: type[fields.Serializer[Any]]) -> fields.Serializer[Any]:
+    """One serializer for all requests: reading leaves nothing in it, and making one is slow."""
+    return shape()
+
+
+def model_data(actor: Actor, title: str) -> dict[str, Any] | None:
+    """A model as the API gives it, from its document; None where there is none for the actor."""
+    detail = summaries.read(actor, title)
+    return shapes.model_detail(detail) if detail else None
+
+
+def fresh_model_data(actor: Actor, model: RegisteredModel) -> dict[str, Any]:
+    """The same for a model that is there, whose document is made at once where it is missing."""
+    data = model_data(actor, model.ref)
+    if data is None:
+        documents.refresh(model.pk)
+        data = model_data(actor, model.ref)
+    if data is None:  # deleted, or hidden from the actor, since it was found
+        raise problems.NotFound(f"{model.ref} is gone.")
+    return data
 
 
 def version_data(version: Version) -> dict[str, Any]:
@@ -96,11 +107,11 @@ class ModelList(APIView):
             ),
             limit=pagination.limit_of(request),
             cursor=request.query_params.get("cursor", ""),
+            columns=summaries.COLUMNS,
         )
-        return pagination.respond(
+        return pagination.answer(
             request,
-            shapes.ModelSummaryOutput,
-            page.items,
+            [shapes.model_summary(row) for row in page.items],
             page.next,
             count=page.count,
             count_capped=page.capped,
@@ -114,7 +125,7 @@ class ModelList(APIView):
         given = parse(shapes.ModelInput, request.data)
         namespace = selectors.namespace(given.pop("namespace"))
         model = registered_models.create(request.user, namespace=namespace, **given)
-        data = model_data(request.user, model)
+        data = fresh_model_data(request.user, model)
         response = etags.respond(request, data, status=201)
         response["Location"] = shapes.api_url("models", model.ref)
         return response
@@ -126,8 +137,11 @@ class ModelDetail(APIView):
     @extend_schema(operation_id="models_read", responses=shapes.ModelOutput)
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """Read a model with its refs and the caller's role."""
-        model = selectors.model(request.user, namespace, name)
-        return etags.respond(request, model_data(request.user, model))
+        data = model_data(request.user, f"{namespace}/{name}")
+        if data is None:  # written in another case, not listed yet, or not there
+            model = selectors.model(request.user, namespace, name)
+            data = fresh_model_data(request.user, model)
+        return etags.respond(request, data)
 
     @extend_schema(
         operation_id="models_edit", request=shapes.ModelEdit, responses=shapes.ModelOutput
@@ -135,11 +149,11 @@ class ModelDetail(APIView):
     def patch(self, request: Request, namespace: str, name: str) -> Response:
         """Change what is said of a model; needs If-Match."""
         model = selectors.model(request.user, namespace, name)
-        etags.require(request, etags.of(model_data(request.user, model)))
+        etags.require(request, etags.of(fresh_model_data(request.user, model)))
         model = registered_models.edit(
             request.user, model=model, **parse(shapes.ModelEdit, request.data)
         )
-        return etags.respond(request, model_data(request.user, model))
+        return etags.respond(request, fresh_model_data(request.user, model))
 
     @extend_schema(operation_id="models_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
@@ -251,12 +265,16 @@ class FileDetail(APIView):
         self, request: Request, namespace: str, name: str, number: int, path: str
     ) -> HttpResponseBase:
         """The file's bytes; ranges and conditional requests are understood."""
-        version = selectors.version(request.user, namespace, name, number)
-        file = selectors.file(version, path)
-        frozen = not version.is_draft and version.model.visibility == "public"
-        answer = downloads.send(request._request, file.blob, path, immutable=frozen)  # noqa: SLF001
+        found = summaries.public_file(namespace, name, number, path)
+        if found is None:
+            version = selectors.version(request.user, namespace, name, number)
+            blob, model_id = selectors.file(version, path).blob, version.model_id
+            frozen = not version.is_draft and version.model.visibility == "public"
+        else:
+            (blob, model_id), frozen = found, True
+        answer = downloads.send(request._request, blob, path, immutable=frozen)  # noqa: SLF001
         if path.endswith(".onnx") and downloads.wants_beginning(request._request):  # noqa: SLF001
-            search.count_download(version.model_id)
+            search.count_download(model_id)
         return answer
 
     head = get

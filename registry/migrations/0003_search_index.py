@@ -35,10 +35,16 @@ POSTGRESQL = [
             || to_tsvector('simple', regexp_replace(body, '[^[:alnum:]]+', ' ', 'g'))
     $$
     """,
-    f"CREATE INDEX search_full_text ON {TABLE} "
-    "USING gin (registry_search_vector(title::text, body))",
+    # Kept in the row: a search that walks by downloads would else cut every text into words again.
+    f"ALTER TABLE {TABLE} ADD COLUMN vector tsvector "
+    "GENERATED ALWAYS AS (registry_search_vector(title::text, body)) STORED",
+    f"CREATE INDEX search_full_text ON {TABLE} USING gin (vector)",
 ]
-POSTGRESQL_BACK = ["DROP INDEX search_full_text", "DROP FUNCTION registry_search_vector(text, text)"]
+POSTGRESQL_BACK = [
+    "DROP INDEX search_full_text",
+    f"ALTER TABLE {TABLE} DROP COLUMN vector",
+    "DROP FUNCTION registry_search_vector(text, text)",
+]
 
 
 def create(apps, schema_editor):

@@ -16,7 +16,6 @@ class SearchDocument(models.Model):
         RegisteredModel, models.CASCADE, primary_key=True, related_name="search_document"
     )
     title = models.CharField(max_length=200)
-    body = models.TextField(blank=True, default="")
     audience = models.BigIntegerField(
         help_text="0: everybody; else the id of the namespace whose members alone may see it"
     )
@@ -33,16 +32,29 @@ class SearchDocument(models.Model):
     latest = models.JSONField(
         null=True, blank=True, help_text="the newest published version, or null"
     )
+    # Last, since SQLite reads a row from its beginning and long text lies on pages of its own.
+    body = models.TextField(blank=True, default="")
 
     class Meta:
         ordering = ["-updated_at", "-pk"]
+        # The audience comes first, so that what others keep for themselves is never walked over.
         indexes = [
-            models.Index(fields=["-updated_at", "-model"], name="search_by_updated"),
-            models.Index(fields=["title", "model"], name="search_by_title"),
-            models.Index(fields=["-downloads", "-model"], name="search_by_downloads"),
-            models.Index(fields=["size", "model"], name="search_by_size"),
-            models.Index(fields=["task"], name="search_by_task"),
-            models.Index(fields=["license"], name="search_by_license"),
+            models.Index(fields=["audience", "-updated_at", "-model"], name="search_by_updated"),
+            models.Index(fields=["audience", "title", "model"], name="search_by_title"),
+            models.Index(fields=["audience", "-downloads", "-model"], name="search_by_downloads"),
+            models.Index(fields=["audience", "size", "model"], name="search_by_size"),
+            models.Index(
+                fields=["audience", "task", "-updated_at", "-model"], name="search_by_task"
+            ),
+            models.Index(
+                fields=["audience", "license", "-updated_at", "-model"], name="search_by_license"
+            ),
+            models.Index(
+                fields=["audience", "namespace_slug", "-updated_at", "-model"],
+                name="search_by_namespace",
+            ),
+            models.Index(fields=["audience", "precision"], name="search_by_precision"),
+            models.Index(fields=["audience", "opset"], name="search_by_opset"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
-from registry import events
+from registry import events, search
 from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
 
@@ -63,6 +63,7 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     model.deleted_at = timezone.now()
     model.save(update_fields=["deleted_at"])
     SearchDocument.objects.filter(pk=model.pk).delete()
+    search.forget()
     if model.first_published_at:
         RetiredName.objects.get_or_create(name=model.ref.lower())
     events.record("model.deleted", model, actor=actor, model=model)
@@ -72,6 +73,7 @@ def _keep_hidden(model: RegisteredModel) -> None:
     """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
     if not model.is_public:
         SearchDocument.objects.filter(pk=model.pk).update(audience=model.namespace_id)
+        search.forget()
 
 
 def _described(fields: dict[str, Any]) -> dict[str, Any]:

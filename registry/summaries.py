@@ -1,0 +1,104 @@
+"""What lists and the model's own address in the API say of a model: columns of its document.
+
+This is the question asked most, so its SQL is kept and no rows become objects on the way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.contrib.auth.models import AnonymousUser
+
+from registry import selectors
+from registry.models import Blob, File, Membership, Namespace, Version
+from registry.models.registered_models import listed_for_everybody
+from registry.permissions import role_in
+from registry.prepared import Prepared
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+
+    from registry.permissions import Actor
+
+
+class Summary(NamedTuple):
+    """The columns, under the names that Django gives them."""
+
+    pk: int
+    title: str
+    namespace_slug: str
+    model__name: str
+    model__visibility: str
+    model__summary: str
+    model__license: str
+    task: str
+    keywords: list[str]
+    downloads: int
+    model__created_at: datetime
+    updated_at: datetime
+    size: int | None
+    latest: dict[str, Any] | None
+
+
+COLUMNS = Summary._fields
+HIGHEST_NUMBER = 2**31 - 1
+
+
+class Detail(NamedTuple):
+    """A model with its refs as (name, kind, number) and the role of who asks."""
+
+    summary: Summary
+    refs: list[tuple[Any, ...]]
+    role: str | None
+
+
+def read(actor: Actor, title: str) -> Detail | None:
+    """The model of that title in a list of the actor's, or None."""
+    rows = list(_document(actor, title)) if actor.is_authenticated else _PUBLIC.rows(title)
+    if not rows:
+        return None
+    *columns, namespace_id = rows[0]
+    role = role_in(actor, Namespace(pk=namespace_id))
+    refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
+    return Detail(Summary(*columns), refs.rows(columns[0]), role)
+
+
+def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple[Blob, int] | None:
+    """The blob that everybody may read at an address, and its model's id; None for all else."""
+    if number > HIGHEST_NUMBER:
+        return None
+    for sha256, size, model_id in _FILE.rows(namespace_slug, name, number, path):
+        return Blob(sha256=sha256, size=size), model_id
+    return None
+
+
+def _public_files(
+    namespace_slug: str, name: str, number: int, path: str
+) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = File.objects.filter(
+        listed_for_everybody("version__model__"),
+        version__state__in=[Version.State.PUBLISHED, Version.State.YANKED],
+        version__model__namespace__slug=namespace_slug,
+        version__model__name=name,
+        version__number=number,
+        path=path,
+    )
+    return rows.order_by().values_list("blob", "blob__size", "version__model")
+
+
+def _document(actor: Actor, title: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = selectors.documents(actor).filter(title=title).order_by()
+    return rows.values_list(*COLUMNS, "model__namespace")
+
+
+def _refs(role: str | None, model_id: int) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = selectors.refs_for(role, model_id)
+    return rows.values_list("name", "kind", "version__number")
+
+
+_PUBLIC = Prepared(lambda title: _document(AnonymousUser(), title))
+_RELEASED_REFS = Prepared(lambda model_id: _refs(None, model_id))
+_REFS = Prepared(lambda model_id: _refs(Membership.Role.OWNER, model_id))
+_FILE = Prepared(_public_files)
