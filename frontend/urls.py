@@ -7,6 +7,7 @@ from django.urls.converters import StringConverter
 
 from frontend.caching import page
 from frontend.views import account, drafts, home, jobs, lists, uploads, versions
+from registry.api import converters  # noqa: F401 - registers `number`
 
 
 class Name(StringConverter):
@@ -18,7 +19,7 @@ class Name(StringConverter):
 register_converter(Name, "name")
 
 MODEL = "models/<name:namespace>/<name:name>"
-VERSION = f"{MODEL}/v/<int:number>"
+VERSION = f"{MODEL}/v/<number:number>"
 
 urlpatterns = [
     path("", page(home.home), name="home"),
@@ -51,5 +52,5 @@ urlpatterns = [
     path("account", account.show, name="account"),
     path("account/password", account.password, name="password"),
     path("account/tokens", account.tokens, name="tokens"),
-    path("account/tokens/<int:token_id>/revoke", account.revoke, name="token-revoke"),
+    path("account/tokens/<number:token_id>/revoke", account.revoke, name="token-revoke"),
 ]

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
+# What others change by reading; a tag that followed it would refuse an edit for no reason.
+UNTAGGED = ("downloads",)
+
+
 def of(data: Any) -> str:
-    """The tag of a representation."""
+    """The tag of a representation, without what merely counts its readers."""
+    if isinstance(data, dict):
+        data = {key: value for key, value in data.items() if key not in UNTAGGED}
     text = json.dumps(data, cls=DjangoJSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 

@@ -70,7 +70,7 @@ def by_number(
     """A page of rows from the highest ``column`` down; the cursor is the last value shown."""
     cursor = request.query_params.get("cursor", "")
     if cursor:
-        if not cursor.isdigit():
+        if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
             raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
         rows = rows.filter(**{f"{column}__lt": int(cursor)})
     found = list(rows.order_by(f"-{column}")[: limit + 1])

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from django.urls import path, register_converter
+from django.urls import path
 
-from registry.api import accounts, uploads, views
-
-
-class Hex64:
-    """A SHA-256 in lower-case hex."""
-
-    regex = "[0-9a-f]{64}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
-
-
-register_converter(Hex64, "sha256")
+from registry.api import accounts, converters, uploads, views  # noqa: F401 - registers forms
 
 MODEL = "models/<str:namespace>/<str:name>"
-VERSION = f"{MODEL}/versions/<int:number>"
+VERSION = f"{MODEL}/versions/<number:number>"
 
 urlpatterns = [
     path("models", views.ModelList.as_view()),
@@ -40,5 +25,5 @@ urlpatterns = [
     path("whoami", accounts.Whoami.as_view()),
     path("namespaces", accounts.NamespaceList.as_view()),
     path("tokens", accounts.TokenList.as_view()),
-    path("tokens/<int:token_id>", accounts.TokenDetail.as_view()),
+    path("tokens/<number:token_id>", accounts.TokenDetail.as_view()),
 ]

@@ -119,6 +119,25 @@ def test_changes_need_the_tag_that_was_read(api, ada):
     assert RegisteredModel.objects.get().summary == "First"
 
 
+def test_a_download_in_between_does_not_refuse_a_change(api, ada):
+    factories.published(ada)
+    client = api(ada)
+    tag = client.get("models/ada/net")["ETag"]
+    file = client.get("models/ada/net/versions/1/files/model.onnx")
+    assert b"".join(file.streaming_content)
+    assert client.get("models/ada/net").json()["downloads"] == 1
+    done = client.patch("models/ada/net", {"summary": "Mine"}, If_Match=tag)
+    assert (done.status_code, done.json()["summary"]) == (200, "Mine")
+
+
+def test_a_number_that_no_row_can_have_is_not_found(api, ada):
+    factories.published(ada)
+    for number in ("0", "999999999", "9" * 40):
+        problem(api().get(f"models/ada/net/versions/{number}"), 404, "not-found")
+        problem(api().get(f"models/ada/net/versions/{number}/files/model.onnx"), 404, "not-found")
+    problem(api().get(f"models/ada/net/versions?cursor={'9' * 40}"), 400, "invalid-request")
+
+
 def test_reading_again_costs_nothing(api, ada):
     factories.model(ada)
     client = api(ada)
