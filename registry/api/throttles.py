@@ -28,7 +28,10 @@ class _Lenient(throttling.SimpleRateThrottle):
 
 
 class UserThrottle(_Lenient, throttling.UserRateThrottle):
-    """Counts a signed-in user's requests."""
+    """Counts a signed-in user's requests; guests are counted by address alone."""
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        return super().get_cache_key(request, view) if request.user.is_authenticated else None
 
 
 class AnonThrottle(_Lenient, throttling.AnonRateThrottle):
