@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from django.core.cache import cache
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from registry.permissions import Actor
 
-FACETS_SECONDS = 60
-
 
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
@@ -30,6 +27,9 @@ def models(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(canonical)
     page = search.find(request.user, query, cursor=cursor)
     chips = filters.chips(query)
+    counts = search.facets(request.user, query)
+    # Values that the choices leave without a model stay in sight.
+    values = search.facets(request.user, search.Query()) if chips else counts
     total = search.totals(request.user)["models"] if chips else page.count
     return render(
         request,
@@ -38,7 +38,8 @@ def models(request: HttpRequest) -> HttpResponse:
             "section": "models",
             "query": query,
             "chips": chips,
-            "groups": _groups(request.user, query, narrowed=bool(chips)),
+            "groups": filters.groups(query, counts, values),
+            "counts_capped": formatting.grouped(search.FACET_MATCHES) if counts.capped else "",
             "sorts": [
                 {"value": value, "words": text, "on": value == query.sort}
                 for value, text in filters.SORTS.items()
@@ -51,19 +52,6 @@ def models(request: HttpRequest) -> HttpResponse:
             "hint": _hint(request.user, query, chips) if chips and not page.items else None,
         },
     )
-
-
-def _groups(actor: Actor, query: search.Query, *, narrowed: bool) -> list[filters.Group]:
-    """The filters. Which values exist at all changes seldom, so it is asked once a minute."""
-    counts = search.facets(actor, query)
-    if not narrowed:
-        return filters.groups(query, counts, counts)
-    key = f"facets:{actor.pk or 0}"
-    known = cache.get(key)
-    if known is None:
-        known = search.facets(actor, search.Query())
-        cache.set(key, known, FACETS_SECONDS)
-    return filters.groups(query, counts, known)
 
 
 def _hint(actor: Actor, query: search.Query, chips: list[filters.Chip]) -> dict[str, object] | None:

@@ -70,6 +70,8 @@ def test_redis_killed_and_started_again(production, redis):
     redis.kill()
     path = submit(production, "while-away", samples.mlp(hidden=9))
     assert production.state(path) == "submitted"
+    for page in ("/", "/models", "/models?opset_max=17", "/login", "/jobs"):
+        assert production.call("GET", page)[0] == 200, page
     redis.start()
     production.wait_until(path, "published", 90)
     assert {job["attempt"] for job in jobs_of(production, path)} == {1}
