@@ -51,10 +51,10 @@ def live_workers(pool: str = "") -> list[Worker]:
     return [row for row in rows if not pool or pool in row.pool.split(",")]
 
 
-def queue_lengths() -> dict[str, int]:
-    """How many jobs are in each state that is not over."""
-    counted = Job.objects.filter(state__in=Job.LIVE).values_list("state").annotate(n=Count("pk"))
-    return dict(counted.order_by())
+def queue_lengths(actor: Actor) -> dict[str, int]:
+    """How many of the jobs that the actor may see are in each state that is not over."""
+    live = jobs(actor).filter(state__in=Job.LIVE).select_related(None)
+    return dict(live.values_list("state").annotate(n=Count("pk")).order_by())
 
 
 def of_version(actor: Actor, version: Version) -> list[Job]:

@@ -76,7 +76,7 @@ def health(request: HttpRequest) -> HttpResponse:
         request,
         "health.html",
         {
-            "parts": condition.parts(len(live), selectors.queue_lengths()),
+            "parts": condition.parts(len(live), selectors.queue_lengths(request.user)),
             "workers": [condition.worker(row) for row in live],
         },
     )

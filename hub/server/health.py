@@ -72,7 +72,6 @@ def _cache() -> dict[str, Any]:
 def _workers() -> dict[str, Any]:
     try:
         live = selectors.live_workers()
-        queue = selectors.queue_lengths()
     except DatabaseError:
         return {"ok": False, "workers": []}
     return {
@@ -86,5 +85,4 @@ def _workers() -> dict[str, Any]:
             }
             for worker in live
         ],
-        "jobs": queue,
     }

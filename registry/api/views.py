@@ -265,12 +265,17 @@ class FileDetail(APIView):
         self, request: Request, namespace: str, name: str, number: int, path: str
     ) -> HttpResponseBase:
         """The file's bytes; ranges and conditional requests are understood."""
-        version = selectors.version(request.user, namespace, name, number)
-        blob = selectors.file(version, path).blob
-        frozen = not version.is_draft and version.model.visibility == "public"
-        answer = downloads.send(request._request, blob, path, immutable=frozen)  # noqa: SLF001
+        found = summaries.public_file(namespace, name, number, path)
+        if found is None:
+            version = selectors.version(request.user, namespace, name, number)
+            found = selectors.file(version, path).blob, version.model_id
+            is_public = not version.is_draft and version.model.visibility == "public"
+        else:
+            is_public = True
+        blob, model_id = found
+        answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
         if path.endswith(".onnx") and downloads.wants_beginning(request._request):  # noqa: SLF001
-            search.count_download(version.model_id)
+            search.count_download(model_id)
         return answer
 
     head = get

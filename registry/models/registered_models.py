@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from registry.models.users import User
 
 
+def listed_for_everybody(prefix: str = "") -> Q:
+    """The condition that every guest may see a model: public, published once, not deleted."""
+    return Q(
+        **{
+            f"{prefix}visibility": Visibility.PUBLIC,
+            f"{prefix}first_published_at__isnull": False,
+            f"{prefix}deleted_at": None,
+        }
+    )
+
+
 class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
     def visible_to(self, actor: User | AnonymousUser) -> Self:
         """Models that ``actor`` may know of: public ones that ever published, and their own."""
         rows = self.filter(deleted_at=None)
-        public = Q(visibility=Visibility.PUBLIC, first_published_at__isnull=False)
+        public = listed_for_everybody()
         if not actor.is_authenticated:
             return rows.filter(public)
         if actor.is_admin:

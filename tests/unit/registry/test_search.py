@@ -144,6 +144,8 @@ def test_a_kept_question_is_asked_anew_with_each_value(shelf, ada):
         for index in (0, 2, 4):
             assert summaries.read(GUEST, f"ada/net{index}").summary.model__name == f"net{index}"
         assert summaries.read(GUEST, "ada/net1") is None
+        assert summaries.public_file("ada", "net0", 1, "model.onnx") is not None
+        assert summaries.public_file("ada", "net1", 1, "model.onnx") is None
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_a_kept_question_is_asked_anew_with_each_value(shelf, ada):
         ("models", 2),
         ("models?q=net", 3),
         ("models/ada/net0", 2),
-        ("models/ada/net0/versions/1/files/README.md", 3),
+        ("models/ada/net0/versions/1/files/README.md", 1),
         ("resolve?ref=ada/net0", 4),
     ],
 )

@@ -97,4 +97,4 @@ def test_health(client):
     assert ready.status_code == 200
     parts = ready.json()
     assert all(parts[name]["ok"] for name in ("database", "storage", "cache"))
-    assert parts["workers"] == {"ok": False, "workers": [], "jobs": {}}
+    assert parts["workers"] == {"ok": False, "workers": []}
