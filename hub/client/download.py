@@ -232,16 +232,16 @@ class _Receiver:
         return digest.hexdigest()
 
     def _note(self, noted: float) -> float:
-        """Tell the progress, and write the journal when it is due."""
+        """Write the journal when it is due, then tell the progress."""
         received = sum(chunk.position - chunk.start for chunk in self._chunks)
+        now = time.monotonic()
+        if now - noted >= JOURNAL_SECONDS:
+            self._partial.write_journal(self._spans())
+            noted = now
         if received > self.reported:
             self._report(received - self.reported)
             self.reported = received
-        now = time.monotonic()
-        if now - noted < JOURNAL_SECONDS:
-            return noted
-        self._partial.write_journal(self._spans())
-        return now
+        return noted
 
     def _spans(self) -> list[Span]:
         merged: list[Span] = []
