@@ -63,7 +63,7 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     model.deleted_at = timezone.now()
     model.save(update_fields=["deleted_at"])
     SearchDocument.objects.filter(pk=model.pk).delete()
-    search.forget()
+    transaction.on_commit(search.forget)
     if model.first_published_at:
         RetiredName.objects.get_or_create(name=model.ref.lower())
     events.record("model.deleted", model, actor=actor, model=model)
@@ -73,7 +73,7 @@ def _keep_hidden(model: RegisteredModel) -> None:
     """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
     if not model.is_public:
         SearchDocument.objects.filter(pk=model.pk).update(audience=model.namespace_id)
-        search.forget()
+        transaction.on_commit(search.forget)
 
 
 def _described(fields: dict[str, Any]) -> dict[str, Any]:
