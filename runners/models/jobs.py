@@ -1,4 +1,4 @@
-"""Work to be done and who does it. A job row is the job; a message about it is only a bell."""
+"""Work to be done. A job row is the job; a message about it is only a bell."""
 
 from __future__ import annotations
 
@@ -104,20 +104,3 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in self.ENDED
-
-
-class Worker(models.Model):
-    """A process that takes jobs; ``seen_at`` is its last sign of life."""
-
-    name = models.CharField(max_length=100, unique=True)
-    host = models.CharField(max_length=100)
-    pool = models.CharField(max_length=32)
-    capabilities = models.JSONField(default=dict)
-    started_at = models.DateTimeField(default=timezone.now)
-    seen_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["name", "pk"]
-
-    def __str__(self) -> str:
-        return self.name
