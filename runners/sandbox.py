@@ -38,23 +38,30 @@ _WALL_SECONDS_PER_GIB = 60
 
 Progress = Callable[[int, str], None]
 ShouldStop = Callable[[], bool]
+Keep = Callable[[Report, Path], Report]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one child (one stage) may use; a large model gets more in proportion to its size."""
+    """What one child (one stage) may use; a large model gets more in proportion to its size.
+
+    `output_bytes` bounds its answer, `file_bytes` each file it writes; `job_seconds` bounds all
+    stages together, where their number is not known beforehand.
+    """
 
     wall_seconds: float = 60.0
     cpu_seconds: int = 20
     memory_bytes: int = 4 * _GIB
     output_bytes: int = 4 << 20
+    file_bytes: int = 0
+    job_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One task on one model of a version; `files` maps version paths to absolute stored files."""
 
-    task: Literal["describe", "check"]
+    task: str
     entry: str
     files: dict[str, str]
     sha256: str
@@ -117,13 +124,19 @@ class Sandbox:
         *,
         on_progress: Progress | None = None,
         should_stop: ShouldStop | None = None,
+        keep: Keep | None = None,
     ) -> Report:
-        """Run one request to its report; `should_stop` is asked every quarter of a second."""
+        """Run one request to its report; `should_stop` is asked every quarter of a second.
+
+        `keep` is given a report that names outputs and the folder they lie in, which is gone
+        afterwards; what it returns is the report.
+        """
         began = time.monotonic()
         with self._lock:
             folder = Path(tempfile.mkdtemp(prefix="hub-job-", dir=self._scratch))
             try:
-                return self._started().run(request, folder, on_progress, should_stop)
+                report = self._started().run(request, folder, on_progress, should_stop)
+                return keep(report, folder / "out") if keep and report.outputs else report
             except _LostError as error:
                 self.close()
                 return _errored(request, "sandbox-lost", str(error), began)
@@ -290,13 +303,16 @@ def _environment() -> dict[str, str]:
 
 
 def _longest(request: Request) -> float:
-    """Bound a whole job in seconds: every stage at its limit, and the copying before them."""
+    """Bound a whole job in seconds: all its stages, and the copying before them."""
     size = 0
     for path in request.files.values():
         with contextlib.suppress(OSError):
             size += Path(path).lstat().st_size
+    copying = size / _COPY_BYTES_PER_SECOND
+    if request.limits.job_seconds is not None:
+        return request.limits.job_seconds + _STOP_SECONDS + copying
     stage = request.limits.wall_seconds + _WALL_SECONDS_PER_GIB * size / _GIB
-    return _STAGES * (stage + _STOP_SECONDS) + size / _COPY_BYTES_PER_SECOND
+    return _STAGES * (stage + _STOP_SECONDS) + copying
 
 
 def _parse(line: bytes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import resource
 import site
 import sys
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runners.engine import kernel, landlock, seccomp
@@ -29,20 +29,25 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer."""
+    """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer.
+
+    `file_bytes` bounds each file it writes, `job_seconds` all stages of a job together.
+    """
 
     wall_seconds: float
     cpu_seconds: int
     memory_bytes: int
     output_bytes: int
+    file_bytes: int = 0
+    job_seconds: float | None = None
 
     def grown_by(self, size: int) -> Limits:
         """Give the limits for a model of this many bytes, external data included."""
-        return Limits(
+        return replace(
+            self,
             wall_seconds=self.wall_seconds + _WALL_SECONDS_PER_GIB * size / _GIB,
             cpu_seconds=self.cpu_seconds + _CPU_SECONDS_PER_GIB * size // _GIB,
             memory_bytes=self.memory_bytes + size,
-            output_bytes=self.output_bytes,
         )
 
 
@@ -115,7 +120,7 @@ def _limit(limits: Limits) -> None:
     _lower(resource.RLIMIT_AS, limits.memory_bytes)
     # One second more before the certain kill: the first signal says what happened.
     _lower(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
-    _lower(resource.RLIMIT_FSIZE, limits.output_bytes)
+    _lower(resource.RLIMIT_FSIZE, max(limits.output_bytes, limits.file_bytes))
     _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
     _lower(resource.RLIMIT_CORE, 0)
 

@@ -1,36 +1,28 @@
-"""Carries one request through its stages and answers with a report, whatever happens on the way.
+"""One request being worked on: what every task may do with it, and nothing that a task decides.
 
-Everything that touches the upload is a task for a child; this module reads only the children's
-answers, and those as data.
+Everything that touches the upload happens in a child, which `Job.stage` starts; the parent reads
+only the children's answers, and those as data.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import check, children, describe, inputs, text
-from runners.engine.check import Verdict
+from runners.engine import check, children, inputs, text
 from runners.engine.isolation import Confinement, Limits
 from runners.reports import Finding, InvalidReportError, Outcome, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from runners.engine.children import Ending, Stop
 
-TASKS = ("describe", "check")
-_PROGRESS = {
-    "describe": 10,
-    check.SCAN: 5,
-    "input": 20,
-    check.CHECKER: 30,
-    check.INFERENCE: 50,
-    check.LOAD: 70,
-}
+# What is left to a stage when its job's time is nearly over: enough to fail with a verdict.
+_LEAST_SECONDS = 1.0
 
 
 class JobError(Exception):
@@ -39,6 +31,14 @@ class JobError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class RefusedError(Exception):
+    """The scan refuses the model; nothing else may look at it."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__("The scan refuses the model.")
+        self.findings = findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,46 +51,66 @@ class Request:
     subject: str
     limits: Limits
     scratch: Path
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Job:
-    """One request being worked on."""
+    """One request being worked on, with a private folder for each direction of its files."""
 
     request: Request
     layers: frozenset[str]
     versions: dict[str, str]
     stop: Stop
     tell: Callable[[int, str], None]
+    _size: int = 0
     _started: float = field(default_factory=time.monotonic)
 
-    def run(self) -> Report:
+    def run(self, flow: Callable[[Job], Report]) -> Report:
         """Do the task; never raises for what the model or the machine does."""
         try:
-            return self._describe() if self.request.task == "describe" else self._check()
+            return flow(self)
+        except RefusedError as refusal:
+            return self.report("failed", refusal.findings)
         except JobError as error:
-            return self._report("errored", (Finding(error.code, "error", str(error)),))
+            return self.report("errored", (Finding(error.code, "error", str(error)),))
         except inputs.UnusableInputError as error:
-            return self._report("errored", (Finding("input-missing", "error", str(error)),))
+            return self.report("errored", (Finding("input-missing", "error", str(error)),))
         except inputs.StoppedError:
-            return self._report("errored", (_CANCELLED,))
+            return self.report("errored", (_CANCELLED,))
         except OSError as error:
             words = f"The job's scratch folder failed: {os.strerror(error.errno or 0)}."
-            return self._report("errored", (Finding("scratch-failed", "error", words),))
+            return self.report("errored", (Finding("scratch-failed", "error", words),))
 
-    def _describe(self) -> Report:
-        self.tell(_PROGRESS["describe"], "describe")
-        ending, limits = self._scan(describe.describe)
-        if ending.kind != "answered":
-            self._blame_ourselves_if_due(ending, check.SCAN)
-            verdict = check.judge(check.SCAN, ending, limits)
-            finding = Finding(verdict.word, "error", f"{verdict.message}.", check.SCAN)
-            return self._report("failed", (finding,))
-        findings = _findings(ending.answer)
-        facts = _mapping(ending.answer, "facts")
-        return self._report("failed" if _refused(findings) else "passed", findings, facts)
+    @property
+    def input(self) -> Path:
+        """The folder of the version's files, which children may only read."""
+        return self._folder("input")
 
-    def _scan(self, task: Callable[[int, str, dict[str, int]], Any]) -> tuple[Ending, Limits]:
+    @property
+    def work(self) -> Path:
+        """A folder in which children leave what later children read."""
+        return self._folder("work")
+
+    @property
+    def out(self) -> Path:
+        """The folder of the files that the report's outputs name."""
+        return self._folder("out")
+
+    @property
+    def model(self) -> Path:
+        """Where `lay_out` puts the model itself."""
+        return self.input.joinpath(*self.request.entry.split("/"))
+
+    def seconds_left(self) -> float:
+        """How long the job may go on; never less than a stage needs to say why it ended."""
+        whole = self.request.limits.job_seconds
+        if whole is None:
+            return float("inf")
+        return max(_LEAST_SECONDS, self._started + whole - time.monotonic())
+
+    def scan_with(self, task: Callable[[int, str, dict[str, int]], Any]) -> tuple[Ending, Limits]:
+        """Run one walk over the model's bytes in a child; gives its end and its limits."""
         request = self.request
         if request.entry not in request.files:
             raise JobError("input-missing", "The version has no file at the model's path.")
@@ -106,61 +126,96 @@ class Job:
             )
         finally:
             os.close(handle)
+        self._blame_ourselves_if_due(ending, check.SCAN)
         return ending, limits
 
-    def _check(self) -> Report:
-        verdicts = {stage: Verdict("not-run") for stage in check.STAGES}
-        self.tell(_PROGRESS[check.SCAN], check.SCAN)
-        ending, limits = self._scan(check.look)
-        self._blame_ourselves_if_due(ending, check.SCAN)
+    def scan(self) -> list[str]:
+        """Have the scan pass the model; gives the other files it needs. Raises RefusedError."""
+        ending, limits = self.scan_with(check.look)
         if ending.kind != "answered":
-            verdicts[check.SCAN] = check.judge(check.SCAN, ending, limits)
-            return self._verdict_report(verdicts, (), {})
-        seen = _findings(ending.answer)
-        facts = _mapping(ending.answer, "facts")
-        if _refused(seen):
-            message = next(one.message for one in seen if one.severity == "error")
-            verdicts[check.SCAN] = Verdict("refused", message, ending.seconds)
-            return self._verdict_report(verdicts, seen, facts)
-        verdicts[check.SCAN] = Verdict("ok", "", ending.seconds)
-        wanted = [self.request.entry, *self._external(ending.answer)]
-        facts = self._judge_by_libraries(wanted, verdicts, facts)
-        return self._verdict_report(verdicts, seen, facts)
+            verdict = check.judge(check.SCAN, ending, limits)
+            finding = Finding(verdict.word, "error", f"{verdict.message}.", check.SCAN)
+            raise RefusedError((finding,))
+        seen = findings_of(ending.answer)
+        if is_refused(seen):
+            raise RefusedError(tuple(one for one in seen if one.severity == "error"))
+        return self.external(ending.answer)
 
-    def _external(self, answer: Any) -> list[str]:
+    def external(self, answer: Any) -> list[str]:
+        """The files besides the entry that a scan's answer says the model needs."""
         paths = answer.get("external")
         if not isinstance(paths, list) or not all(path in self.request.files for path in paths):
             raise JobError("engine-error", "The scan named files that the version does not have.")
         return [path for path in paths if path != self.request.entry]
 
-    def _judge_by_libraries(
-        self, wanted: list[str], verdicts: dict[str, Verdict], facts: dict[str, Any]
-    ) -> dict[str, Any]:
-        folder, work = self.request.scratch / "input", self.request.scratch / "work"
-        folder.mkdir(mode=0o700)
-        work.mkdir(mode=0o700)
-        self.tell(_PROGRESS["input"], "input")
-        inputs.lay_out(folder, self.request.files, wanted, self.stop.requested)
+    def lay_out(self, paths: Iterable[str]) -> Path:
+        """Copy these files of the version into the input folder, once for a job."""
+        wanted = list(dict.fromkeys(paths))
+        self.tell(_LAYING_OUT, "input")
+        inputs.lay_out(self.input, self.request.files, wanted, self.stop.requested)
         sizes = inputs.sizes({path: self.request.files[path] for path in wanted})
-        limits = self.request.limits.grown_by(sum(sizes.values()))
-        model = folder.joinpath(*self.request.entry.split("/"))
-        wearing = Confinement(self.layers, limits, (folder,), (work,), work)
-        stages: tuple[tuple[str, Callable[[], Any]], ...] = (
-            (check.CHECKER, lambda: check.run_checker(model, facts)),
-            (check.INFERENCE, lambda: check.run_inference(model)),
-            (check.LOAD, lambda: check.run_load(model)),
+        self._size = sum(sizes.values())
+        return self.input
+
+    def limits(self) -> Limits:
+        """What one stage may use by default: more for the bytes that were laid out."""
+        return self.request.limits.grown_by(self._size)
+
+    def stage(
+        self,
+        name: str,
+        task: Callable[[], Any],
+        *,
+        wall_seconds: float | None = None,
+        cpu_seconds: int | None = None,
+        memory_bytes: int | None = None,
+        file_bytes: int | None = None,
+    ) -> Ending:
+        """Run a task in a child that sees the job's folders; gives how it ended.
+
+        Raises JobError and StoppedError for ends that are not the model's doing.
+        """
+        usual = self.limits()
+        wall = min(wall_seconds or usual.wall_seconds, self.seconds_left())
+        limits = replace(
+            usual,
+            wall_seconds=wall,
+            cpu_seconds=cpu_seconds or usual.cpu_seconds,
+            memory_bytes=memory_bytes or usual.memory_bytes,
+            file_bytes=file_bytes or usual.file_bytes,
         )
-        for stage, task in stages:
-            self.tell(_PROGRESS[stage], stage)
-            ending = children.run(task, wearing, self.stop)
-            self._blame_ourselves_if_due(ending, stage)
-            verdict = check.judge(stage, ending, limits, str(model.parent), str(folder))
-            verdicts[stage] = verdict
-            if verdict.word in check.FATAL:
-                break
-            if stage == check.CHECKER and verdict.word == "ok":
-                facts = {**facts, **_mapping({"facts": ending.answer}, "facts")}
-        return facts
+        wearing = Confinement(
+            self.layers, limits, (self.input,), (self.work, self.out), folder=self.work
+        )
+        ending = children.run(task, wearing, self.stop)
+        self._blame_ourselves_if_due(ending, name)
+        return ending
+
+    def report(
+        self,
+        outcome: Outcome,
+        findings: tuple[Finding, ...] = (),
+        facts: dict[str, Any] | None = None,
+        measures: list[dict[str, Any]] | None = None,
+        outputs: list[dict[str, Any]] | None = None,
+    ) -> Report:
+        """Give the report of this job."""
+        return Report(
+            task=self.request.task,
+            versions=self.versions,
+            subject=self.request.subject,
+            outcome=outcome,
+            findings=findings,
+            facts=facts or {},
+            measures=measures or [],
+            outputs=outputs or [],
+            seconds=round(time.monotonic() - self._started, 3),
+        )
+
+    def _folder(self, name: str) -> Path:
+        folder = self.request.scratch / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
 
     def _blame_ourselves_if_due(self, ending: Ending, stage: str) -> None:
         if ending.kind == "stopped":
@@ -177,52 +232,26 @@ class Job:
             words = ": ".join(ending.answer or ()) or ending.detail
             raise JobError("engine-error", text.message(f"The scan itself failed. {words}"))
 
-    def _verdict_report(
-        self, verdicts: dict[str, Verdict], seen: tuple[Finding, ...], facts: dict[str, Any]
-    ) -> Report:
-        runtime = f"onnxruntime {self.versions.get('onnxruntime', '')}".strip()
-        told = check.findings(verdicts, facts, runtime)
-        # The load verdict says the same with more weight.
-        if any(one.code == "needs-operator-set" for one in told):
-            seen = tuple(one for one in seen if one.code != "needs-operator-set")
-        said = {
-            "verdicts": {stage: verdict.to_json() for stage, verdict in verdicts.items()},
-            **facts,
-        }
-        return self._report(check.outcome(verdicts), (*seen, *told), said)
 
-    def _report(
-        self,
-        outcome: Outcome,
-        findings: tuple[Finding, ...],
-        facts: dict[str, Any] | None = None,
-    ) -> Report:
-        return Report(
-            task=self.request.task,
-            versions=self.versions,
-            subject=self.request.subject,
-            outcome=outcome,
-            findings=findings,
-            facts=facts or {},
-            seconds=round(time.monotonic() - self._started, 3),
-        )
-
-
+_LAYING_OUT = 10
 _CANCELLED = Finding("cancelled", "error", "The job was called off before it ended.")
 
 
-def _refused(findings: tuple[Finding, ...]) -> bool:
+def is_refused(findings: tuple[Finding, ...]) -> bool:
+    """Whether a scan's findings forbid everything else."""
     return any(finding.severity == "error" for finding in findings)
 
 
-def _findings(answer: Any) -> tuple[Finding, ...]:
+def findings_of(answer: Any) -> tuple[Finding, ...]:
+    """Read the findings in a child's answer; raises JobError where they are none."""
     try:
         return tuple(Finding.from_json(one) for one in answer["findings"])
     except (InvalidReportError, KeyError, TypeError):
         raise JobError("engine-error", "A child's answer has no readable findings.") from None
 
 
-def _mapping(answer: Any, key: str) -> dict[str, Any]:
+def mapping_of(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Read an object in a child's answer; raises JobError where it is none."""
     found = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(found, dict):
         raise JobError("engine-error", f"A child's answer has no readable {key}.")

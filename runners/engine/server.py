@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 
 from runners.engine import children, kernel, probe, text
 from runners.engine.children import Stop
+from runners.engine.flows import FLOWS
 from runners.engine.isolation import Limits
-from runners.engine.jobs import TASKS, Job, Request
+from runners.engine.jobs import Job, Request
 from runners.reports import Finding, Report
 
 ENGINE_VERSION = "1"
@@ -168,7 +169,7 @@ def _read_request(line: bytes) -> Request | None:
     data = json.loads(line)
     if "cancel" in data:  # it came too late: that job has already answered
         return None
-    if data["task"] not in TASKS:
+    if data["task"] not in FLOWS:
         raise ValueError("the worker asked for an unknown task")
     return Request(
         task=data["task"],
@@ -177,6 +178,7 @@ def _read_request(line: bytes) -> Request | None:
         subject=data["sha256"],
         limits=Limits(**data["limits"]),
         scratch=Path(data["scratch"]),
+        options=data["options"],
     )
 
 
@@ -193,7 +195,7 @@ def _work(
 
     tempfile.tempdir = str(request.scratch)
     try:
-        return Job(request, layers, versions, door, tell).run()
+        return Job(request, layers, versions, door, tell).run(FLOWS[request.task])
     finally:
         children.end_strays()
 
