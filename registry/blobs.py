@@ -49,18 +49,21 @@ class BlobStore:
 
     def write(self, content: bytes) -> str:
         """Store ``content`` as a blob and return its SHA-256 in hex."""
-        reader = io.BytesIO(content)
+        return self.copy(io.BytesIO(content))[0]
+
+    def copy(self, reader: digests.Reader) -> tuple[str, int]:
+        """Store what ``reader`` gives as a blob; returns its SHA-256 in hex and its size."""
         name = f"write-{os.urandom(16).hex()}"
         try:
             with self.staged(name).open("xb") as writer:
-                sha256, _ = digests.copy_and_hash(reader, writer)
+                sha256, size = digests.copy_and_hash(reader, writer)
                 writer.flush()
                 os.fsync(writer.fileno())
         except OSError as error:
             self.discard(name)
             raise full(error) from error
         self.commit(name, sha256)
-        return sha256
+        return sha256, size
 
     def read(self, sha256: str, limit: int) -> bytes:
         """At most the first ``limit`` bytes of a blob."""

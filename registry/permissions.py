@@ -40,6 +40,7 @@ ACTIONS = {
     "version.submit": Need("writer", "write"),
     "version.publish": Need("maintainer", "publish"),
     "version.yank": Need("maintainer", "publish"),
+    "version.derive": Need("maintainer", "write"),
     "version.withdraw": Need("owner", "publish"),
     "ref.move": Need("maintainer", "publish"),
     "job.cancel": Need("writer", "write"),

@@ -146,10 +146,16 @@ def file(of: Version, path: str) -> File:
 
 
 def variant(of: Version, name: str | None, opset: int | None, precision: str | None) -> Variant:
-    """The variant to load: by name, by opset, by precision, else the version's first one."""
+    """The variant to load: by name, by opset, by precision, else the version's first one.
+
+    One that was converted to another precision gives other numbers, so it is chosen by its name or
+    its precision alone.
+    """
     rows = of.variants.select_related("entry")
     if name:
         rows = rows.filter(name=name)
+    elif not precision:
+        rows = rows.exclude(origin=Variant.Origin.CONVERTED)
     if opset is not None:
         rows = rows.filter(opset=opset)
     if precision:
@@ -164,6 +170,30 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             f"{of.ref} has no such variant. It offers: {offers or 'none yet'}.", offers=offers
         )
     return found
+
+
+def files_for(chosen: Variant) -> list[File]:
+    """What somebody who loads a variant needs: for an uploaded one every file of its version.
+
+    For a derived one its own files take the place of the uploaded models and of their data.
+    """
+    rows = list(File.objects.filter(version=chosen.version_id).select_related("blob"))
+    if chosen.origin == Variant.Origin.UPLOADED:
+        return [file for file in rows if not file.derived]
+    needed = {chosen.entry.path, *_external_paths(chosen)}
+    uploaded = Variant.objects.filter(
+        version=chosen.version_id, origin=Variant.Origin.UPLOADED
+    ).select_related("entry")
+    replaced = {path for row in uploaded for path in (row.entry.path, *_external_paths(row))}
+    return [
+        file for file in rows if file.path in needed or not (file.derived or file.path in replaced)
+    ]
+
+
+def _external_paths(of: Variant) -> list[str]:
+    """The files of weights that a variant names, as the worker that read it says."""
+    listed = of.facts.get("external_files", [])
+    return [str(file["path"]) for file in listed if isinstance(file, dict) and "path" in file]
 
 
 def readable_blob(actor: Actor, sha256: str) -> Blob:

@@ -76,10 +76,7 @@ def blob(owner, content: bytes) -> str:
     from django.utils import timezone
 
     sha256 = store().write(content)
-    row, _ = Blob.objects.update_or_create(
-        sha256=sha256,
-        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
-    )
+    row = Blob.objects.keep(sha256, len(content))
     Upload.objects.create(
         owner=owner,
         length=len(content),

@@ -69,10 +69,7 @@ def _store(admin: User, source: Path) -> str:
     """Store a file as if ``admin`` had uploaded it, which is the right to link it."""
     content = source.read_bytes()
     sha256 = store().write(content)
-    blob, _ = Blob.objects.update_or_create(
-        sha256=sha256,
-        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
-    )
+    blob = Blob.objects.keep(sha256, len(content))
     Upload.objects.create(
         owner=admin,
         filename=source.name,

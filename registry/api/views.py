@@ -381,7 +381,7 @@ class Resolve(APIView):
         variant = selectors.variant(
             version, given["variant"] or ref.variant, given["opset"], given["precision"]
         )
-        files_ = list(version.files.select_related("blob"))
+        files_ = selectors.files_for(variant)
         for file in files_:
             file.version = version
         warning = (

@@ -8,6 +8,16 @@ from django.utils import timezone
 from registry.models.constraints import HEX64, matches
 
 
+class BlobManager(models.Manager["Blob"]):
+    def keep(self, sha256: str, size: int) -> Blob:
+        """The row of bytes that storage has just taken; a blob erased before is back."""
+        blob, _ = self.update_or_create(
+            sha256=sha256,
+            defaults={"size": size, "touched_at": timezone.now(), "erased_at": None},
+        )
+        return blob
+
+
 class Blob(models.Model):
     """Bytes that never change; ``erased_at`` says that storage no longer has them."""
 
@@ -16,6 +26,8 @@ class Blob(models.Model):
     media_type = models.CharField(max_length=100, default="application/octet-stream")
     touched_at = models.DateTimeField(default=timezone.now)
     erased_at = models.DateTimeField(null=True, blank=True)
+
+    objects = BlobManager()
 
     class Meta:
         ordering = ["sha256"]

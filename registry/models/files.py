@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry.models.blobs import Blob
-from registry.models.constraints import HEX40, matches
+from registry.models.constraints import HEX40, matches, one_of
 from registry.models.versions import Version
 
 
@@ -40,11 +40,24 @@ class File(models.Model):
         return self.path
 
 
+class VariantOrigin(models.TextChoices):
+    UPLOADED = "uploaded"
+    UPGRADED = "upgraded"
+    CONVERTED = "converted"
+
+
 class Variant(models.Model):
-    """One loadable ONNX model inside a version: uploaded, or derived by a job."""
+    """One loadable ONNX model inside a version: uploaded, or derived by a job.
+
+    An upgraded one has another opset and gives the same numbers; a converted one has another
+    precision, and ``derivation`` says what that cost.
+    """
+
+    Origin = VariantOrigin
 
     version = models.ForeignKey(Version, models.CASCADE, related_name="variants")
     name = models.CharField(max_length=64)
+    origin = models.CharField(max_length=9, choices=Origin.choices, default=VariantOrigin.UPLOADED)
     entry = models.ForeignKey(File, models.CASCADE, related_name="variants")
     opset = models.PositiveIntegerField(null=True, blank=True)
     ir_version = models.PositiveIntegerField(null=True, blank=True)
@@ -54,15 +67,18 @@ class Variant(models.Model):
     derived_from = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="derivatives"
     )
+    derivation = models.JSONField(default=dict, blank=True)
     job_uuid = models.UUIDField(null=True, blank=True)
 
     class Meta:
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(fields=["version", "name"], name="variant_name_unique"),
+            one_of("origin", VariantOrigin, "variant"),
             models.CheckConstraint(
-                condition=Q(derived_from=None) | Q(job_uuid__isnull=False),
-                name="variant_derived_names_job",
+                condition=Q(derived_from=None, origin="uploaded")
+                | (Q(derived_from__isnull=False, job_uuid__isnull=False) & ~Q(origin="uploaded")),
+                name="variant_derived_names_source_and_job",
             ),
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -35,14 +35,10 @@ def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File
     if path.lower().endswith(".onnx"):
         formats.expect_onnx(path, store().read(sha256, formats.HEAD_BYTES), blob.size)
     _check_room(version, path, blob.size)
-    content = None if git.is_lfs(path, blob.size) else store().read(sha256, blob.size)
     if path == cards.CARD_PATH:
         _take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
-    named = git.pointer(sha256, blob.size) if content is None else content
     file, created = File.objects.update_or_create(
-        version=version,
-        path=path,
-        defaults={"blob": blob, "git_oid": git.blob_id(named), "lfs": content is None},
+        version=version, path=path, defaults={"blob": blob, **git_names(path, blob)}
     )
     _check_shadow(version, path)
     Blob.objects.filter(pk=sha256).update(touched_at=timezone.now())
@@ -73,10 +69,7 @@ def write_card(actor: Actor, *, version: Version, text: str) -> Version:
     _take_card(version, content)
     _check_room(version, cards.CARD_PATH, len(content))
     sha256 = store().write(content)
-    blob, _ = Blob.objects.update_or_create(
-        sha256=sha256,
-        defaults={"size": len(content), "touched_at": timezone.now(), "erased_at": None},
-    )
+    blob = Blob.objects.keep(sha256, len(content))
     File.objects.update_or_create(
         version=version,
         path=cards.CARD_PATH,
@@ -86,10 +79,21 @@ def write_card(actor: Actor, *, version: Version, text: str) -> Version:
     return version
 
 
+def git_names(path: str, blob: Blob) -> dict[str, Any]:
+    """A file's name in git: that of its bytes, or of the LFS pointer to them."""
+    is_lfs = git.is_lfs(path, blob.size)
+    content = (
+        git.pointer(blob.sha256, blob.size) if is_lfs else store().read(blob.sha256, blob.size)
+    )
+    return {"git_oid": git.blob_id(content), "lfs": is_lfs}
+
+
 def room_left(namespace: Namespace) -> int:
-    """Bytes that a namespace may still add."""
+    """Bytes that a namespace may still add; what the hub derived itself is not held against it."""
     used = (
-        File.objects.filter(version__model__namespace=namespace, version__model__deleted_at=None)
+        File.objects.filter(
+            version__model__namespace=namespace, version__model__deleted_at=None, derived=False
+        )
         .exclude(version__state=Version.State.WITHDRAWN)
         .aggregate(sum=Sum("blob__size"))["sum"]
     )

@@ -278,11 +278,7 @@ def _finish(upload: Upload) -> None:
 
 @transaction.atomic
 def _register(upload: Upload, sha256: str) -> None:
-    blob, _ = Blob.objects.update_or_create(
-        sha256=sha256,
-        defaults={"size": upload.length, "touched_at": timezone.now(), "erased_at": None},
-    )
-    upload.blob = blob
+    upload.blob = Blob.objects.keep(sha256, upload.length)
     upload.state = Upload.State.STORED
     upload.offset = upload.length
     upload.claimed_sha256 = sha256
