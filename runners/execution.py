@@ -6,15 +6,22 @@ runs, and a database that is away for a moment does not end the work.
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import threading
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from hub.protocol import problems
 from registry.blobs import store
 from registry.models import File
+from registry.services import derivatives
 from runners import services
 from runners.reports import Finding, Report
 from runners.sandbox import Limits, Request, Sandbox
@@ -24,8 +31,13 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-Task: TypeAlias = Literal["describe", "check"]
-
+# What stands before publishing: the stages are few, and somebody waits.
+GATE = frozenset({"describe", "check"})
+THOROUGH = 6
+# The version path under which a job sees a sample that somebody uploaded for it alone.
+CALIBRATION = ".calibration.npz"
+NOTHING = "0" * 64
+OUTPUT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 LEVELS = ("none", "limits", "partial", "full")
 
 
@@ -95,34 +107,72 @@ def execute(job: Job, sandbox: Sandbox) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    files = {
-        file.path: file
-        for file in File.objects.filter(version=job.version_id, derived=False).select_related(
-            "blob"
-        )
-    }
-    entry = files.get(job.entry)
-    if entry is None:
+    rows = File.objects.filter(version=job.version_id).exclude(version=None)
+    files = {path: str(store().path(sha256)) for path, sha256 in rows.values_list("path", "blob")}
+    if job.version_id and job.entry not in files:
         return _errored(job, "file-missing", f"The version no longer holds {job.entry}.")
     weak = _too_weak(sandbox)
     if weak:
         return _errored(job, "sandbox-weak", weak)
+    options = dict(job.input)
+    if sample := options.pop("calibration_sha256", ""):
+        options["calibration"] = CALIBRATION
+        files[CALIBRATION] = str(store().path(sample))
     request = Request(
-        task=cast("Task", job.kind),
+        task=job.kind,
         entry=job.entry,
-        files={path: str(store().path(file.blob_id)) for path, file in files.items()},
-        sha256=entry.blob_id,
-        options={},
-        limits=Limits(
-            wall_seconds=settings.HUB_LIMITS_STAGE_SECONDS * 3,
-            cpu_seconds=settings.HUB_LIMITS_STAGE_SECONDS,
-            memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
-        ),
+        files=files,
+        sha256=Path(files[job.entry]).name if job.entry else NOTHING,
+        options=options,
+        limits=_limits(job),
     )
     try:
-        return sandbox.run(request, on_progress=lease.note, should_stop=lease.is_lost)
+        return sandbox.run(
+            request, on_progress=lease.note, should_stop=lease.is_lost, keep=_store_outputs
+        )
     except OSError as error:
         return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
+    except problems.StorageFull as error:
+        return _errored(job, "storage-full", str(error))
+
+
+def _limits(job: Job) -> Limits:
+    """What a stage of this job may use: the gate before publishing is quick, the rest thorough."""
+    seconds = settings.HUB_LIMITS_STAGE_SECONDS
+    if job.kind in GATE:
+        return Limits(
+            wall_seconds=seconds * 3,
+            cpu_seconds=seconds,
+            memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+        )
+    return Limits(
+        wall_seconds=settings.HUB_LIMITS_JOB_SECONDS,
+        cpu_seconds=seconds * THOROUGH,
+        memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+        file_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
+        job_seconds=settings.HUB_LIMITS_JOB_SECONDS,
+    )
+
+
+def _store_outputs(report: Report, folder: Path) -> Report:
+    """Store the files that a report names; nothing else of what a child wrote is kept.
+
+    Raises OSError for a name that is not a plain file of the folder: a child may have been taken
+    over by its upload, and must not have us read anything else.
+    """
+    kept = []
+    for output in report.outputs:
+        name = str(output.get("name", ""))
+        if not OUTPUT_NAME.fullmatch(name):
+            raise OSError(f"a child named an output {name[:80]!r}")
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(folder / name, flags), "rb", buffering=0) as reader:  # noqa: PTH123
+            state = os.fstat(reader.fileno())
+            if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
+                raise OSError(f"the output {name!r} is not a plain file")
+            sha256, size = derivatives.store_bytes(reader)
+        kept.append({**output, "sha256": sha256, "size": size})
+    return replace(report, outputs=kept)
 
 
 def _too_weak(sandbox: Sandbox) -> str:
@@ -140,7 +190,7 @@ def _errored(job: Job, code: str, message: str) -> Report:
     return Report(
         task=job.kind,
         versions={},
-        subject="0" * 64,
+        subject=NOTHING,
         outcome="errored",
         findings=(Finding(code, "error", message),),
     )

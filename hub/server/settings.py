@@ -39,6 +39,10 @@ HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
 HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 # Processor seconds that one stage of a check may take; large models get more in proportion.
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
+# How long a job after publishing (upgrade, conformance, conversion) may take in all, in seconds.
+HUB_LIMITS_JOB_SECONDS = env.int("HUB_LIMITS_JOB_SECONDS", default=600)
+# Largest file that such a job may write, in bytes.
+HUB_LIMITS_WRITTEN_BYTES = env.int("HUB_LIMITS_WRITTEN_BYTES", default=20 * 2**30)
 # How long a worker may be silent before its job is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
 # Requests from one signed-in user.
