@@ -45,7 +45,7 @@ PY
             --schedule "$HUB_HOME/celerybeat-schedule" --pidfile= --loglevel warning "$@"
         ;;
     worker-is-alive)
-        # Seen of late, or at work: who has long jobs in hand gives no other sign of life.
+        # Its main process gives signs of life however busy its pool is.
         exec python - <<'PY'
 import socket
 import sys
@@ -55,12 +55,9 @@ import django
 django.setup()
 
 from runners import selectors
-from runners.models import Job
 
-host = socket.gethostname()
-seen = any(worker.host == host for worker in selectors.live_workers())
-busy = Job.objects.filter(state=Job.State.RUNNING, worker__startswith=f"{host}-").exists()
-sys.exit(not (seen or busy))
+here = f"{socket.gethostname()}-"
+sys.exit(not any(worker.name.startswith(here) for worker in selectors.live_workers()))
 PY
         ;;
     beat-is-alive)

@@ -13,17 +13,17 @@ from django.views.decorators.http import conditional_page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest, HttpResponseBase
 
 
-def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Give a view's answers an ``ETag``, and keep them out of shared caches."""
 
     @wraps(view)
-    def kept(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def kept(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
-    conditional: Callable[..., HttpResponse] = conditional_page(kept)
+    conditional: Callable[..., HttpResponseBase] = conditional_page(kept)
     return conditional

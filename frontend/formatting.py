@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 NARROW = "\u202f"
 MINUS = "\u2212"
 
 _MULTIPLES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# As reports write what JSON cannot.
+_UNENDING = {"inf": "infinite", "-inf": "infinite", "nan": "not a number"}
 _SPANS = (
     (365 * 86400, "year"),
     (30 * 86400, "month"),
@@ -55,6 +58,26 @@ def _multiple(number: int, unit: str) -> str:
         if abs(number) >= factor * (0.9995 if factor > 1e3 else 1):
             return f"{rounded(number / factor)}{NARROW}{letter}{unit}"
     return f"{grouped(number)}{NARROW}{unit}" if unit else grouped(number)
+
+
+def figure(value: Any) -> str:
+    """A measured number of any size: 0, 0.012, 99.6, 2.4e-7, infinite; empty for none."""
+    if isinstance(value, str):
+        return _UNENDING.get(value, "")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if not math.isfinite(value):
+        return _UNENDING[str(value)]
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return grouped(value) if isinstance(value, int) else rounded(value)
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
+
+
+def share(part: float) -> str:
+    """A share of one as a percentage, never rounded up to all of it: 100 %, 99.99 %, 84 %."""
+    text = f"{math.floor(part * 1e4 + 1e-6) / 100:.2f}".rstrip("0").rstrip(".")
+    return f"{text}{NARROW}%"
 
 
 def duration(seconds: float) -> str:

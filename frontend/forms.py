@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 
-from frontend import words
+from frontend import derived, words
 from hub.protocol import problems, refs
 from registry.api.throttles import SignInThrottle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.models import Namespace
+    from registry.models import Namespace, Variant
 
 SCOPES = (
     ("read", "read: find, download, private models included"),
@@ -104,6 +104,45 @@ class ModelForm(VersionForm):
         field = self.fields["namespace"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
         field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
+
+
+class DeriveForm(forms.Form):
+    """A variant that a maintainer asks for."""
+
+    kind = forms.ChoiceField(
+        label="What to make",
+        choices=derived.kinds,
+        help_text="Another opset is kept only when it gives the same numbers; another precision "
+        "costs some, and is kept with what it costs.",
+    )
+    source = forms.ChoiceField(label="From")
+    opset = forms.IntegerField(
+        label="To opset",
+        required=False,
+        min_value=1,
+        help_text="For an upgrade, up or down; empty for the highest that runs here.",
+    )
+    calibration = forms.FileField(
+        label="Sample for calibration",
+        required=False,
+        help_text="For int8-qdq: an .npz with an array for each input. Empty for the version's own "
+        "test data.",
+        widget=forms.FileInput(attrs={"accept": ".npz"}),
+    )
+
+    def __init__(self, *args: Any, variants: Sequence[Variant] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(row.name, row.name) for row in variants]
+
+    def clean_calibration(self) -> Any:
+        sample = self.cleaned_data.get("calibration")
+        if sample and self.cleaned_data.get("kind") != "int8-qdq":
+            raise forms.ValidationError("A sample is for int8-qdq; nothing else is calibrated.")
+        if sample and not str(sample.name).lower().endswith(".npz"):
+            raise forms.ValidationError("Choose an .npz file, as numpy.savez writes it.")
+        return sample
 
 
 class TokenForm(forms.Form):

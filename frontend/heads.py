@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from frontend import facts, formatting, words
 from frontend.barcode import unpacked
+from hub.protocol import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from registry.models import Ref, RegisteredModel, Variant, Version
+    from registry.models import File, Ref, RegisteredModel, Variant, Version
 
 TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
     "checks": ("Checks", "version-checks"),
+    "conformance": ("Conformance", "version-conformance"),
+    "variants": ("Variants", "version-variants"),
 }
 
 
@@ -79,6 +83,9 @@ class Head:
     task_value: str
     aliases: tuple[str, ...]
     versions: tuple[Choice, ...]
+    variants: tuple[Choice, ...]
+    variant: str
+    choice: str
     tabs: tuple[Choice, ...]
     tab: str
     note: Note | None
@@ -86,10 +93,13 @@ class Head:
     api_url: str
     files_url: str
     checks_url: str
+    conformance_url: str
+    variants_url: str
     size: int
     file_count: int
     parameters: int | None
     opset: int | None
+    ready: int | None
     ir_version: int | None
     precision: str
     nodes: int | None
@@ -119,16 +129,23 @@ def row(document: Any) -> Row:
 
 
 def head(
-    version: Version, tab: str, others: Iterable[Version], refs: Iterable[Ref], latest: int | None
+    version: Version,
+    tab: str,
+    others: Iterable[Version],
+    refs: Iterable[Ref],
+    latest: int | None,
+    variant: Variant | None,
 ) -> Head:
-    """The head of one version, whose files and variants have been fetched with it."""
+    """The head of one version and its chosen variant, fetched with its files and variants."""
     model = version.model
     place = (model.namespace.slug, model.name, version.number)
     files = list(version.files.all())
-    variant = main_variant(version)
+    shown = own_files(version, variant)
     graph = facts.read(variant.facts if variant else {})
     versions = tuple(_choice(other, version, latest) for other in others)
-    here = {name: reverse(view, args=place) for name, (_, view) in TABS.items()}
+    choice = choice_of(version, variant)
+    here = {name: reverse(view, args=place) + choice for name, (_, view) in TABS.items()}
+    counts = {"files": len(files), "versions": len(versions), "variants": len(variants(version))}
     return Head(
         namespace=model.namespace.slug,
         name=model.name,
@@ -143,17 +160,23 @@ def head(
             ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
         ),
         versions=versions,
-        tabs=_tabs(version, tab, here, {"files": len(files), "versions": len(versions)}),
+        variants=tuple(_variant(row, variant) for row in variants(version)),
+        variant=variant.name if variant else "",
+        choice=choice,
+        tabs=_tabs(version, tab, here, counts),
         tab=tab,
         note=_note(version, latest),
         model_url=reverse("model", args=place[:2]),
         api_url=f"/api/v1/models/{model.ref}/versions/{version.number}",
         files_url=here["files"],
         checks_url=here["checks"],
-        size=sum(file.blob.size for file in files if not file.derived),
-        file_count=len(files),
+        conformance_url=here["conformance"],
+        variants_url=here["variants"],
+        size=sum(file.blob.size for file in shown),
+        file_count=len(shown),
         parameters=variant.parameters if variant else None,
         opset=variant.opset if variant else None,
+        ready=_ready(version, variant),
         ir_version=variant.ir_version if variant else None,
         precision=variant.precision if variant else "",
         nodes=graph.nodes,
@@ -165,6 +188,67 @@ def head(
 def main_variant(version: Version) -> Variant | None:
     """The variant that a reference without a variant loads."""
     return next(iter(version.variants.all()), None)
+
+
+def chosen_variant(version: Version, name: str) -> Variant | None:
+    """The variant that an address names, else the main one; raises VariantMissing."""
+    if not name:
+        return main_variant(version)
+    for row in variants(version):
+        if row.name == name:
+            return row
+    offers = ", ".join(row.name for row in variants(version)) or "none yet"
+    raise problems.VariantMissing(
+        f"{version.ref} has no variant {name[:64]}. It offers: {offers}.", offers=offers
+    )
+
+
+def kept_choice(version: Version, name: str) -> str:
+    """What an address of this version needs so as to keep the choice; nothing if it lacks it."""
+    return next((choice_of(version, row) for row in variants(version) if row.name == name), "")
+
+
+def choice_of(version: Version, variant: Variant | None) -> str:
+    """What an address needs so as to keep this variant; nothing for the main one."""
+    main = main_variant(version)
+    if variant is None or main is None or variant.pk == main.pk:
+        return ""
+    return f"?{urlencode({'variant': variant.name})}"
+
+
+def variants(version: Version) -> list[Variant]:
+    """The variants of a version, those that were uploaded first."""
+    return list(version.variants.all())
+
+
+def own_files(version: Version, variant: Variant | None) -> list[File]:
+    """The files of the version as uploaded, or those that were made for a derived variant."""
+    files = list(version.files.all())
+    if variant is None or variant.origin == "uploaded":
+        return [file for file in files if not file.derived]
+    external = variant.facts.get("external_files")
+    told = external if isinstance(external, list) else []
+    named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
+    return [file for file in files if file.path in named]
+
+
+def _ready(version: Version, variant: Variant | None) -> int | None:
+    """The highest opset that an uploaded variant was proven at, where that is above its own."""
+    if variant is None or variant.origin != "uploaded":
+        return None
+    upgraded = (
+        row.opset or 0
+        for row in variants(version)
+        if row.origin == "upgraded" and row.derived_from_id == variant.pk
+    )
+    highest = max(upgraded, default=0)
+    return highest if highest > (variant.opset or 0) else None
+
+
+def _variant(row: Variant, chosen: Variant | None) -> Choice:
+    said = [row.name, f"opset {row.opset}" if row.opset else "", row.precision.replace("none", "")]
+    on = chosen is not None and row.pk == chosen.pk
+    return Choice(" · ".join(part for part in said if part), row.name, on=on)
 
 
 def _choice(other: Version, version: Version, latest: int | None) -> Choice:

@@ -19,7 +19,14 @@ _ENDS = {
     "failed": ("failed", "It ended without success."),
     "cancelled": ("cancelled", "Cancelled."),
 }
-_ORDINALS = {0: "next in line", 1: "second in line", 2: "third in line"}
+
+
+# Kind of job -> the tab that shows what came of it.
+_VIEWS = {
+    "conformance": "version-conformance",
+    "upgrade": "version-variants",
+    "convert": "version-variants",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,19 @@ class Step:
     since: datetime | None = None
     current: bool = False
     progress: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One attempt: by whom, how long, and how it ended."""
+
+    number: int
+    worker: str
+    host: str
+    outcome: str
+    began: datetime
+    lasted: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +69,9 @@ class Progress:
     steps: tuple[Step, ...]
     waits: str
     attempt: str
+    tries: tuple[Try, ...]
+    needs: str
+    barred: bool
     worker: str
     error: str
     stages: tuple[verdicts.Verdict, ...]
@@ -59,12 +82,12 @@ class Progress:
 
 def title(job: Job) -> str:
     """What a job does, to which file."""
-    said = words.JOBS.get(job.kind, job.kind.capitalize())
+    said = words.job(job.kind, job.input)
     return f"{said}: {job.entry}" if job.entry else said
 
 
-def read(job: Job, ahead: int, workers: int) -> Progress:
-    """A job's page. ``ahead`` jobs come before it, and ``workers`` serve its pool."""
+def read(job: Job, *, waits: str = "", barred: bool = False) -> Progress:
+    """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is kept out."""
     report: dict[str, Any] = job.report if isinstance(job.report, dict) else {}
     versions = report.get("versions")
     version = job.version
@@ -79,8 +102,11 @@ def read(job: Job, ahead: int, workers: int) -> Progress:
         progress=job.progress,
         page_title=f"{said}{title(job)} · Model hub",
         steps=_steps(job),
-        waits=_waits(job, ahead, workers) if job.state == "queued" else "",
+        waits=f"Waits: {waits}." if waits else "",
         attempt=f"{job.attempt} of {job.max_attempts}" if job.attempt else "not begun",
+        tries=_tries(job),
+        needs=", ".join(f"{name} {wanted}" for name, wanted in job.requires.items()),
+        barred=barred,
         worker=job.worker,
         error=job.error_detail if job.state != "succeeded" else "",
         stages=verdicts.stages(report) if job.kind == "check" and report else (),
@@ -97,7 +123,10 @@ def _version_url(job: Job) -> str:
     if version is None:
         return ""
     model = version.model
-    return reverse("version-checks", args=[model.namespace.slug, model.name, version.number])
+    return reverse(
+        _VIEWS.get(job.kind, "version-checks"),
+        args=[model.namespace.slug, model.name, version.number],
+    )
 
 
 def _seconds(job: Job) -> float | None:
@@ -131,10 +160,18 @@ def _steps(job: Job) -> tuple[Step, ...]:
     return queued, child, Step("Report", state, note)
 
 
-def _waits(job: Job, ahead: int, workers: int) -> str:
-    place = _ORDINALS.get(ahead, f"{formatting.grouped(ahead)} jobs come first")
-    if not workers:
-        return f"Waits because no worker takes jobs of the pool {job.pool} at the moment; {place}."
-    if job.error_detail:
-        return f"Waits before another attempt; {place}."
-    return f"Waits for a worker of the pool {job.pool} to be free; {place}."
+def _tries(job: Job) -> tuple[Try, ...]:
+    return tuple(
+        Try(
+            number=row.number,
+            worker=row.worker,
+            host=row.host,
+            outcome=row.outcome.replace("-", " "),
+            began=row.started_at,
+            lasted=formatting.duration(max((row.ended_at - row.started_at).total_seconds(), 0.001))
+            if row.ended_at
+            else "",
+            detail=row.detail,
+        )
+        for row in job.attempts.all()
+    )

@@ -49,10 +49,15 @@ def take(actor: Actor, version: Version, sent: Iterable[UploadedFile[bytes]]) ->
     for file in sent:
         name = file.name or "file"
         try:
-            upload = uploads.create(actor, length=file.size or 0, filename=name)
-            if upload.length:
-                upload = uploads.append(actor, upload=upload, offset=0, stream=file)
-            files.put(actor, version=version, path=name, digest=f"sha256:{upload.blob_id}")
+            files.put(actor, version=version, path=name, digest=keep(actor, file))
         except problems.Problem as problem:
             refused.append(f"{name} was refused: {problem.detail}")
     return refused
+
+
+def keep(actor: Actor, file: UploadedFile[bytes]) -> str:
+    """Store one file as an upload of the actor's own; returns its digest."""
+    upload = uploads.create(actor, length=file.size or 0, filename=file.name or "file")
+    if upload.length:
+        upload = uploads.append(actor, upload=upload, offset=0, stream=file)
+    return f"sha256:{upload.blob_id}"

@@ -6,7 +6,18 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
 from frontend.caching import page
-from frontend.views import account, drafts, home, jobs, lists, uploads, versions
+from frontend.views import (
+    account,
+    conformance,
+    drafts,
+    home,
+    jobs,
+    lists,
+    scoreboard,
+    uploads,
+    variants,
+    versions,
+)
 from registry.api import converters  # noqa: F401 - registers `number`
 
 
@@ -36,6 +47,10 @@ urlpatterns = [
     path(f"{VERSION}/files", page(versions.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),
     path(f"{VERSION}/checks", page(versions.checks), name="version-checks"),
+    path(f"{VERSION}/conformance", page(conformance.matrix), name="version-conformance"),
+    path(f"{VERSION}/conformance/again", conformance.again, name="conformance-again"),
+    path(f"{VERSION}/conformance/<number:pk>", page(conformance.result), name="conformance"),
+    path(f"{VERSION}/variants", page(variants.show), name="version-variants"),
     path(f"{VERSION}/draft", drafts.show, name="draft"),
     path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
     path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),
@@ -44,9 +59,13 @@ urlpatterns = [
     path(f"{VERSION}/draft/publish", drafts.publish, name="draft-publish"),
     path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
     path("upload", uploads.new_model, name="upload"),
+    path("scoreboard", page(scoreboard.board), name="scoreboard"),
+    path("scoreboard/start", scoreboard.start, name="scoreboard-start"),
+    path("scoreboard/<str:runtime>/<str:version>", page(scoreboard.score), name="score"),
     path("jobs", jobs.queue, name="jobs"),
     path("jobs/<uuid:uuid>", page(jobs.job), name="job"),
     path("jobs/<uuid:uuid>/cancel", jobs.cancel, name="job-cancel"),
+    path("jobs/<uuid:uuid>/lift", jobs.lift, name="job-lift"),
     path("login", account.login, name="login"),
     path("logout", account.logout, name="logout"),
     path("account", account.show, name="account"),

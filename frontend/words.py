@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from typing import Any
 
 LICENCES = (
     "Apache-2.0",
@@ -75,9 +76,27 @@ _KINDS = {
     ".yaml": "YAML",
     ".yml": "YAML",
     ".csv": "table",
+    ".zip": "archive",
 }
 
-JOBS = {"describe": "Read the facts", "check": "Check"}
+JOBS = {
+    "describe": "Read the facts",
+    "check": "Check",
+    "upgrade": "Upgrade the opset",
+    "convert": "Convert the precision",
+    "conformance": "Conformance",
+    "suite": "Operator suite",
+}
+RUNTIMES = {
+    "onnxruntime": "ONNX Runtime",
+    "onnx-reference": "ONNX reference",
+    "openvino": "OpenVINO",
+}
+RECIPES = {
+    "fp16": "fp16, half precision",
+    "int8": "int8, dynamic",
+    "int8-qdq": "int8-qdq, static, calibrated",
+}
 
 
 def task(slug: str) -> str:
@@ -88,6 +107,24 @@ def task(slug: str) -> str:
 def licence(name: str) -> str:
     """Apache-2.0, for ``apache-2.0``."""
     return _LICENCES.get(name.lower(), name)
+
+
+def job(kind: str, given: dict[str, Any]) -> str:
+    """What a job does, from its kind and its input: Conformance on ONNX Runtime."""
+    said = JOBS.get(kind, kind.capitalize())
+    if kind == "upgrade":
+        return f"{said} to {given['target']}" if given.get("target") else said
+    if kind == "convert":
+        return f"Convert to {given.get('recipe', 'another precision')}"
+    on = f"{said} on {runtime(str(given['runtime']))}" if given.get("runtime") else said
+    if kind == "suite" and isinstance(given.get("part"), int):
+        return f"{on}, part {given['part'] + 1} of {given.get('parts', '?')}"
+    return on
+
+
+def runtime(name: str) -> str:
+    """ONNX Runtime, for ``onnxruntime``."""
+    return RUNTIMES.get(name, name)
 
 
 def kind(path: str) -> str:

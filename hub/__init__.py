@@ -3,7 +3,7 @@
 Only the standard library is imported here; urllib3 and onnx come at the first call that needs them.
 """
 
-from hub.client.api import download, info, list_models, load, login, push, session
+from hub.client.api import download, info, list_models, load, login, make_variant, push, session
 from hub.protocol.version import __version__
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "list_models",
     "load",
     "login",
+    "make_variant",
     "push",
     "session",
 ]

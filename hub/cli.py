@@ -1,6 +1,6 @@
-"""The `hub` command: get, push, search, info, login, cache; and serve, token on the hub's machine.
+"""The `hub` command: get, push, search, info, login, cache; and on the server serve, worker, token.
 
-The only file that reaches both halves; the server is imported by the two commands that need it.
+The only file that reaches both halves; the server is imported by the commands that need it.
 Exit codes: 0 done, 1 a problem (one message on standard error), 2 wrong usage, 130 interrupted.
 """
 
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 SERVER_COMMANDS = {
-    "serve": "start the hub on this machine: one web process and one worker",
+    "serve": "start the hub on this machine: a web process and its workers",
+    "worker": "start one more worker for a hub, of another runtime if you like",
     "token": "make a token for scripts, on the hub of this machine",
 }
+_PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
     "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE"
@@ -67,6 +69,8 @@ def _run_server(command: str, arguments: list[str]) -> int:
     try:
         if command == "serve":
             from hub.server.serve import main as run  # noqa: PLC0415  (needs the server extra)
+        elif command == "worker":
+            from hub.server.worker import main as run  # noqa: PLC0415
         else:
             from hub.server.tokens import main as run  # noqa: PLC0415
         return int(run(arguments))
@@ -90,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="command", required=True)
     _add_get(commands)
     _add_push(commands)
+    _add_variant(commands)
     _add_search(commands)
     _add_info(commands)
     _add_login(commands)
@@ -164,6 +169,55 @@ def _push(options: argparse.Namespace) -> int:
     if version.get("url"):
         print(_plain(str(version["url"])))
     return DONE
+
+
+def _add_variant(commands: Any) -> None:
+    variant = commands.add_parser(
+        "variant",
+        help="have the hub make a variant: another opset or precision",
+        description="Have the hub make a variant of a version and say what it costs.",
+    )
+    variant.add_argument("ref", help="such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny")
+    variant.add_argument("kind", choices=["upgrade", "fp16", "int8", "int8-qdq"])
+    variant.add_argument("--opset", type=_positive, help="for upgrade: to this one, up or down")
+    variant.add_argument("--sample", metavar="FILE", help="for int8-qdq: an .npz with inputs")
+    variant.add_argument("--no-wait", action="store_true", help="print the job and return")
+    variant.add_argument("--quiet", action="store_true", help="no progress")
+    variant.add_argument("--json", action="store_true", help="print JSON")
+    variant.set_defaults(command=_variant)
+
+
+def _variant(options: argparse.Namespace) -> int:
+    made = api.make_variant(
+        options.ref,
+        options.kind,
+        opset=options.opset,
+        sample=options.sample,
+        wait=not options.no_wait,
+        progress=False if options.quiet else None,
+    )
+    if options.json:
+        print(json.dumps(made, indent=2))
+    elif options.no_wait:
+        print(f"{made['kind']} {made['state']}\n{made['url']}")
+    else:
+        print(_variant_line(made))
+        for line in _price_lines(made.get("derivation") or {}):
+            print(_plain(line))
+    return DONE
+
+
+def _price_lines(derivation: dict[str, Any]) -> list[str]:
+    """What a variant costs against the one it was made from, in figures."""
+    sizes = derivation.get("sizes") or {}
+    lines = []
+    if sizes.get("before") and sizes.get("after"):
+        ratio = sizes["after"] / sizes["before"]
+        lines.append(f"size    {_size(sizes['before'])} -> {_size(sizes['after'])} ({ratio:.2f})")
+    parity = derivation.get("parity") or {}
+    worst = parity.get("worst") or parity
+    figures = [f"{name} {worst[name]}" for name in _PARITY if worst.get(name) is not None]
+    return [*lines, *([f"parity  {', '.join(figures)} (worst of all outputs)"] if figures else [])]
 
 
 def _add_search(commands: Any) -> None:

@@ -145,13 +145,18 @@ def file(of: Version, path: str) -> File:
     return found
 
 
+def variants(of: Version) -> QuerySet[Variant]:
+    """The variants of a version with their files, the uploaded ones first."""
+    return of.variants.select_related("entry__blob", "derived_from")
+
+
 def variant(of: Version, name: str | None, opset: int | None, precision: str | None) -> Variant:
     """The variant to load: by name, by opset, by precision, else the version's first one.
 
     One that was converted to another precision gives other numbers, so it is chosen by its name or
     its precision alone.
     """
-    rows = of.variants.select_related("entry")
+    rows = variants(of)
     if name:
         rows = rows.filter(name=name)
     elif not precision:

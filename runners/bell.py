@@ -14,16 +14,26 @@ from runners.models import Job
 
 log = structlog.get_logger(__name__)
 
+# The lowest priority of the broker's own steps, 0 being the most urgent.
+LAST = 9
 
-def ring(job: Job) -> None:
-    """Send the bell for one queued job, after the commit; a failure is logged and swallowed."""
-    if not settings.REDIS_URL:
-        return
+
+def ring(job: Job) -> bool:
+    """Send the bell for one queued job, after the commit; False where the broker is away."""
+    if not settings.REDIS_URL or job.not_before > timezone.now():
+        return True
     from runners.tasks import run_job  # noqa: PLC0415 - only where there is a broker
 
     try:
-        run_job.apply_async(args=[str(job.pk)], queue=job.pool, retry=False, ignore_result=True)
+        run_job.apply_async(
+            args=[str(job.pk)],
+            queue=job.queue,
+            priority=min(job.priority, LAST),
+            retry=False,
+            ignore_result=True,
+        )
     except (OperationalError, OSError) as error:
         log.warning("bell_failed", job=str(job.pk), error=str(error))
-        return
+        return False
     Job.objects.filter(pk=job.pk).update(rung_at=timezone.now())
+    return True

@@ -5,18 +5,22 @@ Handlers read the rows as they are now, so they may run twice or late without ha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from registry import outbox
 from registry.models import Check, File, Version
 from registry.services import checks
-from runners import services
+from runners import results, services, verification
 from runners.models import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def connect() -> None:
     """Subscribe to the registry's events."""
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
+    outbox.subscribe("runners.proofs", ("version.published", "variant.added"), _on_published)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
 
 
@@ -47,12 +51,19 @@ def _on_submitted(subject: outbox.Subject) -> None:
         services.enqueue(kind="describe", version=version, entry=path, priority=0)
 
 
+def _on_published(subject: outbox.Subject) -> None:
+    """Whatever is public is owed its proofs; a variant that came later, too."""
+    version = Version.objects.filter(pk=subject.key, state__in=verification.RELEASED).first()
+    if version is not None:
+        verification.owe(version)
+
+
 def _on_finished(subject: outbox.Subject) -> None:
     job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
-    if job is None or job.version is None or not job.is_ended:
+    if job is None or not job.is_ended:
         return
-    if job.kind == "describe" and job.state == Job.State.SUCCEEDED:
-        _take_facts(job)
+    if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
+        TAKERS[job.kind](job)
     if job.kind in ("describe", "check"):
         _conclude(job)
 
@@ -60,7 +71,7 @@ def _on_finished(subject: outbox.Subject) -> None:
 def _take_facts(job: Job) -> None:
     """A described file becomes a variant, and its check is queued."""
     version = job.version
-    assert version is not None  # noqa: S101 - told the type checker what the caller has tested
+    assert version is not None  # noqa: S101 - told the type checker what every such job has
     facts = (job.report or {}).get("facts", {})
     paths = models_of(version)
     known = checks.describe(
@@ -81,10 +92,21 @@ def _take_facts(job: Job) -> None:
         services.enqueue(kind="check", version=version, entry=job.entry, priority=0)
 
 
+# What such a job says against a model counts as much as what it says for it.
+JUDGING = frozenset({"conformance", "suite"})
+TAKERS: dict[str, Callable[[Job], object]] = {
+    "describe": _take_facts,
+    "upgrade": results.take_variant,
+    "convert": results.take_variant,
+    "conformance": results.take_conformance,
+    "suite": results.take_suite,
+}
+
+
 def _conclude(job: Job) -> None:
     """Settle the check `onnx` once every file has been described and checked, or one has failed."""
     version = job.version
-    assert version is not None  # noqa: S101 - told the type checker what the caller has tested
+    assert version is not None  # noqa: S101 - told the type checker what every such job has
     manifest = job.input["manifest_sha256"]
     jobs = _newest(version, manifest)
     failed = [found for found in jobs if found.state in (Job.State.FAILED, Job.State.CANCELLED)]

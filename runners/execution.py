@@ -10,19 +10,22 @@ import os
 import re
 import stat
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import Error as DatabaseTrouble
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from hub.protocol import problems
 from registry.blobs import store
 from registry.models import File
 from registry.services import derivatives
 from runners import services
+from runners.failures import reason_of
 from runners.reports import Finding, Report
 from runners.sandbox import Limits, Request, Sandbox
 
@@ -80,7 +83,7 @@ class Lease:
                 if not services.renew(self._job, progress=percent, phase=phase):
                     self._lost.set()
                     break
-            except DatabaseError:
+            except DatabaseTrouble:
                 log.warning("renewal_failed", job=str(self._job.pk), exc_info=True)
             finally:
                 close_old_connections()
@@ -93,17 +96,40 @@ def execute(job: Job, sandbox: Sandbox) -> None:
     try:
         with Lease(job) as lease:
             report = _run(job, sandbox, lease)
-        if lease.is_lost():
-            services.stop(job)
-            log.info("job_stopped")
-        elif report.outcome == "errored":
-            services.give_back(job, reason="errored", detail=_words(report))
-            log.warning("job_errored", detail=_words(report))
-        else:
-            services.finish(job, report)
-            log.info("job_finished", kind=job.kind, outcome=report.outcome, seconds=report.seconds)
+            _write_end(job, report, lost=lease.is_lost())
     finally:
         structlog.contextvars.unbind_contextvars("job", "attempt")
+
+
+def _write_end(job: Job, report: Report, *, lost: bool) -> None:
+    """Write how an attempt ended, with its lease kept meanwhile; waits out a database's restart."""
+    until = time.monotonic() + settings.HUB_LIMITS_LEASE_SECONDS
+    while True:
+        try:
+            _end(job, report, lost=lost)
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > until:
+                raise
+            log.warning("ending_failed", exc_info=True)
+            close_old_connections()
+            time.sleep(1.0)
+        else:
+            return
+
+
+def _end(job: Job, report: Report, *, lost: bool) -> None:
+    if lost:
+        log.info("job_stopped", cancelled=services.stop(job))
+    elif report.outcome == "errored":
+        reason = reason_of(report)
+        mine = services.give_back(job, reason=reason, detail=_words(report))
+        log.warning("job_given_back", reason=reason, detail=_words(report), mine=mine)
+    else:
+        mine = services.finish(job, report)
+        log.info(
+            "job_finished",
+            kind=job.kind, outcome=report.outcome, seconds=report.seconds, mine=mine,
+        )  # fmt: skip
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:

@@ -36,6 +36,9 @@ _GIB = 1 << 30
 _COPY_BYTES_PER_SECOND = 20 << 20
 _WALL_SECONDS_PER_GIB = 60
 
+# The findings of a server that never began, and of one that took too long.
+_ABSENT, _LATE = "sandbox-unavailable", "sandbox-timeout"
+
 Progress = Callable[[int, str], None]
 ShouldStop = Callable[[], bool]
 Keep = Callable[[Report, Path], Report]
@@ -90,15 +93,23 @@ class IsolationLevel:
 
 
 class _LostError(Exception):
-    """The fork server ended, or does not answer as it should."""
+    """The fork server ended, or does not answer as it should; the code becomes the finding's."""
+
+    def __init__(self, message: str, code: str = "sandbox-lost") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Sandbox:
     """One fork server and the right to use it; runs one request at a time, from any thread."""
 
-    def __init__(self, scratch: Path | None = None) -> None:
-        """Keep scratch folders under `scratch`, or the system's own place. Nothing starts yet."""
+    def __init__(self, scratch: Path | None = None, interpreter: str = sys.executable) -> None:
+        """Keep scratch folders under `scratch`, or the system's own place. Nothing starts yet.
+
+        The fork server runs in the environment of `interpreter`: that of the runtime it holds.
+        """
         self._scratch = scratch
+        self._interpreter = interpreter
         self._lock = threading.RLock()
         self._server: _Server | None = None
 
@@ -115,6 +126,14 @@ class Sandbox:
         with self._lock:
             try:
                 return dict(self._started().versions)
+            except _LostError:
+                return {}
+
+    def offers(self) -> dict[str, Any]:
+        """Tell the runtimes and providers that passed their tests; empty if nothing starts."""
+        with self._lock:
+            try:
+                return dict(self._started().offers)
             except _LostError:
                 return {}
 
@@ -139,7 +158,7 @@ class Sandbox:
                 return keep(report, folder / "out") if keep and report.outputs else report
             except _LostError as error:
                 self.close()
-                return _errored(request, "sandbox-lost", str(error), began)
+                return _errored(request, error.code, str(error), began)
             except BaseException:
                 # A callback raised in the middle of a job: its children must not go on.
                 self.close()
@@ -158,7 +177,7 @@ class Sandbox:
         if self._server is not None and not self._server.usable():
             self.close()
         if self._server is None:
-            self._server = _Server()
+            self._server = _Server(self._interpreter)
         return self._server
 
     def __enter__(self) -> Self:
@@ -171,12 +190,12 @@ class Sandbox:
 class _Server:
     """The fork server's process and the two pipes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, interpreter: str) -> None:
         self._owner = os.getpid()
         self._pending = b""
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-m", "runners.engine", str(self._owner)],
+                [interpreter, "-s", "-P", "-m", "runners.engine", str(self._owner)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=_environment(),
@@ -185,7 +204,7 @@ class _Server:
                 bufsize=0,
             )
         except OSError as error:
-            raise _LostError(f"The sandbox does not start: {error}.") from None
+            raise _LostError(f"The sandbox does not start: {error}.", _ABSENT) from None
         try:
             messages = self._messages(time.monotonic() + _START_SECONDS, _GREETING_BYTES)
             self._greet(next((message for message in messages if message is not None), {}))
@@ -195,8 +214,9 @@ class _Server:
 
     def _greet(self, greeting: dict[str, Any]) -> None:
         if not greeting.get("ready"):
-            raise _LostError("The sandbox did not get ready in time.")
+            raise _LostError("The sandbox did not get ready in time.", _ABSENT)
         self.versions: dict[str, str] = greeting["versions"]
+        self.offers: dict[str, Any] = greeting.get("offers", {})
         layers, details = greeting["level"]["layers"], greeting["level"]["details"]
         if greeting["broken"]:
             details = {**details, "engine": greeting["broken"]}
@@ -224,7 +244,7 @@ class _Server:
                     self._send({"cancel": True})
                     deadline = min(deadline, time.monotonic() + _STOP_SECONDS)
                 if time.monotonic() > deadline:
-                    raise _LostError("The sandbox did not answer in time and was ended.")
+                    raise _LostError("The sandbox did not answer in time and was ended.", _LATE)
             elif "progress" in message:
                 if on_progress is not None:
                     on_progress(int(message["progress"]), str(message["phase"]))
@@ -269,7 +289,7 @@ class _Server:
             if time.monotonic() - asked >= _POLL_SECONDS:
                 asked = time.monotonic()
                 if asked > deadline + _STOP_SECONDS:
-                    raise _LostError("The sandbox did not answer in time and was ended.")
+                    raise _LostError("The sandbox did not answer in time and was ended.", _LATE)
                 yield None
 
     def close(self) -> None:

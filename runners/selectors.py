@@ -1,18 +1,23 @@
-"""Jobs and workers as somebody may see them: a job is as visible as its version."""
+"""Jobs and workers as somebody may see them: a job is as visible as its version.
+
+Jobs that belong to no version are the hub's own, and everybody may see them.
+"""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import Version
-from runners.models import Job, Worker
-from runners.services import WORKER_LOST
+from runners import pools
+from runners.models import Bar, Host, Job, Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
     from uuid import UUID
 
@@ -20,12 +25,13 @@ if TYPE_CHECKING:
 
     from registry.permissions import Actor
 
+WORKER_LOST = timedelta(seconds=90)
+
 
 def jobs(actor: Actor) -> QuerySet[Job]:
-    """Jobs of versions that the actor may see, newest first."""
-    return Job.objects.filter(version__in=Version.objects.visible_to(actor)).select_related(
-        "version__model__namespace"
-    )
+    """Jobs of versions that the actor may see and those of the hub itself, newest first."""
+    seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
+    return Job.objects.filter(seen).select_related("version__model__namespace")
 
 
 def job(actor: Actor, uuid: UUID) -> Job:
@@ -37,18 +43,48 @@ def job(actor: Actor, uuid: UUID) -> Job:
 
 
 def ahead_of(waiting: Job) -> int:
-    """How many jobs of its pool are taken before this one."""
-    rows = Job.objects.filter(state=Job.State.QUEUED, pool=waiting.pool)
+    """How many jobs of its queue are taken before this one."""
+    rows = Job.objects.filter(state=Job.State.QUEUED, queue=waiting.queue)
     earlier = rows.filter(priority__lt=waiting.priority) | rows.filter(
         priority=waiting.priority, queued_at__lt=waiting.queued_at
     )
     return earlier.count()
 
 
-def live_workers(pool: str = "") -> list[Worker]:
-    """Workers seen of late, of one pool or all."""
+def live_workers(queue: str = "") -> list[Worker]:
+    """Workers seen of late, of one queue or all."""
     rows = Worker.objects.filter(seen_at__gt=timezone.now() - WORKER_LOST)
-    return [row for row in rows if not pool or pool in row.pool.split(",")]
+    return [row for row in rows if not queue or queue in row.queues]
+
+
+def why_waiting(waiting: Job) -> str:
+    """Why a job has not begun, in words: nobody can do it, it is not time, or others come first."""
+    if waiting.state != Job.State.QUEUED:
+        return ""
+    lack = _nobody_offers(waiting)
+    if lack:
+        return lack
+    now = timezone.now()
+    if waiting.not_before > now:
+        again = "another attempt " if waiting.attempt else ""
+        return f"{again}not before {waiting.not_before:%Y-%m-%d %H:%M:%S} UTC"
+    ahead = ahead_of(waiting)
+    if ahead:
+        return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}"
+    kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
+    if kept is not None:
+        return f"the other jobs on {kept.name} have to end, as it runs there alone"
+    return f"next in line for a worker of {waiting.queue}"
+
+
+def is_barred(ended: Job) -> bool:
+    """Whether a bar stands on this job's file for its kind of work."""
+    return (
+        bool(ended.subject)
+        and Bar.objects.filter(
+            subject=ended.subject, kind=ended.kind, runtime=ended.runtime, lifted_at=None
+        ).exists()
+    )
 
 
 def queue_lengths(actor: Actor) -> dict[str, int]:
@@ -57,9 +93,10 @@ def queue_lengths(actor: Actor) -> dict[str, int]:
     return dict(live.values_list("state").annotate(n=Count("pk")).order_by())
 
 
-def of_version(actor: Actor, version: Version) -> list[Job]:
-    """The jobs of one version, newest first."""
-    return list(jobs(actor).filter(version=version)[:50])
+def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -> list[Job]:
+    """The jobs of one version, newest first; all of them or those of some kinds."""
+    rows = jobs(actor).filter(version=version)
+    return list((rows.filter(kind__in=kinds) if kinds else rows)[:50])
 
 
 def page_of_jobs(
@@ -72,3 +109,21 @@ def page_of_jobs(
     if before is not None:
         rows = rows.filter(queued_at__lt=before)
     return list(rows[:limit])
+
+
+def _nobody_offers(waiting: Job) -> str:
+    """Which of a job's needs no worker meets; empty where one meets them all."""
+    live = [
+        worker
+        for worker in live_workers()
+        if waiting.priority == Job.URGENT or not worker.urgent_only
+    ]
+    able = [worker for worker in live if not pools.unmet(waiting.requires, worker.capabilities)]
+    if any(waiting.queue in worker.queues for worker in able):
+        return ""
+    here = [worker for worker in live if waiting.queue in worker.queues]
+    if here:
+        return f"no worker offers {pools.unmet(waiting.requires, here[0].capabilities)}"
+    if waiting.runtime:
+        return f"no worker offers {waiting.runtime}"
+    return f"no worker takes jobs of the pool {waiting.pool}"

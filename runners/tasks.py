@@ -4,60 +4,58 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
+from django.conf import settings
 
-from runners import services
+from runners import environments, registration, services, verification
 from runners.execution import execute
 from runners.kinship import die_with_parent
-from runners.models import Job
 from runners.sandbox import Sandbox
-from runners.worker import name
+
+# The registered worker whose pool this process belongs to; itself where there is no pool.
+_main: int | None = None
 
 
 @cache
 def _sandbox() -> Sandbox:
     """One fork server for each worker process, made by its first job."""
-    return Sandbox()
+    return Sandbox(interpreter=environments.interpreter(settings.HUB_WORKER_RUNTIME))
 
 
 @beat_embedded_init.connect  # type: ignore[untyped-decorator]
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _leave_no_orphan(**_: Any) -> None:
     """A pool process whose worker was killed must not go on with a job that others will take."""
-    die_with_parent(os.getppid(), signal.SIGKILL)
+    global _main  # noqa: PLW0603 - said once, when this process begins
+    _main = os.getppid()
+    die_with_parent(_main, signal.SIGKILL)
 
 
 @shared_task(name="runners.run_job", ignore_result=True)  # type: ignore[untyped-decorator]
 def run_job(uuid: str) -> None:
     """Claim the job that the bell rang for, and do it; somebody else's is left alone."""
-    job = services.claim(name(), Job.Pool.values, uuid=uuid)
+    name = registration.name(_main)
+    queues, capabilities = services.offered_by(name)
+    job = services.claim(
+        name, queues, uuid=uuid, host=registration.host(), capabilities=capabilities
+    )
     if job is not None:
         execute(job, _sandbox())
 
 
 @shared_task(name="runners.sweep", ignore_result=True)  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Give a sign of life, put lost jobs back and deliver what is due."""
-    level = _sandbox().level()
-    services.see(
-        name(),
-        host=socket.gethostname(),
-        pool="cpu,light",
-        capabilities={
-            "isolation": {"name": level.name, **asdict(level)},
-            "versions": _sandbox().versions(),
-        },
-    )
+    """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
     services.sweep()
+    verification.keep_up()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]
 def tidy() -> None:
-    """Forget what is over."""
+    """Forget what is over, and queue the operator suite where it is owed."""
     services.tidy()
+    verification.owe_suite()

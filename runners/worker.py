@@ -1,23 +1,22 @@
 """The worker without a broker: it polls the rows that Celery's bell would have named.
 
-`hub serve` runs one; `manage.py work` runs as many as one likes, on any machine that reaches the
-database and the storage.
+`hub serve` runs two, one of which is kept free for work that somebody is waiting for; `hub worker`
+and `manage.py work` run more, on any machine that reaches the database and the storage.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
+import threading
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import Error as DatabaseTrouble
+from django.db import close_old_connections, connections
 
-from runners import services
+from runners import environments, pools, registration, services, verification
 from runners.execution import execute
 from runners.sandbox import Sandbox
 
@@ -31,58 +30,103 @@ POLL_SECONDS = 0.25
 TIDY_SECONDS = 3600.0
 
 
-def name() -> str:
-    """A worker's name: host and process, unique while it lives."""
-    return f"{socket.gethostname()}-{os.getpid()}"
+class Pulse:
+    """Tells from a thread of its own that a worker lives, and looks for others that do not.
+
+    So a worker that is busy for long is not taken for dead, and its sweep does not wait.
+    """
+
+    def __init__(self, name: str, offered: dict[str, Any]) -> None:
+        self._name = name
+        self._offered = offered
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while True:
+            try:
+                services.see(self._name, **self._offered)
+                services.recover()
+            except DatabaseTrouble:
+                log.warning("pulse_failed", exc_info=True)
+            finally:
+                connections.close_all()
+            if self._over.wait(settings.HUB_LIMITS_LEASE_SECONDS / 3):
+                return
 
 
 class Worker:
     """Claims and does one job after another until it is told to stop."""
 
-    def __init__(self, pools: Sequence[str]) -> None:
-        self.name = name()
-        self.pools = list(pools)
+    def __init__(self, names: Sequence[str], *, runtime: str = "", urgent: bool = False) -> None:
+        self.name = registration.name()
+        self.queues = pools.queues_of(names, runtime)
+        self.capabilities: dict[str, Any] = {}
+        self._runtime = runtime
+        self._urgent = urgent
         self._stopping = False
-        self._isolation: dict[str, object] = {}
         self._swept = self._tidied = float("-inf")
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; the job in hand is finished first."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
-        with Sandbox() as sandbox:
-            self._isolation = {"name": sandbox.level().name, **asdict(sandbox.level())}
-            log.info("worker_started", worker=self.name, pools=self.pools, **self._isolation)
-            while not self._stopping:
-                try:
-                    worked = self.step(sandbox)
-                except DatabaseError:
-                    log.warning("database_unavailable", exc_info=True)
-                    worked = False
-                close_old_connections()
-                if not worked and not self._stopping:
-                    time.sleep(POLL_SECONDS)
+        with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
+            self.capabilities = registration.capabilities(sandbox)
+            log.info("worker_started", worker=self.name, **registration.summary(self._offered()))
+            with Pulse(self.name, self._offered()):
+                while not self._stopping:
+                    self._turn(sandbox)
+            services.leave(self.name)
 
     def step(self, sandbox: Sandbox) -> bool:
         """Do what is due, then one job; False when none waited."""
         now = time.monotonic()
         if now - self._swept >= settings.HUB_LIMITS_LEASE_SECONDS / 3:
             self._swept = now
-            services.see(
-                self.name,
-                host=socket.gethostname(),
-                pool=",".join(self.pools),
-                capabilities={"isolation": self._isolation, "versions": sandbox.versions()},
-            )
             services.sweep()
-        if now - self._tidied >= TIDY_SECONDS:
+            verification.keep_up()
+        if not self._urgent and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()
-        job = services.claim(self.name, self.pools)
+            verification.owe_suite()
+        job = services.claim(
+            self.name,
+            self.queues,
+            host=registration.host(),
+            capabilities=self.capabilities,
+            urgent=self._urgent,
+        )
         if job is None:
             return False
         execute(job, sandbox)
         return True
+
+    def _turn(self, sandbox: Sandbox) -> None:
+        try:
+            worked = self.step(sandbox)
+        except DatabaseTrouble:
+            log.warning("database_unavailable", exc_info=True)
+            worked = False
+        close_old_connections()
+        if not worked and not self._stopping:
+            time.sleep(POLL_SECONDS)
+
+    def _offered(self) -> dict[str, Any]:
+        return {
+            "host": registration.host(),
+            "pool": ",".join(self.queues),
+            "capabilities": self.capabilities,
+            "urgent_only": self._urgent,
+        }
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._stopping = True

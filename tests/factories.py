@@ -117,7 +117,7 @@ def report(kind, outcome="passed", findings=(), facts=None):
     }
     return Report(
         task=kind,
-        versions={"onnx": "1.23.2"},
+        versions={"onnx": "1.23.2", "onnxruntime": "1.31.1"},
         subject="0" * 64,
         outcome=outcome,
         findings=tuple(findings),

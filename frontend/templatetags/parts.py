@@ -11,7 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from frontend import barcode as barcodes
-from frontend import formatting
+from frontend import formatting, words
+from frontend import tally as tallies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ register.filter("quantity", formatting.quantity)
 register.filter("size", formatting.size)
 register.filter("duration", formatting.duration)
 register.filter("exact", formatting.exact)
+register.filter("figure", formatting.figure)
+register.filter("runtime", words.runtime)
 
 # word of a state or outcome -> (tone of its tag, icon)
 _STATES = {
@@ -51,6 +54,14 @@ _STATES = {
     "crashed": ("fail", "fail"),
     "timed out": ("fail", "fail"),
     "out of memory": ("fail", "fail"),
+    "can't tell": ("part", "part"),
+    "does not apply": ("plain", "none"),
+    "not tested": ("plain", "none"),
+    "not completed": ("part", "part"),
+    "blamed elsewhere": ("part", "part"),
+    "timed-out": ("fail", "fail"),
+    "absent": ("plain", "none"),
+    "lost": ("part", "part"),
     "private": ("plain", "lock"),
     "info": ("accent", "none"),
 }
@@ -113,6 +124,11 @@ def barcode(cells: Sequence[str] | None) -> SafeString:
 
 
 @register.simple_tag
+def tally(totals: dict[str, int]) -> SafeString:
+    return tallies.draw(totals)
+
+
+@register.simple_tag
 def copy(text: str, what: str, words: str = "") -> SafeString:
     """Button that copies ``text``; it shows only where scripts can do it."""
     label = format_html("<span>{}</span>", words) if words else mark_safe("")
@@ -128,10 +144,12 @@ def copy(text: str, what: str, words: str = "") -> SafeString:
 
 
 @register.simple_tag
-def swatch(category: str) -> SafeString:
+def swatch(category: str, family: str = "op") -> SafeString:
+    """Give the colour of an operator's category, or with ``family`` of something else."""
     return format_html(
         '<svg class="swatch" viewBox="0 0 1 1" aria-hidden="true" focusable="false">'
-        '<path class="op-{}" d="M0 0h1v1H0z"/></svg>',
+        '<path class="{}-{}" d="M0 0h1v1H0z"/></svg>',
+        family,
         category,
     )
 
@@ -140,6 +158,12 @@ def swatch(category: str) -> SafeString:
 def short(digest: str) -> str:
     """Give the first twelve characters of a digest."""
     return digest[:12]
+
+
+@register.filter
+def spaced(word: str) -> str:
+    """Give timed out, for ``timed-out``."""
+    return word.replace("-", " ")
 
 
 @register.filter

@@ -50,11 +50,8 @@ def queue(request: HttpRequest) -> HttpResponse:
 def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
     found = selectors.job(request.user, uuid)
-    waiting = found.state == Job.State.QUEUED
     shown = progress.read(
-        found,
-        selectors.ahead_of(found) if waiting else 0,
-        len(selectors.live_workers(found.pool)) if waiting else 1,
+        found, waits=selectors.why_waiting(found), barred=selectors.is_barred(found)
     )
     template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
     return render(request, template, {"job": shown})
@@ -63,4 +60,10 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
     services.cancel(request.user, job=selectors.job(request.user, uuid))
+    return HttpResponseRedirect(reverse("job", args=[uuid]))
+
+
+@require_POST
+def lift(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    services.lift(request.user, job=selectors.job(request.user, uuid))
     return HttpResponseRedirect(reverse("job", args=[uuid]))

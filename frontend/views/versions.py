@@ -11,33 +11,54 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend import facts, heads, markdown, verdicts, words
+from frontend import conformance, facts, heads, markdown, progress, verdicts, words
 from registry import search, selectors
 from registry.api import downloads
 from registry.permissions import can
+from runners import proofs
 from runners import selectors as jobs
+from runners.results import EVIDENCE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
-    from registry.models import Version
+    from registry.models import File, Variant, Version
 
 VERSIONS_SHOWN = 100
 PAGE = 50
+# Group of files -> heading, what they are.
+GROUPS = {
+    "own": ("Files", ""),
+    "derived": (
+        "Derived by the hub",
+        "Made by jobs from the files above and kept beside them; the manifest does not name them.",
+    ),
+    "evidence": ("Evidence", "Nodes on which a runtime disagreed, cut out with their inputs."),
+}
 
 
-def context(request: HttpRequest, version: Version, tab: str) -> dict[str, Any]:
-    """What the head of every page of a version needs."""
+def context(
+    request: HttpRequest, version: Version, tab: str, variant: Variant | None = None
+) -> dict[str, Any]:
+    """What the head of every page of a version needs; its variant is the one of the address."""
     model = version.model
     newest = selectors.latest(request.user, model)
+    variant = variant or heads.chosen_variant(version, request.GET.get("variant", ""))
     head = heads.head(
         version,
         tab,
         selectors.versions(request.user, model)[:VERSIONS_SHOWN],
         selectors.refs_of(request.user, model),
         newest.number if newest else None,
+        variant,
     )
-    return {"section": "models", "head": head, "version": version, "model": model}
+    return {
+        "section": "models",
+        "head": head,
+        "version": version,
+        "model": model,
+        "variant": variant,
+    }
 
 
 @require_safe
@@ -47,7 +68,9 @@ def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     asked = request.GET.get("v", "")
     if asked.isascii() and asked.isdigit():
         tab = heads.TABS.get(request.GET.get("tab", ""), heads.TABS["overview"])[1]
-        return HttpResponseRedirect(reverse(tab, args=[namespace, name, int(asked)]))
+        version = selectors.whole_version(request.user, namespace, name, int(asked))
+        choice = heads.kept_choice(version, request.GET.get("variant", ""))
+        return HttpResponseRedirect(reverse(tab, args=[namespace, name, int(asked)]) + choice)
     found = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
     if found is None:
         return render(
@@ -66,7 +89,8 @@ def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 def overview(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "overview")
-    variant = heads.main_variant(version)
+    variant = shown["variant"]
+    found = conformance.chosen(version, variant, proofs.matrices(version))
     files_url = reverse("version-file", args=[namespace, name, number, "-"])[:-1]
     paths = frozenset(file.path for file in version.files.all())
     return render(
@@ -77,7 +101,8 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
             "graph": facts.read(variant.facts if variant else {}),
             "checks": verdicts.read(version.checks.all()),
             "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
-            "get": _get(version),
+            "matrix": found,
+            "get": _get(version, variant),
         },
     )
 
@@ -85,21 +110,22 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 @require_safe
 def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     version = selectors.whole_version(request.user, namespace, name, number)
-    rows = [
-        {
-            "path": file.path,
-            "kind": words.kind(file.path),
-            "derived": file.derived,
-            "sha256": file.blob_id,
-            "size": file.blob.size,
-            "url": ""
-            if version.state == "withdrawn"
-            else reverse("version-file", args=[namespace, name, number, file.path]),
-        }
-        for file in version.files.all()
-    ]
+    groups: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}
+    for file in version.files.all():
+        groups[_group(file)].append(
+            {
+                "path": file.path,
+                "kind": words.kind(file.path),
+                "sha256": file.blob_id,
+                "size": file.blob.size,
+                "url": ""
+                if version.state == "withdrawn"
+                else reverse("version-file", args=[namespace, name, number, file.path]),
+            }
+        )
+    shown = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
     return render(
-        request, "models/files.html", {**context(request, version, "files"), "files": rows}
+        request, "models/files.html", {**context(request, version, "files"), "groups": shown}
     )
 
 
@@ -124,7 +150,10 @@ def checks(request: HttpRequest, namespace: str, name: str, number: int) -> Http
         {
             **context(request, version, "checks"),
             "checks": verdicts.read(version.checks.all()),
-            "jobs": jobs.of_version(request.user, version),
+            "jobs": [
+                (job, progress.title(job))
+                for job in jobs.of_version(request.user, version, kinds=("describe", "check"))
+            ],
         },
     )
 
@@ -157,25 +186,33 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     )
 
 
-def _get(version: Version) -> dict[str, Any]:
-    """How to take a version away: the file of its main variant, and ready-made commands."""
-    variant = heads.main_variant(version)
+def _group(file: File) -> str:
+    if not file.derived:
+        return "own"
+    return "evidence" if file.path.startswith(f"{EVIDENCE}/") else "derived"
+
+
+def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
+    """How to take a variant away: its file, and ready-made commands."""
     files = list(version.files.all())
     entries = [file for file in files if file.path.lower().endswith(".onnx")]
     entry = variant.entry if variant else next(iter(entries), None)
+    ref = version.ref
+    if variant and heads.choice_of(version, variant):
+        ref = f"{version.ref}:{variant.name}"
     if entry is None or version.state == "withdrawn":
-        return {"ref": version.ref}
+        return {"ref": ref}
     file = next(file for file in files if file.pk == entry.pk)
     model = version.model
     place = f"models/{model.ref}/v/{version.number}/files/{quote(file.path)}"
     return {
-        "ref": version.ref,
+        "ref": ref,
         "path": file.path,
         "url": f"/{place}",
         "size": file.blob.size,
         "sha256": file.blob_id,
-        "others": len(files) - 1,
-        "python": f'import hub\n\nmodel = hub.load("{version.ref}")',
-        "cli": f"hub get {version.ref}",
+        "others": len(heads.own_files(version, variant)) - 1,
+        "python": f'import hub\n\nmodel = hub.load("{ref}")',
+        "cli": f"hub get {ref}",
         "curl": f"curl -LO {settings.HUB_PUBLIC_URL}/{place}",
     }

@@ -108,6 +108,22 @@ def push(
     )
 
 
+def make_variant(
+    ref: str,
+    kind: str,
+    *,
+    opset: int | None = None,
+    variant: str | None = None,
+    sample: str | os.PathLike[str] | None = None,
+    wait: bool = True,
+    progress: bool | None = None,
+) -> dict[str, Any]:
+    """Have the hub make a variant of a version; see `Hub.make_variant`."""
+    return default_hub().make_variant(
+        ref, kind, opset=opset, variant=variant, sample=sample, wait=wait, progress=progress
+    )
+
+
 def login(token: str | None = None, url: str | None = None) -> dict[str, Any]:
     """Verify a token and keep it for its hub; return who it belongs to.
 

@@ -216,6 +216,43 @@ class Hub:
         version = pushing.run(push, files, card=text, draft=draft, publish=publish, notes=note)
         return push.wait(version, publish=publish) if wait else version
 
+    def make_variant(
+        self,
+        ref: str,
+        kind: str,
+        *,
+        opset: int | None = None,
+        variant: str | None = None,
+        sample: str | os.PathLike[str] | None = None,
+        wait: bool = True,
+        progress: bool | None = None,
+    ) -> dict[str, Any]:
+        """Have the hub make a variant of a version; return it, or its job without `wait`.
+
+        `kind` is `upgrade` (to `opset`, up or down; the highest that runs when none is given),
+        `fp16`, `int8` (dynamic) or `int8-qdq` (static, calibrated on the version's own test data
+        or on `sample`, an .npz file with an array for each input, samples first). `variant` names
+        the one to start from. What it costs is in `derivation`: parity and sizes against the
+        original. Raise `NotAllowed` for those who do not maintain the model, and `JobFailed`.
+        """
+        from hub.client import variants  # noqa: PLC0415  (each verb imports what it needs)
+
+        self._require_network(ref, "hub.make_variant")
+        resolved = self.resolve(ref, variant=variant)
+        content: dict[str, Any] = {"kind": kind, "variant": resolved.variant or ""}
+        if opset is not None:
+            content["opset"] = opset
+        if sample is not None:
+            content["calibration"] = variants.send_sample(
+                self.transport, self.cache, sample, progress=progress
+            )
+        address = f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/variants"
+        job = self.transport.request("POST", address, content=content, attempts=1).json()
+        if not wait:
+            return dict(job)
+        job = variants.follow(self.transport, job, progress=progress)
+        return variants.made_by(self.transport, resolved, job)
+
     def login(self, token: str) -> dict[str, Any]:
         """Try a token; return who it belongs to. Raise `NotAuthenticated` when it is not valid."""
         transport = Transport(replace(self.config, token=token.strip()))

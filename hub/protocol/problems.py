@@ -234,6 +234,12 @@ class ChecksFailed(Problem):
     status = 409
 
 
+class JobFailed(Problem):
+    slug = "job-failed"
+    title = "The job ended without a result"
+    status = 409
+
+
 class UploadOffset(Problem):
     slug = "upload-offset"
     title = "The upload continues at another offset"

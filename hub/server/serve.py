@@ -1,4 +1,7 @@
-"""`hub serve`: first-run set-up, then one web process and one worker, kept alive until stopped.
+"""`hub serve`: first-run set-up, then a web process and two workers, kept alive until stopped.
+
+One worker does every job; the other only those that somebody waits for, so that publishing is not
+delayed by a long one.
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
@@ -50,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     try:
         with _only_one(home):
-            _make_locale(home)
+            make_locale(home)
             password = _set_up(samples=args.samples)
             hub = Supervisor(listener, threads=args.threads, worker=args.worker)
             return hub.run(password)
@@ -94,7 +97,7 @@ def _only_one(home: Path) -> Iterator[None]:
         yield
 
 
-def _make_locale(home: Path) -> None:
+def make_locale(home: Path) -> None:
     """Give the sandbox the en_US.UTF-8 that ONNX Runtime's text operators want, if it is missing.
 
     Where it cannot be made, text models are reported as unsupported by this worker.
@@ -143,14 +146,15 @@ def _set_up(*, samples: bool) -> str | None:
 
 
 class Supervisor:
-    """Keeps the web process and the worker running."""
+    """Keeps the web process and the workers running."""
 
     def __init__(self, listener: socket.socket, *, threads: int, worker: bool) -> None:
         self._listener = listener
         self._stopping = False
         self._commands = {"web": _web(listener.fileno(), threads)}
         if worker:
-            self._commands["worker"] = [sys.executable, "-m", "hub.server.work"]
+            work = [sys.executable, "-m", "hub.server.work"]
+            self._commands |= {"worker": work, "urgent worker": [*work, "--urgent"]}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, password: str | None) -> int:

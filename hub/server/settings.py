@@ -58,6 +58,11 @@ HUB_PROXIES = env.int("HUB_PROXIES", default=0)
 HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
 if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
     raise ImproperlyConfigured("HUB_SANDBOX_REQUIRED must be none, limits, partial or full.")
+# The machine that a worker runs on, if containers give it names of their own: what wants a host
+# for itself is kept apart from all workers that give the same.
+HUB_WORKER_HOST = env.str("HUB_WORKER_HOST", default="")
+# The runtime build of a Celery worker, where it has an environment of its own; see `hub worker`.
+HUB_WORKER_RUNTIME = env.str("HUB_WORKER_RUNTIME", default="")
 # Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
 REDIS_URL = env.str("REDIS_URL", default="")
 
@@ -262,6 +267,10 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "VersionState": "registry.models.versions.VersionState",
         "JobState": "runners.models.JobState",
+        "CheckOutcome": "registry.models.versions.CheckOutcome",
+        "ConformanceOutcome": "runners.models.results.Outcome",
+        "SuiteOutcome": "runners.models.results.SuiteOutcome",
+        "AttemptOutcome": "runners.models.jobs.AttemptOutcome",
     },
 }
 
@@ -274,11 +283,17 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# How a Celery pool begins its processes: fork, or spawn for GPUs; see `hub worker`.
+CELERY_WORKER_POOL_START_METHOD = env.str("HUB_WORKER_START", default="fork")
+# A second fence: a worker ends its jobs by itself well before.
+CELERY_TASK_TIME_LIMIT = max(3600, 4 * HUB_LIMITS_JOB_SECONDS) + 60
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 2 * 3600,
+    "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,
     "socket_timeout": 10,
     "socket_keepalive": True,
     "health_check_interval": 10,
+    "priority_steps": [0, 3, 6, 9],
+    "queue_order_strategy": "priority",
     "global_keyprefix": "hub:celery:",
 }
 CELERY_TASK_DEFAULT_QUEUE = "cpu"

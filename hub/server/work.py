@@ -1,8 +1,9 @@
-"""`python -m hub.server.work`: the embedded worker as a process of its own."""
+"""`python -m hub.server.work`: an embedded worker as a process of its own."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 
 def main() -> None:
@@ -12,7 +13,7 @@ def main() -> None:
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
 
-    execute_from_command_line(["hub", "work"])
+    execute_from_command_line(["hub", "work", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 LONGEST = 100
 
 
+@cache
 def paged(
     output: type[serializers.Serializer[Any]], **more: serializers.Field[Any, Any, Any, Any]
 ) -> Any:

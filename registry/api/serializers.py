@@ -217,6 +217,7 @@ class VariantOutput(serializers.Serializer[Variant]):
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
     parameters = serializers.IntegerField(allow_null=True)
+    origin = serializers.ChoiceField(Variant.Origin.choices)
     derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
     facts = serializers.JSONField()
 

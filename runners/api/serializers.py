@@ -1,4 +1,4 @@
-"""Jobs as the API gives them."""
+"""Jobs and workers as the API gives them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from runners.models import Job
+from runners import selectors
+from runners.models import Attempt, Job, Worker
 
 
 class JobOutput(serializers.Serializer[Job]):
@@ -16,6 +17,10 @@ class JobOutput(serializers.Serializer[Job]):
     uuid = serializers.UUIDField()
     kind = serializers.CharField()
     pool = serializers.CharField()
+    queue = serializers.CharField(help_text="the pool, and the runtime where that has its own")
+    requires = serializers.JSONField(help_text="what a worker must offer to take it")
+    exclusive = serializers.CharField(help_text="none, or what it needs for itself: host or gpu")
+    priority = serializers.IntegerField(help_text="0 is taken first")
     state = serializers.ChoiceField(Job.State.choices)
     model = serializers.CharField(source="version.model.ref", default=None, allow_null=True)
     number = serializers.IntegerField(source="version.number", default=None, allow_null=True)
@@ -25,14 +30,76 @@ class JobOutput(serializers.Serializer[Job]):
     progress = serializers.IntegerField(help_text="percent")
     phase = serializers.CharField()
     message = serializers.CharField()
-    error_class = serializers.CharField()
+    error_class = serializers.CharField(
+        help_text="deterministic: the model is at fault, and trying again would not help; errored, "
+        "crash, timeout or lost: the hub is; poison: its file ended the child every time"
+    )
     error_detail = serializers.CharField()
     report = serializers.JSONField(allow_null=True)
     queued_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     worker = serializers.CharField()
+    host = serializers.CharField()
     url = serializers.SerializerMethodField()
 
     def get_url(self, job: Any) -> str:
         return f"{settings.HUB_PUBLIC_URL}/jobs/{job.uuid}"
+
+
+class AttemptOutput(serializers.Serializer[Attempt]):
+    """One try of a job by one worker."""
+
+    number = serializers.IntegerField()
+    worker = serializers.CharField()
+    host = serializers.CharField()
+    started_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    outcome = serializers.CharField(
+        help_text="running, succeeded, failed, errored, crashed, timed-out, lost or cancelled"
+    )
+    detail = serializers.CharField()
+
+
+class JobDetailOutput(JobOutput):
+    """A job with every try of it, and why it waits."""
+
+    attempts = AttemptOutput(many=True, source="attempts.all")
+    waiting_for = serializers.SerializerMethodField(help_text="empty unless it is queued")
+    barred = serializers.SerializerMethodField(
+        help_text="whether its file is kept from this kind of work until the bar is lifted"
+    )
+
+    def get_waiting_for(self, job: Any) -> str:
+        return selectors.why_waiting(job)
+
+    def get_barred(self, job: Any) -> bool:
+        return selectors.is_barred(job)
+
+
+class WorkerOutput(serializers.Serializer[Worker]):
+    """A worker seen of late, and what passed its own tests."""
+
+    name = serializers.CharField()
+    host = serializers.CharField()
+    queues = serializers.ListField(child=serializers.CharField())
+    slots = serializers.IntegerField(help_text="jobs that it does at once")
+    urgent_only = serializers.BooleanField()
+    runtimes = serializers.SerializerMethodField(help_text="name and version")
+    providers = serializers.SerializerMethodField(help_text="execution providers that work there")
+    isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
+    versions = serializers.SerializerMethodField()
+    started_at = serializers.DateTimeField()
+    seen_at = serializers.DateTimeField()
+
+    def get_runtimes(self, worker: Any) -> dict[str, Any]:
+        return dict(worker.capabilities.get("runtimes", {}))
+
+    def get_providers(self, worker: Any) -> list[str]:
+        return list(worker.capabilities.get("providers", []))
+
+    def get_isolation(self, worker: Any) -> str:
+        return str(worker.capabilities.get("isolation", {}).get("name", "none"))
+
+    def get_versions(self, worker: Any) -> dict[str, str]:
+        return dict(worker.capabilities.get("versions", {}))

@@ -1,4 +1,4 @@
-"""Jobs over HTTP."""
+"""Jobs and workers over HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from registry.api import etags, pagination
 from runners import selectors, services
-from runners.api.serializers import JobOutput
+from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class JobList(APIView):
         operation_id="jobs_list",
         parameters=[
             OpenApiParameter("state", enum=Job.State.values),
-            OpenApiParameter("pool", enum=Job.Pool.values),
+            OpenApiParameter("pool", str),
         ],
         responses=pagination.paged(JobOutput),
     )
@@ -43,10 +43,11 @@ class JobList(APIView):
 class JobDetail(APIView):
     """One job."""
 
-    @extend_schema(operation_id="jobs_read", responses=JobOutput)
+    @extend_schema(operation_id="jobs_read", responses=JobDetailOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
         """Read a job; ask again with If-None-Match and get 304 while nothing changed."""
-        return etags.respond(request, dict(JobOutput(selectors.job(request.user, uuid)).data))
+        found = selectors.job(request.user, uuid)
+        return etags.respond(request, dict(JobDetailOutput(found).data))
 
 
 class JobCancel(APIView):
@@ -57,3 +58,23 @@ class JobCancel(APIView):
         """Cancel a job: at once while it waits, within seconds while it runs."""
         job = services.cancel(request.user, job=selectors.job(request.user, uuid))
         return Response(JobOutput(job).data)
+
+
+class JobLift(APIView):
+    """Lets work on a file begin again that used to end its children."""
+
+    @extend_schema(operation_id="jobs_lift", request=None, responses=JobDetailOutput)
+    def post(self, request: Request, uuid: UUID) -> Response:
+        """Lift the bar on this job's file; for administrators. Jobs may be queued again then."""
+        found = selectors.job(request.user, uuid)
+        services.lift(request.user, job=found)
+        return Response(JobDetailOutput(found).data)
+
+
+class WorkerList(APIView):
+    """The workers of this hub."""
+
+    @extend_schema(operation_id="workers_list", responses=WorkerOutput(many=True))
+    def get(self, _request: Request) -> Response:
+        """Workers seen of late, each with its queues, runtimes and execution providers."""
+        return Response([WorkerOutput(worker).data for worker in selectors.live_workers()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import check, describe
+from runners.engine import check, conformance, convert, describe, suite, upgrade
 from runners.engine.check import Verdict
 from runners.engine.jobs import findings_of, is_refused, mapping_of
 from runners.reports import Finding
@@ -96,4 +96,8 @@ def _verdict_report(
 FLOWS: dict[str, Callable[[Job], Report]] = {
     "describe": describe_model,
     "check": check_model,
+    "conformance": conformance.run,
+    "convert": convert.run,
+    "suite": suite.run,
+    "upgrade": upgrade.run,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import select
@@ -18,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from runners.engine import children, kernel, probe, text
+from runners.engine import children, kernel, probe, providers, runtimes, text
 from runners.engine.children import Stop
 from runners.engine.flows import FLOWS
 from runners.engine.isolation import Limits
@@ -83,7 +84,7 @@ def serve() -> NoReturn:
     kernel.adopt_orphans()
     greeting = _make_ready()
     _say(speaking, greeting)
-    layers = frozenset(name for name, holds in greeting["level"]["layers"].items() if holds)
+    layers = _layers_of(greeting["level"])
     while (line := door.next_request()) is not None:
         request = _read_request(line)
         if request is None:
@@ -113,17 +114,11 @@ def _make_ready() -> dict[str, Any]:
     level = probe.probe()
     broken = ""
     try:
-        import onnx  # noqa: PLC0415 - after the probe, which must not need it
-        import onnx.checker  # noqa: PLC0415
-        import onnx.shape_inference  # noqa: PLC0415
-        import onnxruntime  # noqa: PLC0415
+        versions |= _load_libraries()
     except ImportError as error:
         broken = f"The engine's libraries are not installed: {error}."
     else:
-        versions |= {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__}
-        onnxruntime.disable_telemetry_events()
-        layers = frozenset(name for name, holds in level["layers"].items() if holds)
-        failure = probe.self_test(layers, _honest_work())
+        failure = probe.self_test(_layers_of(level), _honest_work())
         if failure:
             broken = text.message(f"The libraries do not work inside the sandbox: {failure}")
     gc.collect()
@@ -134,14 +129,41 @@ def _make_ready() -> dict[str, Any]:
         "versions": versions,
         "level": level,
         "broken": broken,
+        "offers": {} if broken else providers.offer(_layers_of(level)),
         "threads": threads,
     }
 
 
-def _honest_work() -> Any:
-    """Make the self-test: a tiny model through the checker, inference and the runtime."""
+def _load_libraries() -> dict[str, str]:
+    """Import what this environment has, once for all children; give the versions.
+
+    Raises ImportError where a library is missing, or every runtime is.
+    """
+    # After the probe, which must not need them.
     import onnx  # noqa: PLC0415
-    import onnxruntime  # noqa: PLC0415
+    import onnx.checker  # noqa: PLC0415
+    import onnx.reference  # noqa: PLC0415
+    import onnx.shape_inference  # noqa: PLC0415
+
+    versions = {"onnx": onnx.__version__}
+    for name in runtimes.names():
+        if name != runtimes.REFERENCE:
+            library = importlib.import_module(name)
+            versions[name] = runtimes.of(name).version()
+            if name == runtimes.ONNXRUNTIME:
+                library.disable_telemetry_events()
+    if len(versions) == 1:
+        raise ImportError("neither onnxruntime nor another runtime is there")
+    return versions
+
+
+def _layers_of(level: dict[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, holds in level["layers"].items() if holds)
+
+
+def _honest_work() -> Any:
+    """Make the self-test: a tiny model through the checker, inference and a runtime."""
+    import onnx  # noqa: PLC0415
 
     floats = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
@@ -154,15 +176,28 @@ def _honest_work() -> Any:
         graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]
     )
     raw = model.SerializeToString()
+    load = _load_in_onnxruntime if runtimes.ONNXRUNTIME in runtimes.names() else _load_in_openvino
 
     def work() -> str:
         onnx.checker.check_model(raw, full_check=True)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 2  # threads must be possible too
-        session = onnxruntime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
-        return str(session.get_inputs()[0].name)
+        return load(raw)
 
     return work
+
+
+def _load_in_onnxruntime(raw: bytes) -> str:
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2  # threads must be possible too
+    session = onnxruntime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
+    return str(session.get_inputs()[0].name)
+
+
+def _load_in_openvino(raw: bytes) -> str:
+    core = importlib.import_module("openvino").Core()
+    compiled = core.compile_model(core.read_model(raw), "CPU", {"INFERENCE_NUM_THREADS": 2})
+    return str(compiled.inputs[0].get_any_name())
 
 
 def _read_request(line: bytes) -> Request | None:

@@ -8,7 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from registry.models.constraints import one_of
+from registry.models.constraints import matches, one_of
+from runners import pools
 
 
 class JobState(models.TextChoices):
@@ -20,6 +21,8 @@ class JobState(models.TextChoices):
 
 
 class Pool(models.TextChoices):
+    """The pools every hub has; `gpu-<class>` are named by those who run them."""
+
     CPU = "cpu"
     BENCH_CPU = "bench-cpu"
     LIGHT = "light"
@@ -42,6 +45,7 @@ class Job(models.Model):
 
     ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
     LIVE = (State.QUEUED, State.RUNNING)
+    URGENT = 0
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20)
@@ -49,12 +53,18 @@ class Job(models.Model):
         "registry.Version", models.CASCADE, null=True, blank=True, related_name="jobs"
     )
     entry = models.CharField(max_length=512, blank=True, default="")
+    subject = models.CharField(
+        max_length=64, blank=True, default="", help_text="SHA-256 of the file it works on"
+    )
     pool = models.CharField(max_length=32, default=Pool.CPU)
+    queue = models.CharField(max_length=64, default=Pool.CPU)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     priority = models.PositiveSmallIntegerField(default=3, help_text="0 is taken first")
     attempt = models.PositiveIntegerField(default=0)
     max_attempts = models.PositiveIntegerField(default=3)
     worker = models.CharField(max_length=100, blank=True, default="")
+    host = models.CharField(max_length=100, blank=True, default="")
+    gpu = models.CharField(max_length=64, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(default=timezone.now)
     rung_at = models.DateTimeField(null=True, blank=True)
@@ -78,10 +88,27 @@ class Job(models.Model):
         constraints = [
             one_of("state", JobState, "job"),
             one_of("exclusive", Exclusive, "job"),
+            matches("pool", pools.POOL, "job"),
+            matches("queue", pools.QUEUE, "job"),
             models.UniqueConstraint(
                 fields=["version", "key"],
                 condition=Q(state__in=["queued", "running"]),
                 name="job_live_key_unique",
+            ),
+            models.UniqueConstraint(
+                fields=["key"],
+                condition=Q(state__in=["queued", "running"], version=None),
+                name="job_live_key_unique_alone",
+            ),
+            models.UniqueConstraint(
+                fields=["host"],
+                condition=Q(state="running", exclusive="host"),
+                name="job_one_exclusive_per_host",
+            ),
+            models.UniqueConstraint(
+                fields=["gpu"],
+                condition=Q(state="running") & ~Q(gpu=""),
+                name="job_one_per_gpu",
             ),
             models.CheckConstraint(
                 condition=~Q(state="running") | (~Q(worker="") & Q(lease_until__isnull=False)),
@@ -91,7 +118,7 @@ class Job(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["pool", "priority", "queued_at"],
+                fields=["queue", "priority", "queued_at"],
                 condition=Q(state="queued"),
                 name="job_waiting",
             ),
@@ -104,3 +131,82 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in self.ENDED
+
+    @property
+    def runtime(self) -> str:
+        """The runtime that this job asks for; empty where any will do."""
+        return str(self.requires.get("runtime", ""))
+
+
+class AttemptOutcome(models.TextChoices):
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    ERRORED = "errored"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class Attempt(models.Model):
+    """One try of a job by one worker; an earlier one is never overwritten by a later."""
+
+    Outcome = AttemptOutcome
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    worker = models.CharField(max_length=100)
+    host = models.CharField(max_length=100, blank=True, default="")
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(
+        max_length=10, choices=Outcome.choices, default=Outcome.RUNNING, help_text="how it ended"
+    )
+    detail = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["job", "number", "pk"]
+        constraints = [
+            one_of("outcome", AttemptOutcome, "attempt"),
+            models.UniqueConstraint(fields=["job", "number"], name="attempt_number_unique"),
+            models.CheckConstraint(
+                condition=Q(outcome="running", ended_at=None)
+                | (~Q(outcome="running") & Q(ended_at__isnull=False)),
+                name="attempt_ended_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} attempt {self.number}"
+
+
+class Bar(models.Model):
+    """A file that ends the children of one kind of job; nobody runs it until a person lifts it."""
+
+    subject = models.CharField(max_length=64)
+    kind = models.CharField(max_length=20)
+    runtime = models.CharField(max_length=30, blank=True, default="")
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="bars")
+    detail = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_by = models.ForeignKey(
+        "registry.User", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["subject", "kind", "runtime"],
+                condition=Q(lifted_at=None),
+                name="bar_standing_unique",
+            ),
+            models.CheckConstraint(
+                condition=Q(lifted_at=None) | Q(lifted_by__isnull=False), name="bar_lifted_by_one"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.subject[:12]}"

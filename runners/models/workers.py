@@ -1,4 +1,4 @@
-"""Who does the work."""
+"""Who does the work, and on which machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,44 @@ from django.utils import timezone
 
 
 class Worker(models.Model):
-    """A process that takes jobs; ``seen_at`` is its last sign of life."""
+    """A process that takes jobs; ``seen_at`` is its last sign of life.
+
+    ``pool`` lists the queues it takes from, comma separated, and ``slots`` counts the jobs that it
+    can do at once. ``capabilities`` is what it found by testing itself.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     host = models.CharField(max_length=100)
-    pool = models.CharField(max_length=32)
+    pool = models.CharField(max_length=200)
+    slots = models.PositiveSmallIntegerField(default=1)
+    urgent_only = models.BooleanField(default=False)
     capabilities = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def queues(self) -> list[str]:
+        return self.pool.split(",")
+
+
+class Host(models.Model):
+    """A machine; its row is locked while a job is claimed there, so that exclusive means alone.
+
+    A job that wants the host for itself reserves it, and only urgent work starts until it has run
+    or the reservation has passed.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    reserved_for = models.ForeignKey(
+        "runners.Job", models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    reserved_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["name", "pk"]

@@ -62,6 +62,7 @@ class Hub:
     home: Path
     token: str = ""
     cookies: list = field(default_factory=list)
+    made: dict = field(default_factory=dict)
 
     def api(self, method, path, data=None, *, raw=None, **headers):
         """Ask the API with an administrator's token; gives the answer's JSON or headers."""
@@ -129,13 +130,16 @@ class Hub:
             assert time.monotonic() < until, f"{version} is {now}, not {state}"
             time.sleep(0.2)
 
-    def worker(self):
-        """The worker's process id."""
+    def workers(self):
+        """The process ids of its workers."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        for pid in children.split():
-            if b"hub.server.work" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return int(pid)
-        raise AssertionError("no worker runs")
+        found = [
+            int(pid)
+            for pid in children.split()
+            if b"hub.server.work" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
+        assert found, "no worker runs"
+        return found
 
 
 @pytest.fixture(scope="session")
@@ -199,6 +203,21 @@ def _fill(hub):
     hub.draft("drafted", card=CARD, visibility="private")
     hub.publish(hub.draft("broken", contents={"model.onnx": samples.mlp()[:-40]}), "draft")
     hub.api("POST", "models", {"namespace": "zoo", "name": "nothing"})
+    _prove(hub)
+
+
+def _prove(hub):
+    """Proofs such as workers write: figures, evidence, variants, a scoreboard."""
+    hub.publish(hub.draft("proven", card=CARD))
+    hub.publish(hub.draft("stuck", card=CARD))
+    seeded = subprocess.run(
+        (sys.executable, "-m", "tests.browser.seed", str(hub.home)),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    hub.made = json.loads(seeded.stdout)
 
 
 @pytest.fixture(scope="session")

@@ -161,8 +161,9 @@ def test_download_has_the_bytes_it_names(window, hub):
 
 
 def test_job_is_watched_until_it_ends(window, hub):
-    worker = hub.worker()
-    os.kill(worker, signal.SIGSTOP)
+    workers = hub.workers()
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
     try:
         version = hub.draft("watched")
         hub.api("POST", f"{version}/submit", {"publish": True})
@@ -174,7 +175,8 @@ def test_job_is_watched_until_it_ends(window, hub):
         one.shoot("job-queued-1440")
         assert one.axe() == []
     finally:
-        os.kill(worker, signal.SIGCONT)
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
     expect(one.page.locator("#job")).to_contain_text("succeeded", timeout=20_000)
     expect(one.page).to_have_title(re.compile("^succeeded"))
     expect(one.page.locator("#said")).to_have_text("The job succeeded")
@@ -206,3 +208,46 @@ def test_token_is_made_shown_once_used_and_revoked(window, hub):
     page.click("main button")
     page.wait_for_url("**/account/tokens")
     assert "a laptop is revoked" in page.locator("main").inner_text()
+
+
+def test_choosing_a_variant_keeps_the_tab_and_the_choice(window):
+    one = window()
+    one.open("/models/zoo/proven/v/1/conformance")
+    one.page.select_option("[aria-label=Variant]", "int8")
+    one.page.wait_for_url("**/v/1/conformance?variant=int8")
+    one.page.click("nav.tabs >> text=Overview")
+    one.page.wait_for_url("**/v/1?variant=int8")
+    expect(one.page.locator("section[aria-labelledby=get]")).to_contain_text("zoo/proven@1:int8")
+    one.page.select_option("[aria-label=Variant]", "default")
+    one.page.wait_for_url(re.compile(r"/v/1$"))
+
+
+def test_current_tab_is_in_sight_on_a_phone(window):
+    one = window(width=390)
+    one.open("/models/zoo/proven/v/1/variants")
+    box = one.page.locator(".tabs [aria-current]").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+
+
+def test_a_cell_opens_its_evidence_and_the_node_can_be_taken(window):
+    one = window()
+    one.open("/models/zoo/proven/v/1/conformance")
+    one.page.click(".matrix td.fail a >> nth=0")
+    one.page.wait_for_url("**/conformance/*")
+    with one.page.expect_download() as taken:
+        one.page.click("text=One-node model")
+    assert taken.value.suggested_filename.endswith("diverging-Conv.zip")
+
+
+def test_wrong_wish_for_a_variant_is_told_at_its_field(window):
+    one = window(signed=True)
+    one.watch.expected = (r"status of 422",)
+    one.open("/models/zoo/proven/v/1/variants")
+    one.page.select_option("[name=kind]", "fp16")
+    one.page.fill("[name=opset]", "21")
+    one.page.click("text=Make it")
+    fault = one.page.locator(".field:has([name=opset]) .errorlist")
+    expect(fault).to_contain_text("An opset belongs to upgrade")
+    assert one.page.input_value("[name=opset]") == "21"
+    assert one.axe() == []

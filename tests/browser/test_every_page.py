@@ -21,6 +21,19 @@ GUEST = {
     "files": "/models/zoo/digits-cnn/v/1/files",
     "checks": "/models/zoo/digits-cnn/v/1/checks",
     "versions": "/models/zoo/net/versions",
+    "files-derived": "/models/zoo/proven/v/1/files",
+    "model-proven": "/models/zoo/proven/v/1",
+    "model-variant": "/models/zoo/proven/v/1?variant=int8",
+    "conformance": "/models/zoo/proven/v/1/conformance",
+    "conformance-variant": "/models/zoo/proven/v/1/conformance?variant=int8",
+    "evidence-failed": "/models/zoo/proven/v/1/conformance/{failed}",
+    "evidence-passed": "/models/zoo/proven/v/1/conformance/{passed}",
+    "variants": "/models/zoo/proven/v/1/variants",
+    "variants-stuck": "/models/zoo/stuck/v/1/variants",
+    "scoreboard": "/scoreboard",
+    "score": "/scoreboard/onnxruntime/1.31.1",
+    "score-cases": "/scoreboard/onnxruntime/1.31.1?show=cases",
+    "score-changes": "/scoreboard/onnxruntime/1.31.1?with=1.30.0",
     "jobs": "/jobs",
     "login": "/login",
     "help": "/help",
@@ -34,6 +47,10 @@ SIGNED = {
     "draft-rejected": "/models/zoo/broken/v/1/draft",
     "checks-failed": "/models/zoo/broken/v/1/checks",
     "jobs-failed": "/jobs?state=failed",
+    "conformance-run": "/models/zoo/proven/v/1/conformance",
+    "conformance-draft": "/models/zoo/drafted/v/1/conformance",
+    "variants-make": "/models/zoo/proven/v/1/variants",
+    "scoreboard-run": "/scoreboard",
     "upload": "/upload",
     "upload-version": "/models/zoo/net/upload",
     "account": "/account",
@@ -53,7 +70,19 @@ LIMITS = {
     "files": (30, 12, 20, 130),
     "checks": (30, 12, 20, 130),
     "versions": (30, 12, 20, 130),
+    "model-proven": (30, 12, 20, 130),
+    "conformance": (30, 12, 20, 130),
+    "evidence-failed": (30, 12, 20, 130),
+    "variants": (30, 12, 20, 130),
+    "scoreboard": (30, 12, 20, 130),
+    "score": (30, 12, 20, 130),
+    "score-cases": (30, 12, 20, 130),
 }
+
+
+def address(one, name):
+    """Where a page is; some lie at ids that the hub gave."""
+    return PAGES[name].format_map(one.hub.made)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -63,7 +92,7 @@ def test_accessible_and_self_contained(window, name, width, theme):
     one = window(width=width, signed=name in SIGNED, color_scheme=theme)
     if name in ERRORS:
         one.watch.expected = (r"status of 404",)
-    response = one.open(PAGES[name])
+    response = one.open(address(one, name))
     assert response.status == (404 if name in ERRORS else 200)
     one.page.wait_for_function("document.fonts.status === 'loaded'")
     one.shoot(f"{name}-{width}-{theme}")
@@ -80,7 +109,7 @@ def test_accessible_and_self_contained(window, name, width, theme):
 def test_reflows_at_320_px_and_with_large_text(window, name):
     one = window(width=320, signed=name in SIGNED)
     one.watch.expected = (r"status of 404",)
-    one.open(PAGES[name])
+    one.open(address(one, name))
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
     one.page.set_viewport_size({"width": 1280, "height": 900})
     one.page.evaluate("document.documentElement.style.fontSize = '200%'")
@@ -91,7 +120,7 @@ def test_reflows_at_320_px_and_with_large_text(window, name):
 def test_whole_without_scripts(window, name):
     one = window(signed=name in SIGNED, java_script_enabled=False)
     one.watch.expected = (r"status of 404",)
-    one.open(PAGES[name])
+    one.open(address(one, name))
     assert one.page.locator("h1:visible").count() == 1
     assert one.page.locator("main").inner_text().strip()
     assert one.page.locator("[data-scripted]:visible").count() == 0
@@ -100,7 +129,7 @@ def test_whole_without_scripts(window, name):
 @pytest.mark.parametrize("name", LIMITS)
 def test_within_its_limits(window, name):
     one = window()
-    one.open(PAGES[name])
+    one.open(address(one, name))
     one.page.wait_for_load_state("networkidle")
     kilobytes = {kind: round(size / 1000, 1) for kind, size in one.watch.weights().items()}
     one.note("kilobytes.txt", f"{name}: {kilobytes}, all {sum(kilobytes.values()):.1f}")
@@ -115,7 +144,7 @@ def test_within_its_limits(window, name):
 def test_colours_forced_by_the_reader(window):
     one = window(forced_colors="active")
     for name in ("models", "model"):
-        one.open(PAGES[name])
+        one.open(address(one, name))
         one.shoot(f"{name}-forced")
         assert one.axe() == []
     style = "getComputedStyle(document.querySelector('.tabs [aria-current]')).borderBottomStyle"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [*(ROOT / "runners/engine").glob("*.py"), ROOT / "runners/sandbox.py"]
+SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), ROOT / "runners/sandbox.py"]
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|cancelled|crashed|truncated|malformed")
 # Words of the same shape that are not codes: verdicts, forms and kinds of ending.
 OTHERS = {"not-run", "weight-only", "not-yours"}

@@ -228,6 +228,38 @@ class Hub:
         assert status == 201, body
         return path
 
+    def run_inside(self, script):
+        """Run Python with the hub's own settings, where no address of the API would do."""
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", f"import django; django.setup()\n{script}"],
+            cwd=ROOT,
+            env=self.environment
+            | {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(self.home)},
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    def enqueue(self, path, **fields):
+        """Queue a job on the model of a version; returns its id."""
+        return self.enqueue_many(path, [fields])[0]
+
+    def enqueue_many(self, path, wanted):
+        """Queue several jobs on the model of a version; returns their ids."""
+        _, _, version = self.call("GET", path)
+        model, number = version["ref"].split("@")
+        return self.run_inside(
+            "import hub.server.celery\n"
+            "from registry.models import Version\nfrom runners import services\n"
+            f"namespace, _, name = {model!r}.rpartition('/')\n"
+            "version = Version.objects.get(\n"
+            f"    model__namespace__slug=namespace, model__name=name, number={number})\n"
+            f"for fields in {wanted!r}:\n"
+            "    print(services.enqueue(version=version, entry='model.onnx', **fields).pk)"
+        ).split()
+
+    def job(self, uuid):
+        return self.call("GET", f"jobs/{uuid}")[2]
+
     def state(self, path):
         return self.call("GET", path)[2]["state"]
 

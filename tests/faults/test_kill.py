@@ -104,7 +104,7 @@ def test_worker_killed_in_the_middle_of_a_job(hub):
     path = hub.draft("slow", samples.function_doubling(18))
     hub.call("POST", f"{path}/submit", {"publish": True})
     wait_for(lambda: (running(hub, path)() or {}).get("kind") == "check", "the check to run")
-    worker = hub.child("hub.server.work")
+    worker = int(running(hub, path)()["worker"].rpartition("-")[2])
     engines = hub.tree(worker)
     assert engines
     os.kill(worker, signal.SIGKILL)
@@ -117,6 +117,19 @@ def test_worker_killed_in_the_middle_of_a_job(hub):
     jobs = hub.call("GET", f"{path}")[2]["jobs"]
     check = next(job for job in jobs if job["kind"] == "check")
     assert hub.call("GET", f"jobs/{check['uuid']}")[2]["attempt"] == 2
+
+
+def test_publishing_does_not_wait_for_a_long_job(hub):
+    slow = hub.enqueue(hub.draft("long", samples.function_doubling(18)), kind="check", priority=3)
+    wait_for(lambda: hub.job(slow)["state"] == "running", "the long job to run")
+    path = hub.draft("quick", samples.mlp(hidden=11))
+    hub.call("POST", f"{path}/submit", {"publish": True})
+    hub.wait_until(path, "published")
+    job = hub.job(slow)
+    assert (job["state"], job["attempt"]) == ("running", 1)
+    assert job["worker"] not in {
+        found["worker"] for found in hub.call("GET", "jobs?state=succeeded")[2]["items"][:2]
+    }
 
 
 def test_sandbox_killed_under_a_worker(hub):

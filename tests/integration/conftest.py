@@ -28,6 +28,13 @@ def _execute(url, statement):
     connection.close()
 
 
+def cut_connections(url):
+    """End every connection to a database, as a restart of the server does."""
+    name = urlsplit(url).path.removeprefix("/")
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+    _execute(url, f"{ended}'{name}'")
+
+
 @pytest.fixture(scope="module")
 def database():
     """The address of a new, empty database."""
@@ -81,43 +88,86 @@ def redis():
 
 
 class Production(Hub):
-    """The hub as it runs in production: PostgreSQL, Redis, and a Celery worker of its own."""
+    """The hub as it runs in production: PostgreSQL, Redis, and Celery workers of its own."""
 
-    def start_worker(self):
-        self.worker = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "hub.server.celery", "worker", "--beat",
-             "--schedule", str(self.home / "beat"), "--concurrency", "1", "--queues", "cpu,light",
-             "--loglevel", "warning", "--without-gossip", "--without-mingle"],
-            cwd=ROOT, env=self.environment | {"HUB_HOME": str(self.home)}, start_new_session=True,
-        )  # fmt: skip
+    def start_worker(self, name="one", *options, **environment):
+        """Start a worker, or start it again; its words go to a file."""
+        self.logs.setdefault(name, self.home / f"worker-{name}.log")
+        command = [sys.executable, "-m", "hub", "worker", "--home", str(self.home), *options]
+        with self.logs[name].open("a") as log:
+            self.workers[name] = subprocess.Popen(
+                command, cwd=ROOT, env=self.environment | environment, start_new_session=True,
+                stdout=log, stderr=log,
+            )  # fmt: skip
+        self.options_of[name] = (options, environment)
 
-    def kill_worker(self):
-        """`kill -9` the worker; its pool process must go by itself."""
-        pool = self.tree(self.worker.pid)
-        self.worker.kill()
-        self.worker.wait()
+    def keep_workers(self):
+        """Start again those that ended, as whoever runs them in production does."""
+        for name, worker in list(self.workers.items()):
+            if worker.poll() is not None:
+                options, environment = self.options_of[name]
+                self.start_worker(name, *options, **environment)
+        return True
+
+    def worker_of(self, job):
+        """Who has this job: the worker's name here."""
+        pid = int(job["worker"].rpartition("-")[2])
+        return next(name for name, worker in self.workers.items() if worker.pid == pid)
+
+    def kill_worker(self, name):
+        """`kill -9` a worker; its pool processes must go by themselves."""
+        worker = self.workers.pop(name)
+        pool = self.tree(worker.pid)
+        worker.kill()
+        worker.wait()
         return pool
 
-    def stop(self, how=signal.SIGTERM):
-        self.worker.terminate()
+    def signal_worker(self, name, number):
+        """Send a signal to a worker and its pool, not to the sandbox it started."""
+        os.killpg(self.workers[name].pid, number)
+
+    def stop_worker(self, name):
+        worker = self.workers.pop(name)
+        worker.terminate()
         try:
-            self.worker.wait(20)
+            worker.wait(20)
         except subprocess.TimeoutExpired:
-            os.killpg(self.worker.pid, signal.SIGKILL)
-            self.worker.wait()
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+
+    def wait_for_worker(self, name):
+        """Wait until a worker has registered itself."""
+        pid = self.workers[name].pid
+        return wait_for(
+            lambda: next(
+                (
+                    worker
+                    for worker in self.call("GET", "workers")[2]
+                    if worker["name"].endswith(f"-{pid}")
+                ),
+                None,
+            ),
+            f"the worker {name} to register: {self.logs[name].read_text()[-2000:]}",
+        )
+
+    def stop(self, how=signal.SIGTERM):
+        for name in list(self.workers):
+            self.stop_worker(name)
         super().stop(how)
 
 
 @pytest.fixture(scope="module")
 def production(tmp_path_factory, database, redis):
-    """A hub on real services."""
+    """A hub on real services, with one worker that also starts the periodic work."""
     hub = Production(
         tmp_path_factory.mktemp("production") / "home",
         options=["--no-worker"],
         DATABASE_URL=database,
         REDIS_URL=redis.url,
     )
+    hub.workers, hub.logs, hub.options_of = {}, {}, {}
     hub.environment["HUB_PUBLIC_URL"] = hub.address
-    hub.start_worker()
+    hub.start_worker("one", "--beat")
+    hub.wait_for_worker("one")
     yield hub
     hub.stop()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import time
+from datetime import UTC, datetime
+
+import pytest
+
 from tests import samples
 from tests.faults.conftest import processes, wait_for
 from tests.faults.test_kill import running
 from tests.faults.test_races import CLIENTS, at_once
+from tests.integration.conftest import cut_connections
+
+GATE = ("describe", "check")
 
 
 def submit(hub, name, content):
@@ -15,23 +24,67 @@ def submit(hub, name, content):
     return path
 
 
-def jobs_of(hub, path):
-    return [hub.call("GET", f"jobs/{job['uuid']}")[2] for job in hub.call("GET", path)[2]["jobs"]]
+def gate_of(hub, path):
+    """The jobs that stand before publishing, as the API gives them."""
+    rows = hub.call("GET", path)[2]["jobs"]
+    return [hub.job(row["uuid"]) for row in rows if row["kind"] in GATE]
+
+
+def outcomes(job):
+    return [(attempt["number"], attempt["outcome"]) for attempt in job["attempts"]]
+
+
+def ends_of(hub, uuids):
+    """How many events say that these jobs have ended."""
+    return int(
+        hub.run_inside(
+            "from registry.models import Event\n"
+            f"print(Event.objects.filter(verb='job.finished', subject_id__in={uuids!r}).count())"
+        )
+    )
+
+
+def recovery(job, since):
+    """Seconds from a fault to the second attempt, for those who run with -s."""
+    began = datetime.fromisoformat(job["attempts"][1]["started_at"])
+    seconds = (began - since).total_seconds()
+    print(f"taken over after {seconds:.1f} s; lease 3 s, sweep every 1 s")  # noqa: T201
+
+
+def checking(hub, path):
+    """Wait until the check of a version runs; returns its job."""
+    found = running(hub, path)
+    wait_for(lambda: (found() or {}).get("kind") == "check", "the check to run", 60)
+    return found()
+
+
+@pytest.fixture
+def second(production):
+    """A second worker of the same queues, for one test."""
+    production.start_worker("two")
+    production.wait_for_worker("two")
+    yield "two"
+    if "two" in production.workers:
+        production.stop_worker("two")
 
 
 def test_a_celery_worker_checks_and_publishes(production):
     path = submit(production, "net", samples.mlp())
     production.wait_until(path, "published", 60)
-    assert {(job["kind"], job["state"], job["attempt"]) for job in jobs_of(production, path)} == {
+    jobs = gate_of(production, path)
+    assert {(job["kind"], job["state"], job["attempt"]) for job in jobs} == {
         ("describe", "succeeded", 1),
         ("check", "succeeded", 1),
     }
+    assert [outcomes(job) for job in jobs] == [[(1, "succeeded")]] * 2
     _, _, ready = production.call("GET", "/readyz")
     assert ready["database"] == {"ok": True, "engine": "postgresql"}
     assert ready["cache"] == {"ok": True}
-    wait_for(
-        lambda: production.call("GET", "/readyz")[2]["workers"]["ok"], "a worker's sign of life"
-    )
+    assert ready["workers"]["ok"]
+    worker = production.wait_for_worker("one")
+    assert worker["queues"] == ["cpu", "light"]
+    assert worker["providers"] == ["CPUExecutionProvider"]
+    assert set(worker["runtimes"]) == {"onnxruntime", "onnx-reference"}
 
 
 def test_numbers_and_names_are_unique_on_postgresql(production):
@@ -47,31 +100,139 @@ def test_numbers_and_names_are_unique_on_postgresql(production):
 
 def test_search_on_postgresql(production):
     production.wait_until(submit(production, "finder-net", samples.mlp(hidden=7)), "published", 60)
-    found = production.call("GET", "models?q=finder")[2]
-    assert [item["ref"] for item in found["items"]] == ["zoo/finder-net"]
-
-
-def test_a_worker_killed_in_the_middle_of_a_job(production):
-    path = submit(production, "slow", samples.function_doubling(18))
-    wait_for(
-        lambda: (running(production, path)() or {}).get("kind") == "check", "the check to run", 60
+    found = wait_for(
+        lambda: production.call("GET", "models?q=finder")[2]["items"], "the index to follow"
     )
-    orphans = production.kill_worker()
+    assert [item["ref"] for item in found] == ["zoo/finder-net"]
+
+
+def test_a_worker_killed_in_the_middle_of_a_job(production, second):
+    path = submit(production, "slow", samples.function_doubling(18))
+    check = checking(production, path)
+    victim = production.worker_of(check)
+    fault = datetime.now(UTC)
+    orphans = production.kill_worker(victim)
     wait_for(
         lambda: not {pid for pid, _, _ in processes()} & set(orphans), "its pool to die with it", 10
     )
-    production.start_worker()
     wait_for(lambda: production.state(path) in ("published", "draft"), "another attempt", 90)
-    check = next(job for job in jobs_of(production, path) if job["kind"] == "check")
-    assert check["attempt"] == 2
+    job = production.job(check["uuid"])
+    assert [number for number, _ in outcomes(job)] == [1, 2]
+    assert job["attempts"][0]["outcome"] == "lost"
+    assert job["attempts"][0]["worker"] == check["worker"]
+    assert job["attempts"][1]["worker"] != check["worker"]
+    assert ends_of(production, [job["uuid"]]) == 1
+    recovery(job, fault)
+    if victim == "one":
+        production.start_worker("one", "--beat")
+        production.wait_for_worker("one")
 
 
-def test_redis_killed_and_started_again(production, redis):
+def test_a_stalled_worker_that_comes_back_late_changes_nothing(production, second):
+    path = submit(production, "stalled", samples.function_doubling(19))
+    check = checking(production, path)
+    victim = production.worker_of(check)
+    began = production.logs[victim].stat().st_size
+    fault = datetime.now(UTC)
+    production.signal_worker(victim, signal.SIGSTOP)
+    wait_for(lambda: production.state(path) in ("published", "draft"), "another attempt", 90)
+    ended = production.job(check["uuid"])
+    production.signal_worker(victim, signal.SIGCONT)
+    wait_for(
+        lambda: any(
+            word in production.logs[victim].read_text()[began:]
+            for word in ("mine=False", "job_stopped")
+        ),
+        "the late worker to notice",
+    )
+    assert production.job(check["uuid"]) == ended
+    assert outcomes(ended)[0] == (1, "lost")
+    assert ended["attempt"] == len(ended["attempts"]) == 2
+    assert ended["attempts"][1]["worker"] != check["worker"]
+    assert ends_of(production, [ended["uuid"]]) == 1
+    recovery(ended, fault)
+
+
+def test_a_database_that_drops_its_connections_ends_no_work(production, database):
+    path = submit(production, "cut-off", samples.function_doubling(18))
+    check = checking(production, path)
+    cut_connections(database)
+    wait_for(lambda: production.state(path) in ("published", "draft"), "the check to end", 60)
+    ended = production.job(check["uuid"])
+    assert (ended["attempt"], ended["report"]["task"]) == (1, "check")
+    assert [number for number, _ in outcomes(ended)] == [1]
+
+
+def test_a_model_that_kills_its_child_gets_a_verdict(production):
+    path = submit(production, "killer", samples.layernorm_killer())
+    production.wait_until(path, "draft", 60)
+    check = next(job for job in gate_of(production, path) if job["kind"] == "check")
+    assert (check["state"], check["error_class"]) == ("failed", "deterministic")
+    assert outcomes(check) == [(1, "failed")]
+    assert "SIGSEGV" in check["error_detail"]
+    assert check["waiting_for"] == ""
+
+
+def test_what_no_worker_offers_says_so_and_runs_when_one_comes(production):
+    path = submit(production, "picky", samples.mlp(hidden=12))
+    production.wait_until(path, "published", 60)
+    build = production.enqueue(path, kind="describe", requires={"runtime": "openvino"})
+    provider = {"provider": "CUDAExecutionProvider"}
+    cuda = production.enqueue(path, kind="describe", requires=provider)
+    elsewhere = production.enqueue(path, kind="describe", requires={"host": "elsewhere"})
+    for uuid, words in (
+        (build, "no worker offers openvino"),
+        (cuda, "no worker offers CUDA"),
+        (elsewhere, "no worker offers the host elsewhere"),
+    ):
+        job = production.job(uuid)
+        assert (job["state"], job["attempt"], job["waiting_for"]) == ("queued", 0, words)
+        assert words in production.call("GET", f"/jobs/{uuid}")[2].decode()
+    production.start_worker("three", HUB_WORKER_HOST="elsewhere")
+    wait_for(lambda: production.job(elsewhere)["state"] == "succeeded", "the other host's job", 60)
+    done = production.job(elsewhere)
+    assert outcomes(done) == [(1, "succeeded")]
+    assert done["host"] == "elsewhere"
+    production.stop_worker("three")
+    assert {production.job(uuid)["attempt"] for uuid in (build, cuda)} == {0}
+    for uuid in (build, cuda):
+        assert production.call("POST", f"jobs/{uuid}/cancel")[0] == 200
+
+
+def test_redis_away_while_somebody_publishes(production, redis):
     redis.kill()
     path = submit(production, "while-away", samples.mlp(hidden=9))
     assert production.state(path) == "submitted"
     for page in ("/", "/models", "/models?opset_max=17", "/login", "/jobs"):
         assert production.call("GET", page)[0] == 200, page
     redis.start()
-    production.wait_until(path, "published", 90)
-    assert {job["attempt"] for job in jobs_of(production, path)} == {1}
+    wait_for(
+        lambda: production.keep_workers() and production.state(path) == "published",
+        "the version to be published",
+        90,
+    )
+    assert {job["attempt"] for job in gate_of(production, path)} == {1}
+
+
+def test_redis_killed_with_thirty_jobs_in_flight(production, redis):
+    path = production.draft("many", samples.mlp(hidden=14))
+    uuids = production.enqueue_many(
+        path, [{"kind": "describe", "given": {"n": n}} for n in range(30)]
+    )
+    redis.kill()
+    fault = time.monotonic()
+    left = {uuid for uuid in uuids if production.job(uuid)["state"] != "succeeded"}
+    assert left, "Redis was killed too late to matter"
+    redis.start()
+
+    def all_done():
+        production.keep_workers()
+        left.difference_update(
+            [uuid for uuid in left if production.job(uuid)["state"] == "succeeded"]
+        )
+        return not left
+
+    wait_for(all_done, "thirty jobs to be done", 120)
+    print(f"30 of 30 after {time.monotonic() - fault:.1f} s")  # noqa: T201
+    assert [outcomes(production.job(uuid)) for uuid in uuids] == [[(1, "succeeded")]] * 30
+    assert ends_of(production, uuids) == 30

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runners.models import Job
+from hub.protocol.problems import HubError
+from runners import environments, pools
 from runners.worker import Worker
 
 
@@ -14,7 +15,20 @@ class Command(BaseCommand):
     help = "Take jobs and do them until stopped (SIGTERM finishes the job in hand)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--pool", action="append", choices=Job.Pool.values, dest="pools")
+        parser.add_argument("--pool", action="append", dest="pools", help="default: all but GPUs")
+        parser.add_argument("--runtime", default="", help="take only jobs of this runtime's build")
+        parser.add_argument(
+            "--urgent", action="store_true", help="take only work that somebody is waiting for"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        Worker(options["pools"] or [Job.Pool.CPU.value, Job.Pool.LIGHT.value]).run()
+        wrong = [name for name in options["pools"] or () if not pools.is_pool(name)]
+        if wrong:
+            raise CommandError(f"There is no pool {wrong[0]}: use cpu, bench-cpu, light, gpu-…")
+        runtime = options["runtime"]
+        try:
+            environments.prepare(runtime, self.stdout.write)
+        except HubError as error:
+            raise CommandError(str(error)) from None
+        names = options["pools"] or (["cpu"] if runtime in pools.BUILDS else pools.EMBEDDED)
+        Worker(names, runtime=runtime, urgent=options["urgent"]).run()

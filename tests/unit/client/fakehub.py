@@ -52,6 +52,9 @@ class FakeHub:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
+        self.wishes: list[dict] = []
+        self.job_steps: list[dict] = []
+        self.variants: list[dict] = []
 
     def close(self) -> None:
         self._server.shutdown()
@@ -219,6 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/files/(.+)", self._file),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/card", self._card),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/variants", self._variants),
+            (r"/api/v1/jobs/([\w-]+)", self._job),
             (r"/api/v1/uploads", self._create_upload),
             (r"/api/v1/uploads/([\w-]+)", self._upload),
         ]
@@ -319,6 +324,18 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._finish(version)
         self._json(version)
+
+    def _variants(self, name: str, number: str, body, **_) -> None:
+        if self.command == "POST":
+            self.hub.wishes.append(json.loads(body))
+            self._job("j1")
+            return
+        self._json({"items": self.hub.variants, "next": None})
+
+    def _job(self, uuid: str, **_) -> None:
+        told = self.hub.job_steps.pop(0) if len(self.hub.job_steps) > 1 else self.hub.job_steps[0]
+        job = {"uuid": uuid, "kind": "convert", "entry": "model.onnx", "url": "http://hub/jobs/j1"}
+        self._json({**job, **told}, 202 if self.command == "POST" else 200)
 
     def _finish(self, version: dict) -> None:
         if self.hub.verdict == "published":

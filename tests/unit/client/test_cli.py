@@ -48,7 +48,9 @@ def test_usage_is_exit_2(capsys):
     assert "usage: hub" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["", "get", "push", "search", "info", "login", "cache"])
+@pytest.mark.parametrize(
+    "command", ["", "get", "push", "variant", "search", "info", "login", "cache"]
+)
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as caught:
         cli.main([*filter(None, [command]), "--help"])

@@ -85,3 +85,34 @@ def test_plural():
     assert formatting.plural(1, "model") == "1 model"
     assert formatting.plural(0, "model") == "0 models"
     assert formatting.plural(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.0, "0"),
+        (12.0, "12"),
+        (640, "640"),
+        (0.0312, "0.0312"),
+        (2.4e-7, f"2.4e{MINUS}7"),
+        (-2.4e-7, f"{MINUS}2.4e{MINUS}7"),
+        (1.5e9, "1.5e9"),
+        ("inf", "infinite"),
+        (float("inf"), "infinite"),
+        ("nan", "not a number"),
+        ("anything", ""),
+        (None, ""),
+        (True, ""),
+        ([1], ""),
+    ],
+)
+def test_figure_of_any_size_and_of_what_json_cannot_say(value, text):
+    assert formatting.figure(value) == text
+
+
+def test_a_share_is_never_rounded_up_to_all():
+    assert formatting.share(1) == f"100{NARROW}%"
+    assert formatting.share(0.99996) == f"99.99{NARROW}%"
+    assert formatting.share(0.996) == f"99.6{NARROW}%"
+    assert formatting.share(0) == f"0{NARROW}%"

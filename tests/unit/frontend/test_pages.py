@@ -56,7 +56,10 @@ PAGES = [
     "/models/ada/net/v/1",
     "/models/ada/net/v/1/files",
     "/models/ada/net/v/1/checks",
+    "/models/ada/net/v/1/conformance",
+    "/models/ada/net/v/1/variants",
     "/models/ada/net/versions",
+    "/scoreboard",
     "/jobs",
     "/login",
     "/help",
@@ -390,5 +393,5 @@ def test_queries_do_not_grow_with_rows(reader, ada, path, django_assert_max_num_
 
 
 def test_model_page_has_a_fixed_number_of_queries(guest, version, django_assert_max_num_queries):
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(15):
         guest.page("/models/ada/net/v/1")

@@ -1,0 +1,322 @@
+"""The conformance of a variant in words: its matrix, one cell's evidence, and what EARL words mean.
+
+A cell that nothing has filled says why: its job waits, runs or ended without a verdict, or there is
+none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from frontend import figures, formatting, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from frontend.figures import Line
+    from registry.models import Variant, Version
+    from runners import proofs
+    from runners.models import ConformanceResult
+
+# Check -> title, what it asks.
+CHECKS = {
+    "bundled": ("Own test data", "outputs = those stored with the version"),
+    "reference": ("Reference", "outputs = the ONNX reference's, on generated inputs"),
+    "optimisation": ("Optimised", "outputs = the same without optimisation"),
+    "determinism": ("Same answer twice", "two runs, compared bit by bit"),
+}
+# Outcome -> how a glyph names it, how a cell says it, what it means.
+OUTCOMES = {
+    "passed": ("passed", "passes", "Every output agrees within the tolerance."),
+    "failed": ("failed", "fails", "An output differs by more than the tolerance, or none came."),
+    "cantTell": ("can't tell", "can't tell", "It ran, but nothing trustworthy says who is right."),
+    "inapplicable": ("does not apply", "does not apply", "There is nothing to compare here."),
+    "untested": ("not tested", "not tested", "It was begun and not judged, such as out of time."),
+    "queued": ("queued", "queued", "A job waits for a worker."),
+    "running": ("running", "running", "A job is at it."),
+    "errored": ("not completed", "not completed", "The job ended without a verdict."),
+    "not run": ("not run", "not run", "No job has been queued yet."),
+}
+BLAMES = {
+    "data": "the data are wrong",
+    "reference": "the reference is wrong",
+    "runtime": "the runtime is wrong",
+}
+# As runners.engine.agreement has them, which pages cannot import; a test compares the two.
+PROFILES = {
+    "fp32": "relative 0.001, absolute 0.000 01",
+    "fp16": "relative 0.01, absolute 0.001",
+    "quantised": "cosine 0.99 or one step of quantisation; else relative 0.001, absolute 0.000 01",
+    "exact": "none: equal, bit for bit",
+}
+_COUNTED = ("failed", "can't tell", "not tested", "running", "queued", "not completed", "not run")
+_FAULTLESS = ("data", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One check on one runtime: a glyph, a word that is spoken, and what is read."""
+
+    state: str
+    spoken: str
+    value: str
+    tone: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A runtime; ``again`` says that its checks are under way once more."""
+
+    title: str
+    version: str
+    again: str = ""
+    again_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Checks by runtimes, as a page shows them."""
+
+    variant: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+    sentence: str
+    summary: str
+    at: datetime | None
+    passed: int
+    judged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The first node whose output diverged."""
+
+    name: str
+    operator: str
+    index: int | None
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """A result of the same check, newest or not."""
+
+    url: str
+    state: str
+    word: str
+    value: str
+    version: str
+    at: datetime
+    job: str
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One result with everything behind it."""
+
+    check: str
+    asks: str
+    runtime: str
+    runtime_name: str
+    runtime_version: str
+    variant: str
+    state: str
+    word: str
+    means: str
+    blame: str
+    reason: str
+    profile: str
+    tolerance: str
+    datasets: int
+    took: str
+    at: datetime
+    job: str
+    versions: tuple[tuple[str, str], ...]
+    lines: tuple[Line, ...]
+    more: int
+    node: Node | None
+    download: str
+    download_name: str
+    history: tuple[Older, ...]
+    newest_url: str
+    outdated: bool
+
+
+def matrix(version: Version, found: proofs.Matrix) -> Matrix:
+    """A matrix in words; every cell leads to its evidence or to the job that will give it."""
+    rows = tuple(
+        (*CHECKS.get(check, (check, "")), tuple(_cell(version, cell) for cell in cells))
+        for check, cells in found.rows
+    )
+    states = [cell.state for _, _, cells in rows for cell in cells]
+    dates = [cell.result.at for cell in found.cells if cell.result is not None]
+    passed, judged = states.count("passed"), len(states) - states.count("does not apply")
+    return Matrix(
+        variant=found.variant.name,
+        columns=tuple(_column(found, row) for row in found.columns),
+        rows=rows,
+        sentence=_sentence(states, passed, judged),
+        summary=f"{passed} of {judged} pass" if dates else _awaited(states),
+        at=max(dates, default=None),
+        passed=passed,
+        judged=judged,
+    )
+
+
+def chosen(version: Version, variant: Variant | None, found: Iterable[proofs.Matrix]) -> Any:
+    """The matrix of one variant in words; None for a draft, or where nothing has read the files."""
+    for one in () if version.state in ("draft", "submitted") else found:
+        if variant is not None and one.variant.pk == variant.pk:
+            return matrix(version, one)
+    return None
+
+
+def evidence(
+    version: Version, result: ConformanceResult, history: Iterable[ConformanceResult]
+) -> Evidence:
+    """A result's page; ``history`` is every result of the same check, newest first."""
+    told = list(history)
+    state, word, means = _outcome(result)
+    all_lines = figures.lines(result.figures)
+    title, asks = CHECKS.get(result.check_kind, (result.check_kind, ""))
+    report = result.job.report if isinstance(result.job.report, dict) else {}
+    versions = report.get("versions")
+    kept = result.evidence if version.state != "withdrawn" else None
+    newest = told[0] if told else result
+    return Evidence(
+        check=title,
+        asks=asks,
+        runtime=words.runtime(result.runtime),
+        runtime_name=result.runtime,
+        runtime_version=result.runtime_version,
+        variant=result.variant.name,
+        state=state,
+        word=word,
+        means=means,
+        blame=BLAMES.get(result.blames, ""),
+        reason=result.reason,
+        profile=result.profile,
+        tolerance=PROFILES.get(result.profile, ""),
+        datasets=result.datasets,
+        took=formatting.duration(max(result.seconds, 1e-6)) if result.seconds else "",
+        at=result.at,
+        job=str(result.job_id),
+        versions=tuple((str(name), str(number)) for name, number in versions.items())
+        if isinstance(versions, dict)
+        else (),
+        lines=tuple(all_lines[: figures.SHOWN]),
+        more=max(0, len(all_lines) - figures.SHOWN),
+        node=_node(result.node),
+        download=_place(version, "version-file", kept.path) if kept else "",
+        download_name=kept.path.rpartition("/")[2] if kept else "",
+        history=tuple(_older(version, row, result) for row in told),
+        newest_url="" if newest.pk == result.pk else _place(version, "conformance", newest.pk),
+        outdated=result.entry_sha256 != result.variant.entry.blob_id,
+    )
+
+
+def _cell(version: Version, cell: proofs.Cell) -> Cell:
+    if cell.result is None:
+        state, said, _ = OUTCOMES.get(cell.outcome, OUTCOMES["not run"])
+        url = reverse("job", args=[cell.job.pk]) if cell.job else ""
+        return Cell(state, "", said, "", url)
+    result = cell.result
+    state, word, _ = _outcome(result)
+    value = _value(result)
+    tone = {"failed": "fail", "can't tell": "part", "blamed elsewhere": "part"}.get(state, "")
+    url = _place(version, "conformance", result.pk)
+    return Cell(state, "" if value == word else word, value, tone, url)
+
+
+def _column(found: proofs.Matrix, column: proofs.Column) -> Column:
+    """A runtime's heading; where it has results and a live job, it is being run again."""
+    cells = [cell for cell in found.cells if cell.runtime == column.runtime]
+    told = any(cell.result is not None for cell in cells)
+    job = next((cell.job for cell in cells if cell.job and not cell.job.is_ended), None)
+    if job is None or not told:
+        return Column(words.runtime(column.runtime), column.version)
+    url = reverse("job", args=[job.pk])
+    return Column(words.runtime(column.runtime), column.version, f"{job.state} again", url)
+
+
+def _awaited(states: list[str]) -> str:
+    """The state of a matrix that nothing has filled yet."""
+    return next((word for word in ("running", "queued") if word in states), "not run")
+
+
+def _outcome(result: ConformanceResult) -> tuple[str, str, str]:
+    """Glyph, word and meaning of a result; a fault of data or reference is not the runtime's."""
+    state, word, means = OUTCOMES.get(result.outcome, OUTCOMES["not run"])
+    if result.outcome == "failed" and result.blames in _FAULTLESS:
+        return "blamed elsewhere", word, "The runtime is not at fault; what it was held against is."
+    return state, word, means
+
+
+def _value(result: ConformanceResult) -> str:
+    """The one number or word of a result that a cell has room for."""
+    if result.blames in _FAULTLESS:
+        return BLAMES[result.blames]
+    _, word, _ = _outcome(result)
+    if result.outcome not in ("passed", "failed"):
+        return word
+    if result.check_kind == "determinism" and result.outcome == "passed":
+        return "bit-equal"
+    worst = figures.largest(result.figures)
+    if worst is None:
+        return "equal" if result.outcome == "passed" and result.figures else word
+    return formatting.figure(worst)
+
+
+def _sentence(states: list[str], passed: int, judged: int) -> str:
+    if not states:
+        return "Not run: no worker of this hub has offered a runtime yet."
+    if not judged:
+        return "No check applies."
+    many = [(word, states.count(word)) for word in _COUNTED]
+    elsewhere = states.count("blamed elsewhere")
+    said = [f"{number} {_verb(word, number)}" for word, number in many if number]
+    if elsewhere:
+        said.insert(0, f"{elsewhere} {'blames' if elsewhere == 1 else 'blame'} data or reference")
+    return ", ".join([f"{passed} of {judged} pass", *said])
+
+
+def _verb(word: str, number: int) -> str:
+    return ("fails" if number == 1 else "fail") if word == "failed" else word
+
+
+def _older(version: Version, row: ConformanceResult, shown: ConformanceResult) -> Older:
+    state, word, _ = _outcome(row)
+    return Older(
+        url=_place(version, "conformance", row.pk),
+        state=state,
+        word=word,
+        value=_value(row),
+        version=row.runtime_version,
+        at=row.at,
+        job=str(row.job_id),
+        shown=row.pk == shown.pk,
+    )
+
+
+def _node(told: Any) -> Node | None:
+    if not isinstance(told, dict):
+        return None
+    rows = told.get("figures")
+    index = told.get("index")
+    return Node(
+        name=str(told.get("name") or ""),
+        operator=str(told.get("op") or ""),
+        index=index if isinstance(index, int) else None,
+        lines=tuple(figures.lines(rows if isinstance(rows, list) else [rows])),
+    )
+
+
+def _place(version: Version, view: str, *more: object) -> str:
+    model = version.model
+    return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])

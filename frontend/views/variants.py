@@ -1,0 +1,94 @@
+"""The variants of a version: what they cost, how far up they got, and asking for another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from frontend import conformance, derived, heads, receiving
+from frontend.forms import DeriveForm
+from frontend.views.versions import context
+from hub.protocol import problems
+from registry import selectors
+from registry.permissions import can, require
+from runners import derivations, proofs, verification
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import Version
+
+# Where a refusal points -> the field that shows it.
+FIELDS = {"kind": "kind", "opset": "opset", "calibration": "calibration"}
+
+
+@receiving.limited
+@require_http_methods(["GET", "HEAD", "POST"])
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "variants")
+    form = _form(request, version, shown["variant"].name if shown["variant"] else "")
+    if request.method == "POST":
+        require(request.user, "version.derive", version.model)
+        if form is not None and form.is_valid() and (job := _ask(request, version, form)):
+            return HttpResponseRedirect(job)
+    matrices = [conformance.matrix(version, one) for one in proofs.matrices(version)]
+    return render(
+        request,
+        "models/variants.html",
+        {
+            **shown,
+            "rows": derived.rows(version, matrices),
+            "ladders": _ladders(version),
+            "form": form,
+            "form_bytes": receiving.FORM_BYTES,
+        },
+        status=422 if form is not None and form.errors else 200,
+    )
+
+
+def _ladders(version: Version) -> list[derived.Ladder]:
+    """How far each uploaded variant got; nothing is tried before a version is published."""
+    if version.state in ("draft", "submitted"):
+        return []
+    return [derived.ladder(version, one) for one in proofs.ladders(version)]
+
+
+def _form(request: HttpRequest, version: Version, chosen: str) -> DeriveForm | None:
+    """The form, for those who may ask; there is nothing to derive from a version without files."""
+    released = version.state in verification.RELEASED
+    variants = heads.variants(version)
+    if not (released and variants and can(request.user, "version.derive", version.model)):
+        return None
+    return DeriveForm(
+        request.POST or None,
+        request.FILES or None,
+        variants=variants,
+        initial={"source": chosen},
+    )
+
+
+def _ask(request: HttpRequest, version: Version, form: DeriveForm) -> str:
+    """The address of the job that will make it; empty where the form says why there is none."""
+    given = form.cleaned_data
+    try:
+        sample = given["calibration"]
+        job = derivations.request(
+            request.user,
+            version=version,
+            kind=given["kind"],
+            variant=given["source"],
+            opset=given["opset"],
+            calibration=receiving.keep(request.user, sample) if sample else "",
+        )
+    except (problems.NotAllowed, problems.NotAuthenticated):
+        raise
+    except problems.Problem as problem:
+        pointer = problem.errors[0].get("pointer", "").strip("/") if problem.errors else ""
+        form.add_error(FIELDS.get(pointer), problem.detail)
+        return ""
+    return reverse("job", args=[job.pk])

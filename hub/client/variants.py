@@ -1,0 +1,94 @@
+"""Having the hub make a variant: another opset, or another precision, with its price in figures."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hub.client import push
+from hub.client.progress import Bar, say
+from hub.client.upload import Upload
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    import os
+
+    from hub.client.cache import Cache, Resolved
+    from hub.client.transport import Transport
+
+KINDS = ("upgrade", "fp16", "int8", "int8-qdq")
+WAIT_SECONDS = 3600.0
+_ENDED = frozenset({"succeeded", "failed", "cancelled"})
+
+
+def send_sample(
+    transport: Transport, cache: Cache, path: str | os.PathLike[str], *, progress: bool | None
+) -> str:
+    """Send a calibration sample and return its digest, `sha256:<hex>`."""
+    source = Path(path)
+    if not source.is_file():
+        raise problems.InvalidRequest(f"{source} is not a file. Give an .npz file of inputs.")
+    [file] = push.measure({source.name: source}, progress=progress)
+    with Bar(source.name, file.size, is_shown=progress) as bar:
+        return Upload(transport, cache, file, bar.advance).run()
+
+
+def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) -> dict[str, Any]:
+    """Follow a job to its end and return it; raise `JobFailed` with its findings.
+
+    Raise `ChecksPending` when it has not ended after an hour.
+    """
+    said, pause = "", push.POLL_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
+    while job["state"] not in _ENDED:
+        line = str(job.get("waiting_for") or job.get("phase") or job["state"])
+        if line != said:
+            said = line
+            say(f"{job['kind']}: {line} ({job.get('progress', 0)} %)", is_shown=progress)
+        if time.monotonic() > deadline:
+            raise problems.ChecksPending(
+                f"The job {job['url']} has not ended after {WAIT_SECONDS / 60:.0f} minutes. "
+                "Its page tells how it goes on."
+            )
+        transport.sleep(pause)
+        pause = min(push.LONGEST_POLL_SECONDS, pause * 1.3)
+        job = transport.request("GET", f"/api/v1/jobs/{job['uuid']}").json()
+    if job["state"] != "succeeded":
+        raise _failure(job)
+    return job
+
+
+def made_by(transport: Transport, resolved: Resolved, job: dict[str, Any]) -> dict[str, Any]:
+    """Return the variant that an ended job made, or the one it was made for where none was due."""
+    ref = resolved.ref
+    address = f"/api/v1/models/{ref.name}/versions/{resolved.number}/variants"
+    outputs = (job.get("report") or {}).get("outputs", [])
+    deadline = time.monotonic() + push.LONGEST_POLL_SECONDS
+    while True:
+        items: list[dict[str, Any]] = transport.request("GET", address).json()["items"]
+        for variant in items:
+            if outputs and variant.get("job") == job["uuid"]:
+                return variant
+            if not outputs and variant["entry"] == job["entry"]:
+                return variant
+        # The job's end and the variant are two steps of the hub, moments apart.
+        if time.monotonic() > deadline:
+            raise problems.VariantMissing(
+                f"The job {job['url']} ended, but {ref} shows no variant of it. Its page says more."
+            )
+        transport.sleep(push.POLL_SECONDS)
+
+
+def _failure(job: dict[str, Any]) -> problems.JobFailed:
+    findings = [
+        finding
+        for finding in (job.get("report") or {}).get("findings", [])
+        if finding.get("severity") == "error"
+    ]
+    told = "; ".join(str(finding.get("message", "")) for finding in findings)
+    return problems.JobFailed(
+        f"The job {job['url']} {job['state']}: "
+        f"{told or job.get('error_detail') or 'it does not say why'}",
+        findings=findings,
+    )

@@ -1,0 +1,93 @@
+"""`hub worker`: one more worker for a hub whose database and storage this machine reaches.
+
+It polls the rows, or listens to Redis where REDIS_URL is given. For a runtime whose wheels cannot
+share the hub's environment it makes that runtime's own at its first start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from hub.server.serve import make_locale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str]) -> int:
+    """Work until SIGINT or SIGTERM; raises HubError where the worker cannot start."""
+    args = _arguments(argv)
+    home = Path(args.home or os.environ.get("HUB_HOME", "./var")).resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    os.environ["HUB_HOME"] = str(home)
+    os.environ["HUB_WORKER_RUNTIME"] = args.runtime
+    os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
+    make_locale(home)
+    import django  # noqa: PLC0415 - after the environment is set
+
+    django.setup()
+    from django.conf import settings  # noqa: PLC0415
+
+    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+    from runners import environments, pools  # noqa: PLC0415
+
+    wrong = [name for name in args.pools if not pools.is_pool(name)]
+    if wrong:
+        print(f"hub: there is no pool {wrong[0]}: cpu, bench-cpu, light, gpu-…", file=sys.stderr)
+        return 2
+    environments.prepare(args.runtime, lambda words: print(f"hub: {words}", flush=True))
+    if args.prepare:
+        return 0
+    names = args.pools or (["cpu"] if args.runtime in pools.BUILDS else ["cpu", "light"])
+    if settings.REDIS_URL:
+        _listen(pools.queues_of(names, args.runtime), args)
+    return _poll(names, args.runtime)
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="hub worker",
+        description="Take jobs of a hub until stopped. Give it the hub's own settings: HUB_HOME or "
+        "DATABASE_URL and HUB_STORAGE_URL, and REDIS_URL where the hub has it.",
+    )
+    parser.add_argument("--runtime", default="", help="such as openvino; takes only its jobs")
+    parser.add_argument(
+        "--pool", action="append", dest="pools", default=[], help="cpu, bench-cpu, light, gpu-…"
+    )
+    parser.add_argument(
+        "--prepare", action="store_true", help="only make the runtime's environment, and end"
+    )
+    parser.add_argument("--home", help="the hub's folder (default: $HUB_HOME or ./var)")
+    parser.add_argument("--concurrency", type=int, default=1, help="jobs at once, with Redis (1)")
+    parser.add_argument("--beat", action="store_true", help="also start periodic work, with Redis")
+    return parser.parse_args(argv)
+
+
+def _poll(names: Sequence[str], runtime: str) -> int:
+    from runners.worker import Worker  # noqa: PLC0415 - after Django is set up
+
+    worker = Worker(names, runtime=runtime)
+    queues = ", ".join(worker.queues)
+    print(f"hub: a worker of {queues} is starting; Ctrl-C stops it", flush=True)
+    worker.run()
+    return 0
+
+
+def _listen(queues: Sequence[str], args: argparse.Namespace) -> NoReturn:
+    """Become a Celery worker; what must be alone gets one process, what is on a GPU a fresh one."""
+    alone = any(queue.startswith(("bench-", "gpu-")) for queue in queues)
+    if any(queue.startswith("gpu-") for queue in queues):
+        os.environ["HUB_WORKER_START"] = "spawn"
+    command = [
+        sys.executable, "-m", "celery", "-A", "hub.server.celery", "worker",
+        "--queues", ",".join(queues), "--concurrency", "1" if alone else str(args.concurrency),
+        "--loglevel", "warning", "--without-gossip", "--without-mingle",
+    ]  # fmt: skip
+    if args.beat:
+        command += ["--beat", "--schedule", str(Path(os.environ["HUB_HOME"]) / "celerybeat")]
+    print(f"hub: a worker of {', '.join(queues)} is starting; Ctrl-C stops it", flush=True)
+    os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and words

@@ -1,0 +1,128 @@
+"""Conformance over HTTP: the newest result of each check, the evidence behind it, another run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry import selectors
+from registry.api import pagination
+from registry.api.serializers import Digest, Input, file_url, page_url
+from registry.api.views import parse
+from runners import proofs, verification
+from runners.api.serializers import JobOutput
+from runners.models import ConformanceResult
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class ConformanceOutput(serializers.Serializer[ConformanceResult]):
+    """What one check said of one variant on one version of a runtime (outcomes: EARL 1.0)."""
+
+    id = serializers.IntegerField(source="pk")
+    variant = serializers.CharField(source="variant.name")
+    entry_sha256 = Digest()
+    runtime = serializers.CharField()
+    runtime_version = serializers.CharField()
+    check = serializers.ChoiceField(ConformanceResult.Check.choices, source="check_kind")
+    outcome = serializers.ChoiceField(ConformanceResult.Outcome.choices)
+    blames = serializers.ChoiceField(
+        [("", "nobody"), *ConformanceResult.Blame.choices], help_text="who is at fault"
+    )
+    reason = serializers.CharField()
+    profile = serializers.CharField(help_text="the tolerance profile")
+    datasets = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    node = serializers.JSONField(allow_null=True, help_text="the first node that diverged")
+    at = serializers.DateTimeField()
+    job = serializers.UUIDField(source="job_id")
+    evidence = serializers.SerializerMethodField(help_text="the node cut out, with its inputs")
+    url = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.URLField(allow_null=True))
+    def get_evidence(self, result: ConformanceResult) -> str | None:
+        version = result.variant.version
+        return file_url(version, result.evidence.path) if result.evidence else None
+
+    def get_url(self, result: ConformanceResult) -> str:
+        version = result.variant.version
+        place = ("v", str(version.number), "conformance", str(result.pk))
+        return page_url(version.model.ref, *place)
+
+
+class ConformanceDetailOutput(ConformanceOutput):
+    """The same with its figures, for each data set and output."""
+
+    figures = serializers.JSONField()
+    versions = serializers.SerializerMethodField(help_text="the tools of the run")
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_versions(self, result: ConformanceResult) -> Any:
+        return (result.job.report or {}).get("versions", {})
+
+
+class ConformanceInput(Input):
+    """What shall be run again; everything unless named."""
+
+    variant = serializers.CharField(required=False, default="", allow_blank=True)
+    runtime = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class ConformanceList(APIView):
+    """The conformance of a version."""
+
+    @extend_schema(
+        operation_id="conformance_list",
+        parameters=[
+            OpenApiParameter("history", bool, description="older results, too"),
+            OpenApiParameter("variant", str),
+            OpenApiParameter("runtime", str),
+        ],
+        responses=pagination.paged(ConformanceOutput),
+    )
+    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """List the newest result of each check on each runtime."""
+        version = selectors.version(request.user, namespace, name, number)
+        with_history = request.query_params.get("history", "") in ("1", "true")
+        rows = proofs.results_of(version, with_history=with_history)
+        variant, runtime = (request.query_params.get(key) for key in ("variant", "runtime"))
+        rows = [
+            row
+            for row in rows
+            if variant in (None, row.variant.name) and runtime in (None, row.runtime)
+        ]
+        for row in rows:
+            row.variant.version = version
+        return pagination.respond(request, ConformanceOutput, rows, None)
+
+    @extend_schema(
+        operation_id="conformance_run",
+        request=ConformanceInput,
+        responses={202: pagination.paged(JobOutput)},
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Have the checks run again; the answer is the jobs that will."""
+        version = selectors.version(request.user, namespace, name, number)
+        jobs = verification.again(
+            request.user, version=version, **parse(ConformanceInput, request.data)
+        )
+        response = pagination.respond(request, JobOutput, list(jobs), None)
+        response.status_code = 202
+        return response
+
+
+class ConformanceDetail(APIView):
+    """One result."""
+
+    @extend_schema(operation_id="conformance_read", responses=ConformanceDetailOutput)
+    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+        """Read a result with its figures."""
+        version = selectors.version(request.user, namespace, name, number)
+        result = proofs.result(version, pk)
+        result.variant.version = version
+        return Response(ConformanceDetailOutput(result).data)

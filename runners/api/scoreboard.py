@@ -1,0 +1,142 @@
+"""The operator suite and the runtimes it ran on, over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry.api import pagination
+from runners import proofs, verification
+from runners.models import Runtime, SuiteResult
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class RuntimeOutput(serializers.Serializer[Runtime]):
+    """A version of a runtime that workers offer, or offered until lately."""
+
+    name = serializers.CharField()
+    version = serializers.CharField()
+    first_seen_at = serializers.DateTimeField()
+    seen_at = serializers.DateTimeField()
+
+
+class ScoreOutput(serializers.Serializer[Any]):
+    """One run of the ONNX backend node tests."""
+
+    runtime = serializers.CharField(source="run.runtime")
+    runtime_version = serializers.CharField(source="run.runtime_version")
+    onnx_version = serializers.CharField(source="run.onnx_version")
+    started_at = serializers.DateTimeField(source="run.started_at")
+    finished_at = serializers.DateTimeField(source="run.finished_at", allow_null=True)
+    cases = serializers.IntegerField()
+    totals = serializers.DictField(child=serializers.IntegerField())
+
+
+class CaseOutput(serializers.Serializer[SuiteResult]):
+    """How one case ended."""
+
+    case = serializers.CharField()
+    operator = serializers.CharField()
+    opset = serializers.IntegerField(allow_null=True)
+    outcome = serializers.ChoiceField(SuiteResult.Outcome.choices)
+    reason = serializers.CharField()
+
+
+class TallyOutput(serializers.Serializer[Any]):
+    """How the cases of an operator or an opset ended."""
+
+    operator = serializers.CharField(required=False)
+    opset = serializers.IntegerField(required=False, allow_null=True)
+    totals = serializers.DictField(child=serializers.IntegerField())
+
+
+class ChangeOutput(serializers.Serializer[Any]):
+    """A case that ends otherwise in another run."""
+
+    operator = serializers.CharField()
+    case = serializers.CharField()
+    before = serializers.CharField()
+    after = serializers.CharField()
+
+
+class ScoreDetailOutput(ScoreOutput):
+    """The same with every operator, every opset, and what changed against another run."""
+
+    operators = TallyOutput(many=True)
+    opsets = TallyOutput(many=True)
+    changes = ChangeOutput(many=True)
+
+
+class RuntimeList(APIView):
+    """The runtimes of this hub."""
+
+    @extend_schema(operation_id="runtimes_list", responses=pagination.paged(RuntimeOutput))
+    def get(self, request: Request) -> Response:
+        """List runtimes, each in its newest version."""
+        return pagination.respond(request, RuntimeOutput, verification.current(), None)
+
+
+class Scoreboard(APIView):
+    """The operator suite on every runtime."""
+
+    @extend_schema(operation_id="scoreboard", responses=pagination.paged(ScoreOutput))
+    def get(self, request: Request) -> Response:
+        """List the runs of the suite."""
+        return pagination.respond(request, ScoreOutput, proofs.scores(), None)
+
+
+class ScoreDetail(APIView):
+    """One run of the suite."""
+
+    @extend_schema(
+        operation_id="scoreboard_read",
+        parameters=[OpenApiParameter("with", str, description="a version to compare with")],
+        responses=ScoreDetailOutput,
+    )
+    def get(self, request: Request, runtime: str, version: str) -> Response:
+        """Read a run by operator and opset; `with` compares it with another version's."""
+        shown = proofs.score(runtime, version)
+        other = request.query_params.get("with", "")
+        changes = proofs.suite_changes(proofs.score(runtime, other).run, shown.run) if other else []
+        tables = (
+            ("operators", "operator", proofs.by_operator(shown.run)),
+            ("opsets", "opset", proofs.by_opset(shown.run)),
+        )
+        data = dict(ScoreOutput(shown).data)
+        for field, key, rows in tables:
+            data[field] = [{key: value, "totals": totals} for value, totals in rows]
+        data["changes"] = [
+            dict(zip(("operator", "case", "before", "after"), change, strict=True))
+            for change in changes
+        ]
+        return Response(data)
+
+
+class CaseList(APIView):
+    """The cases of a run."""
+
+    @extend_schema(
+        operation_id="scoreboard_cases",
+        parameters=[
+            OpenApiParameter("operator", str),
+            OpenApiParameter("outcome", enum=SuiteResult.Outcome.values),
+        ],
+        responses=pagination.paged(CaseOutput),
+    )
+    def get(self, request: Request, runtime: str, version: str) -> Response:
+        """List cases in the order of their operators; `operator` and `outcome` narrow."""
+        rows = proofs.suite_cases(
+            proofs.score(runtime, version).run,
+            operator=request.query_params.get("operator", ""),
+            outcome=request.query_params.get("outcome", ""),
+        )
+        page, cursor = pagination.by_number(
+            request, rows.order_by("-pk"), "pk", pagination.limit_of(request)
+        )
+        return pagination.respond(request, CaseOutput, page, cursor)

@@ -1,0 +1,120 @@
+"""What a static quantisation is calibrated on: the version's own test data, or a sample sent along.
+
+A sample is an `.npz` of one array for each input, with a leading axis over the samples; it is read
+without pickle. Where there is enough test data, some is held out for the comparison.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import datasets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import onnx
+
+    from runners.engine.datasets import DataSet, Value
+
+MAX_SAMPLES = 512
+_FOLDER = "calibration"
+_KEEP_EVERY = 4
+
+
+class UnusableSampleError(ValueError):
+    """The sample is not one for this model; the words say what is wrong and what is right."""
+
+
+def split(sets: Sequence[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
+    """Split into what calibrates and what is held out; a single set has to do both."""
+    if len(sets) < 2:
+        return list(sets), list(sets)
+    held = [one for place, one in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1]
+    held = held or [sets[-1]]
+    names = {one.name for one in held}
+    return [one for one in sets if one.name not in names], held
+
+
+def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
+    """Read a sample as data sets of one each. Raises UnusableSampleError."""
+    import numpy as np  # noqa: PLC0415 - only children load it
+
+    ports = {port.name: port for port in datasets.required_inputs(model)}
+    wanted = f"Store one array for each of {', '.join(sorted(ports))}, samples first."
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not hasattr(archive, "files"):
+                raise UnusableSampleError(f"The sample is one array, no .npz archive. {wanted}")
+            held = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        if isinstance(error, UnusableSampleError):
+            raise
+        raise UnusableSampleError(f"The sample is no readable .npz: {error}. {wanted}") from None
+    if set(held) != set(ports):
+        given = ", ".join(sorted(held)[:8]) or "nothing"
+        raise UnusableSampleError(f"The sample holds {given}. {wanted}")
+    counts = {array.shape[0] if array.ndim else 0 for array in held.values()}
+    if len(counts) != 1 or not (count := min(counts)):
+        raise UnusableSampleError(
+            f"The arrays of the sample have {sorted(counts)} samples; all must have the same, and "
+            "at least one."
+        )
+    rows = {name: _fitted(ports[name], array) for name, array in held.items()}
+    return [
+        datasets.DataSet(
+            f"sample-{place}", "owner", {name: array[place] for name, array in rows.items()}
+        )
+        for place in range(min(count, MAX_SAMPLES))
+    ]
+
+
+def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
+    """Give the array with samples first, each as the input takes it."""
+    import numpy as np  # noqa: PLC0415
+    from onnx import helper  # noqa: PLC0415
+
+    kind = port.type.tensor_type
+    wanted = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    if array.dtype != wanted:
+        raise UnusableSampleError(
+            f"{port.name!r} takes {wanted.name}; the sample holds {array.dtype.name}."
+        )
+    rank = len(kind.shape.dim)
+    if array.ndim == rank and rank:
+        # The input's own first axis is a batch: samples of one each.
+        array = array[:, None]
+    if kind.HasField("shape") and array.ndim != rank + 1:
+        raise UnusableSampleError(
+            f"{port.name!r} has {rank} dimensions; the sample needs {rank + 1} (samples first) or "
+            f"{rank} (its batch axis runs over the samples), and has {array.ndim}."
+        )
+    return array
+
+
+def leave(work: Path, sets: Sequence[DataSet], model: onnx.ModelProto) -> None:
+    """Leave the calibrating data for the child that quantises."""
+    folder = work / _FOLDER
+    for place, one in enumerate(sets):
+        named = datasets.DataSet(f"test_data_set_{place}", one.origin, one.inputs)
+        datasets.write(folder, named, model)
+
+
+def reader(work: Path) -> Any:
+    """Give the tool's own kind of reader over what `leave` left."""
+    import onnx  # noqa: PLC0415
+    from onnxruntime.quantization import CalibrationDataReader  # noqa: PLC0415
+
+    model = onnx.load(str(work / "prepared.onnx"), load_external_data=False)
+    sets = iter(datasets.read(work / _FOLDER, model))
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        """Gives one data set after the other, then None."""
+
+        def get_next(self) -> dict[str, Value] | None:
+            one = next(sets, None)
+            return None if one is None else dict(one.inputs)
+
+    return Reader()

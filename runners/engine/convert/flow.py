@@ -1,0 +1,264 @@
+"""The stages of a conversion, each in a child, and what its report says.
+
+The parent reads answers only; every file of the model stays with the children.
+"""
+
+from __future__ import annotations
+
+import functools
+import stat
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import datasets, inputs, text
+from runners.engine.convert.recipes import RECIPES
+from runners.engine.jobs import JobError, findings_of
+from runners.reports import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runners.engine.children import Ending
+    from runners.engine.convert.recipes import Recipe, Settings
+    from runners.engine.jobs import Job
+    from runners.reports import Report
+
+_MEMORY_COPIES = 6
+_ROOM_BYTES = 1 << 30
+_ENDS = {
+    "timed-out": "ran out of time",
+    "out-of-memory": "ran out of memory",
+    "flooded": "answered without end",
+    "silent": "ended without an answer",
+}
+# No library raises these against a model that it was given.
+_OUR_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "NameError"})
+_FAILED = Finding("conversion-failed", "error", "")
+_UNUSABLE = Finding("variant-unusable", "error", "")
+_NOT_RUNNING = Finding("original-not-running", "error", "")
+_BAD_SAMPLE = Finding("calibration-unusable", "error", "")
+# What our own code raises about the model, and the finding it becomes.
+_TOLD = {
+    "NothingToConvertError": Finding("nothing-to-convert", "error", ""),
+    "BlockedError": _FAILED,
+    "NotRunningError": _NOT_RUNNING,
+    "UnusableSampleError": _BAD_SAMPLE,
+    "UnreadableDataError": _BAD_SAMPLE,
+}
+
+
+# What the parent believes of each child's answer.
+_RAN = {"sets": list, "reasons": list, "unsteady": list, "held_out": bool}
+_PREPARED = {"rules": list, "steps": list}
+_JUDGED = {"described": dict, "findings": list, "checker": str, "cpu": list}
+_COMPARED = {"measures": list, "broken": list, "parity": dict}
+
+
+class _EndError(Exception):
+    """The conversion ends here, with what there is to tell."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def run(job: Job) -> Report:
+    """Make one variant by a recipe, measured against the original."""
+    recipe = RECIPES.get(str(job.request.options.get("recipe", "")))
+    if recipe is None:
+        raise JobError("engine-error", "The job asks for a recipe that this engine does not know.")
+    job.tell(5, "scan")
+    needed = job.scan()
+    facts: dict[str, Any] = {"recipe": recipe.name, "calibration": None}
+    try:
+        return _Conversion(job, recipe, needed, facts).run()
+    except _EndError as end:
+        return job.report("failed", (end.finding,), facts)
+
+
+class _Conversion:
+    def __init__(self, job: Job, recipe: Recipe, needed: list[str], facts: dict[str, Any]) -> None:
+        self._job, self._recipe, self._facts = job, recipe, facts
+        request = job.request
+        self._entry = request.entry
+        self._sample = str(request.options.get("calibration") or "")
+        if self._sample and self._sample not in request.files:
+            raise JobError("input-missing", "The calibration sample is not among the files.")
+        data = datasets.paths(request.files, request.entry)
+        if recipe.calibrates and not self._sample and not data:
+            raise _EndError(_NO_DATA)
+        own = [self._sample] if self._sample and recipe.calibrates else []
+        job.lay_out([request.entry, *needed, *data, *own])
+        sizes = inputs.sizes({path: request.files[path] for path in (request.entry, *needed)})
+        self._size = sum(sizes.values())
+        facts["tool"] = {"name": recipe.tool, "version": job.versions.get("onnxruntime", "")}
+
+    def run(self) -> Report:
+        ran = self._baseline()
+        self._prepare()
+        last: _EndError | None = None
+        for place, settings in enumerate(self._recipe.attempts):
+            self._job.tell(40 + 15 * place, f"convert: {settings.name}")
+            try:
+                return self._attempt(settings, ran)
+            except _EndError as end:
+                # The plainest attempt's words count: the later ones are ways around it.
+                last = last or end
+                for path in self._outputs():
+                    path.unlink()
+        raise last or JobError("engine-error", "A recipe has no attempts.")
+
+    def _baseline(self) -> dict[str, Any]:
+        from runners.engine.convert import parity  # noqa: PLC0415 - it imports onnx
+
+        self._job.tell(15, "original")
+        sample = self._job.input / self._sample if self._sample else None
+        task = functools.partial(
+            parity.baseline,
+            self._job.model,
+            self._job.work,
+            sample if self._recipe.calibrates else None,
+            calibrates=self._recipe.calibrates,
+        )
+        ending = self._stage("original", functools.partial(task, generated=True))
+        if ending.kind not in {"answered", "raised"}:
+            # Made inputs may be what it died of; the version's own decide.
+            again = self._stage("original", functools.partial(task, generated=False))
+            ending = again if again.kind == "answered" else ending
+        ran = self._answer(ending, "the original's run", _NOT_RUNNING, _RAN)
+        self._facts["calibration"] = ran.get("calibration")
+        return ran
+
+    def _prepare(self) -> None:
+        from runners.engine.convert import prepare  # noqa: PLC0415
+
+        job = self._job
+        job.tell(30, "prepare")
+        task = functools.partial(prepare.prepare, job.model, job.work, self._recipe)
+        said = self._answer(self._stage("prepare", task), "the preparation", _FAILED, _PREPARED)
+        self._facts["opset"] = {key: said.get(key) for key in ("source", "target", "rules")}
+        self._facts["prepared"] = said["steps"]
+
+    def _attempt(self, settings: Settings, ran: dict[str, Any]) -> Report:
+        from runners.engine.convert import judging, makers, parity  # noqa: PLC0415
+
+        job, recipe = self._job, self._recipe
+        task = functools.partial(makers.make, recipe, settings, job.model, job.work, self._target)
+        made = self._answer(self._stage("convert", task), recipe.tool, _FAILED, {})
+        judge = functools.partial(judging.judge, self._target)
+        judged = self._answer(self._stage("judge", judge), "the variant's load", _UNUSABLE, _JUDGED)
+        refused = [one for one in findings_of(judged) if one.severity == "error"]
+        if refused:
+            raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
+        comparing = functools.partial(
+            parity.compare, job.model, self._target, job.work, recipe.name, ran
+        )
+        found = self._answer(
+            self._stage("compare", comparing), "the variant's run", _UNUSABLE, _COMPARED
+        )
+        if found["broken"]:
+            words = f"{_LOST} {'; '.join(map(str, found['broken']))}."
+            raise _EndError(replace(_UNUSABLE, message=words))
+        self._facts |= {
+            "described": judged["described"],
+            "settings": {**settings.to_json(), **made},
+            "checker": judged["checker"],
+            "cpu": judged["cpu"],
+            "parity": {**found["parity"], "held_out": ran["held_out"]},
+        }
+        return self._report(found["measures"])
+
+    def _report(self, measures: list[dict[str, Any]]) -> Report:
+        outputs = self._outputs()
+        after = sum(path.lstat().st_size for path in outputs)
+        before = self._size
+        self._facts["sizes"] = {"before": before, "after": after, "ratio": _ratio(before, after)}
+        told = (_larger(before, after),) if after >= before else ()
+        names = [{"name": path.name} for path in outputs]
+        return self._job.report("passed", told, self._facts, measures, names)
+
+    @property
+    def _target(self) -> Path:
+        return self._job.out / f"{PurePosixPath(self._entry).stem}.{self._recipe.name}.onnx"
+
+    def _outputs(self) -> list[Path]:
+        beside = self._target.with_name(f"{self._target.name}.data")
+        return [path for path in (self._target, beside) if _is_regular(path)]
+
+    def _stage(self, name: str, task: Callable[[], Any]) -> Ending:
+        usual = self._job.limits()
+        return self._job.stage(
+            name,
+            task,
+            memory_bytes=usual.memory_bytes + _MEMORY_COPIES * self._size,
+            file_bytes=usual.file_bytes or 2 * self._size + _ROOM_BYTES,
+        )
+
+    def _answer(
+        self, ending: Ending, who: str, blame: Finding, shape: Mapping[str, type]
+    ) -> dict[str, Any]:
+        """Give a child's answer, of this shape, or end with the finding that its end means."""
+        if ending.kind == "answered":
+            answer = ending.answer if isinstance(ending.answer, dict) else {}
+            if not all(isinstance(answer.get(key), kind) for key, kind in shape.items()):
+                raise JobError("engine-error", f"{who} gave an answer of another shape.")
+            return answer
+        who = who[0].upper() + who[1:] if who.startswith("the ") else who
+        if ending.kind == "raised":
+            name, words = ending.answer
+            raise self._complaint(name, words, who, blame)
+        if ending.kind == "signalled":
+            how = f"crashed: {ending.answer}"
+        else:
+            how = _ENDS.get(ending.kind, "ended without an answer")
+        cure = _UPGRADE if blame is _NOT_RUNNING else _CURE
+        raise _EndError(replace(blame, message=f"{who} {how}. {cure}"))
+
+    def _complaint(self, name: str, words: str, who: str, blame: Finding) -> Exception:
+        if name in _OUR_ERRORS:
+            return JobError("engine-error", text.message(f"The engine failed. {name}: {words}"))
+        folders = (str(self._job.work), str(self._job.out), str(self._job.input))
+        said = text.message(words, *folders) or name
+        own = _TOLD.get(name)
+        if own is None:
+            return _EndError(replace(blame, message=f"{who} failed: {said}"))
+        if own is _NOT_RUNNING:
+            said = f"{said.rstrip('.')}. {_UPGRADE}"
+        return _EndError(replace(own, message=said))
+
+
+_UPGRADE = (
+    "A variant is measured against the original, so that has to run: if its operator set is too "
+    "old or too new for the runtime, convert its upgraded variant; else see its check."
+)
+_LOST = "The variant was made and cannot be used:"
+_CURE = "Convert a simpler form of the model, or report it to the tool's makers."
+_NO_DATA = Finding(
+    "calibration-missing",
+    "error",
+    "A static quantisation is calibrated on data that is like the real one, and the version has "
+    "none. Add test_data_set_0/input_0.pb and so on beside the model, or send a sample: an .npz "
+    "file with one array for each input, samples first.",
+)
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _ratio(before: int, after: int) -> float | None:
+    return round(after / before, 4) if before else None
+
+
+def _larger(before: int, after: int) -> Finding:
+    return Finding(
+        "variant-larger",
+        "warning",
+        f"The variant has {after:,} bytes, the original {before:,}: the model has few weights, or "
+        "keeps them in a shorter form than the tools do. Its use is speed, if any.",
+    )

@@ -1,0 +1,180 @@
+"""Calls the tools, each in a child of its own, and mends the known faults of their files."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import TensorProto
+
+from runners.engine import graphwalk
+from runners.engine.convert import calibration, files, prepare
+from runners.engine.opsets import schemas
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.convert.recipes import Recipe, Settings
+
+_TOOL_FILE = "made.onnx"
+
+
+def make(
+    recipe: Recipe, settings: Settings, source: Path, work: Path, target: Path
+) -> dict[str, Any]:
+    """Make the variant of `work`/prepared.onnx at `target`; gives how many nodes were left alone.
+
+    `source` is the original, whose documentation and metadata the variant keeps. Raises
+    NothingToConvertError, and whatever the tool raises.
+    """
+    tempfile.tempdir = str(work)
+    made = work / _TOOL_FILE
+    for old in files.family(made):
+        old.unlink(missing_ok=True)
+    if recipe.quantises:
+        kept = _quantise(recipe, settings, work, made)
+        model = onnx.load(str(made))
+    else:
+        model, kept = _halve(settings, work)
+    _refuse_unchanged(model, recipe)
+    _drop_twins(model.graph)
+    _sort(model.graph)
+    files.restore(model, onnx.load(str(source), load_external_data=False))
+    files.save(model, target)
+    return {"left_in_float32": kept}
+
+
+def _quantise(recipe: Recipe, settings: Settings, work: Path, made: Path) -> int:
+    from onnxruntime.quantization import (  # noqa: PLC0415 - only where it is needed
+        QuantType,
+        quantize_dynamic,
+        quantize_static,
+    )
+
+    prepared = work / "prepared.onnx"
+    model = onnx.load(str(prepared), load_external_data=False)
+    left = _not_to_quantise(model, settings)
+    common: dict[str, Any] = {
+        "weight_type": QuantType.QInt8,
+        "per_channel": settings.per_channel,
+        "nodes_to_exclude": left,
+        "use_external_data_format": len(files.family(prepared)) > 1,
+    }
+    # What operators outside the standard give has no known type; the models here are in float32.
+    extra: dict[str, Any] = {"DefaultTensorType": TensorProto.FLOAT}
+    if recipe.calibrates:
+        quantize_static(
+            str(prepared),
+            str(made),
+            calibration.reader(work),
+            activation_type=QuantType.QUInt8,
+            extra_options=extra,
+            **common,
+        )
+    else:
+        extra["EnableSubgraph"] = settings.subgraphs
+        quantize_dynamic(str(prepared), str(made), extra_options=extra, **common)
+    return len(left)
+
+
+def _not_to_quantise(model: onnx.ModelProto, settings: Settings) -> list[str]:
+    """Name the nodes that the tools take for something else, or whose weight is computed."""
+    weighted = {node.name for node in prepare.weighted(model)}
+    return [
+        node.name
+        for node in graphwalk.nodes(model)
+        if (settings.weights_only and node.name not in weighted)
+        or (node.op_type.startswith("Conv") and node.name not in weighted)
+        or (node.op_type == "Attention" and node.domain != "com.microsoft")
+    ]
+
+
+def _refuse_unchanged(model: onnx.ModelProto, recipe: Recipe) -> None:
+    if recipe.quantises:
+        changed = any(tensor.data_type == TensorProto.INT8 for tensor in files.tensors(model))
+    else:
+        changed = graphwalk.uses_half(model)
+    if not changed:
+        raise prepare.NothingToConvertError(
+            f"{recipe.tool} changed no weight of the model: they may lie in the bodies of If, Loop "
+            "or Scan, or belong to operators that it does not know. Try another recipe."
+        )
+
+
+def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
+    from onnxruntime.transformers import float16  # noqa: PLC0415
+
+    prepared = work / "prepared.onnx"
+    model = onnx.load(str(prepared), load_external_data=False)
+    version = prepare.opset_of(model) or schemas.NEWEST
+    kept = [
+        node.name
+        for node in graphwalk.nodes(model)
+        if node.op_type in settings.kept
+        or not prepare.fits_half(node, version)
+        or (settings.guarded and _is_foreign(node))
+    ]
+    # Callers need not know: what goes in and comes out stays float32.
+    made = float16.convert_float_to_float16(str(prepared), keep_io_types=True, node_block_list=kept)
+    return made, len(kept)
+
+
+def _is_foreign(node: onnx.NodeProto) -> bool:
+    return bool(graphwalk.bodies(node)) or node.domain not in {"", "ai.onnx"}
+
+
+def _drop_twins(graph: onnx.GraphProto) -> None:
+    """Drop casts that the half-precision tool adds once for each reader of the same value."""
+    seen: set[bytes] = set()
+    kept = []
+    for node in graph.node:
+        written = node.SerializeToString()
+        if node.op_type != "Cast" or written not in seen:
+            kept.append(written)
+        seen.add(written)
+    if len(kept) < len(graph.node):
+        del graph.node[:]
+        graph.node.extend(onnx.NodeProto.FromString(written) for written in kept)
+
+
+def _sort(graph: onnx.GraphProto) -> None:
+    """Put the nodes in an order of execution: the half-precision tool appends its casts."""
+    makers = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
+    needs = [
+        {makers[name] for name in _reads(node) if name in makers} - {place}
+        for place, node in enumerate(graph.node)
+    ]
+    if all(max(wanted, default=-1) < place for place, wanted in enumerate(needs)):
+        return
+    order: list[int] = []
+    done: set[int] = set()
+    for first in range(len(needs)):
+        stack = [first]
+        while stack:
+            place = stack[-1]
+            missing = [one for one in sorted(needs[place]) if one not in done]
+            if place in done or len(stack) > len(needs):
+                stack.pop()
+            elif missing:
+                stack.append(missing[0])
+            else:
+                done.add(place)
+                order.append(place)
+                stack.pop()
+    if len(order) == len(needs):
+        nodes = [graph.node[place].SerializeToString() for place in order]
+        del graph.node[:]
+        graph.node.extend(onnx.NodeProto.FromString(written) for written in nodes)
+
+
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Name what a node reads, its bodies' readings of outer values included."""
+    names = {name for name in node.input if name}
+    for body in graphwalk.bodies(node):
+        inside = {output for one in body.node for output in one.output}
+        inside |= {tensor.name for tensor in body.initializer} | {port.name for port in body.input}
+        read = {name for one in body.node for name in _reads(one)}
+        read |= {port.name for port in body.output}
+        names |= read - inside
+    return names

@@ -1,0 +1,230 @@
+"""Runs the original and the variant on the same data and says how far apart they are.
+
+The floor: on data that is like real data, a variant gives values of the same type and rank, finite
+where the original's are, and no output whose direction is mostly lost (cosine below 0.5 on half of
+the data sets). Everything above it is a figure for people to judge by.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from runners.engine import agreement, datasets, generate, runtimes, text
+from runners.engine.convert import calibration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.agreement import Figures
+    from runners.engine.datasets import DataSet, Value
+
+FLOOR_COSINE = 0.5
+MAX_SETS = 12
+_FOLDER = "expected"
+# A report is read whole; figures beyond these are summed up in the worst ones.
+_MAX_ROWS = 1000
+_PROFILES = {"fp16": agreement.FP16}
+# Zeros, large and denormal values: told, but no reason to refuse a variant.
+_EXTREME = "generated-extreme"
+
+
+class NotRunningError(ValueError):
+    """The original cannot be run, so nothing can be compared with it; the words say why."""
+
+
+def baseline(
+    source: Path, work: Path, sample: Path | None, *, calibrates: bool, generated: bool
+) -> dict[str, Any]:
+    """Run the original on every data set, leave its outputs in `work`, and the calibrating data.
+
+    Raises NotRunningError, UnusableSampleError, UnreadableDataError.
+    """
+    model = onnx.load(str(source), load_external_data=False)
+    bundled, unread = _bundled(source, model, needed=calibrates and sample is None)
+    said: dict[str, Any] = {"calibration": None}
+    held_out = calibrates
+    if sample is not None and calibrates:
+        samples = calibration.read_sample(sample, model)
+        using, judged = calibration.split(samples)
+        held_out, bundled = len(samples) > 1, [*bundled, *judged]
+        said["calibration"] = {"from": "sample", "samples": len(using)}
+    elif calibrates:
+        if not bundled:
+            raise calibration.UnusableSampleError(
+                "No test data set has a value for every input. Complete them, or send a sample."
+            )
+        using, judged = calibration.split(bundled)
+        held_out, bundled = len(bundled) > 1, judged
+        said["calibration"] = {"from": "bundled", "samples": len(using)}
+    else:
+        using = []
+    calibration.leave(work, using, model)
+    made, reason = _generated(model) if generated else ([], "")
+    said |= _run_all(source, work, model, [*bundled[:MAX_SETS], *made])
+    said["reasons"] += [words for words in (unread, reason) if words]
+    return {**said, "held_out": held_out}
+
+
+def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[list[DataSet], str]:
+    """Read the version's own data; where it only serves the comparison, it may be unreadable."""
+    try:
+        sets = datasets.read(source.parent, model)
+    except datasets.UnreadableDataError as error:
+        if needed:
+            raise
+        return [], f"The test data cannot be read: {error}"
+    return [one for one in sets if _is_whole(one, model)], ""
+
+
+def _is_whole(one: DataSet, model: onnx.ModelProto) -> bool:
+    return {port.name for port in datasets.required_inputs(model)} <= set(one.inputs)
+
+
+def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
+    try:
+        return generate.datasets(model), ""
+    except generate.CannotGenerateError as error:
+        return [], f"No inputs could be made: {error}"
+
+
+def _run_all(
+    source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
+) -> dict[str, Any]:
+    try:
+        run = runtimes.of(runtimes.ONNXRUNTIME).open(source)
+    except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
+        raise NotRunningError(f"onnxruntime does not load it: {error}") from None
+    names = [port.name for port in model.graph.output]
+    ran: list[dict[str, str]] = []
+    reasons: list[str] = []
+    unsteady: set[str] = set()
+    for one in sets:
+        try:
+            outputs = run(one.inputs)
+            # Once is enough to know what draws random numbers.
+            again = outputs if ran else run(one.inputs)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the runtime says against the inputs
+            reasons.append(text.message(f"{one.name}: {error}"))
+            continue
+        for name, first, second in zip(names, outputs, again, strict=True):
+            if not agreement.compare(name, first, second, agreement.FP32).agrees:
+                unsteady.add(name)
+        values = dict(zip(names, outputs, strict=True))
+        kept = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
+        datasets.write(work / _FOLDER, kept, model)
+        ran.append({"name": one.name, "origin": one.origin})
+    if not ran:
+        why = reasons[0] if reasons else "there is no data to run it on"
+        raise NotRunningError(f"no data set could be run: {why}")
+    return {"sets": ran, "reasons": reasons[:5], "unsteady": sorted(unsteady)}
+
+
+def compare(
+    source: Path, variant: Path, work: Path, recipe: str, ran: dict[str, Any]
+) -> dict[str, Any]:
+    """Run the variant on the same data; gives figures by data set and output, and what broke."""
+    model = onnx.load(str(source), load_external_data=False)
+    profile = _PROFILES.get(recipe, agreement.QUANTISED)
+    run = runtimes.of(runtimes.ONNXRUNTIME).open(variant)
+    measures: list[dict[str, Any]] = []
+    broken: list[str] = []
+    cosines: dict[str, list[float]] = {}
+    real = _like_real(ran["sets"])
+    for one, told in zip(datasets.read(work / _FOLDER, model), ran["sets"], strict=True):
+        try:
+            outputs = run(one.inputs)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the original ran on the same
+            broken.append(text.message(f"{told['name']}: does not run: {error}"))
+            continue
+        for port, actual in zip(model.graph.output, outputs, strict=True):
+            if port.name in ran["unsteady"]:
+                continue
+            expected = one.outputs.get(port.name)
+            figures = agreement.compare(port.name, expected, actual, profile)
+            measures.append(
+                {**figures.to_json(), "dataset": told["name"], "origin": told["origin"]}
+            )
+            if told["name"] not in real:
+                continue
+            broken += _broken(expected, actual, figures, told["name"])
+            cosine = _cosine(expected, actual, figures)
+            if cosine is not None:
+                cosines.setdefault(port.name, []).append(cosine)
+    return {
+        "measures": measures[:_MAX_ROWS],
+        "broken": [*broken, *_lost(cosines)][:5],
+        "parity": {
+            **_worst([one for one in measures if one["dataset"] in real]),
+            "profile": profile.name,
+            "datasets": len(real),
+            # Made inputs go where no data goes: told, but apart.
+            "made": _worst([one for one in measures if one["dataset"] not in real]),
+            "unsteady": ran["unsteady"],
+            "not_run": ran["reasons"],
+        },
+    }
+
+
+def _like_real(sets: list[dict[str, str]]) -> set[str]:
+    """Name the sets that decide: the version's own where there are any, plain made ones else."""
+    own = {one["name"] for one in sets if one["origin"] != "generated"}
+    return own or {one["name"] for one in sets if one["name"] != _EXTREME}
+
+
+def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
+    if not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
+        same = type(expected) is type(actual)
+        return [] if same else [f"{where}: {figures.reason}"]
+    if expected.dtype != actual.dtype or expected.ndim != actual.ndim:
+        return [f"{where}: {figures.reason}"]
+    if expected.shape == actual.shape and expected.dtype.kind == "f":
+        wild = np.isfinite(expected) & ~np.isfinite(actual)
+        if wild.any():
+            count = int(wild.sum())
+            return [f"{where}: {figures.name} is NaN or infinite at {count} of {wild.size} places"]
+    return []
+
+
+def _cosine(expected: Value, actual: Value, figures: Figures) -> float | None:
+    if figures.cosine is not None or figures.max_abs in {None, 0.0}:
+        return figures.cosine
+    # All zeros on one side only: there is no direction left to compare.
+    if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
+        sides = [side for side in (expected, actual) if side.dtype.kind == "f"]
+        if len(sides) == 2 and expected.shape == actual.shape and expected.any():
+            return 0.0
+    return None
+
+
+def _lost(cosines: dict[str, list[float]]) -> list[str]:
+    return [
+        f"{name}: its cosine with the original's values is {middle:.2f} on half of the data sets, "
+        f"below {FLOOR_COSINE}"
+        for name, found in cosines.items()
+        if (middle := statistics.median(found)) < FLOOR_COSINE
+    ]
+
+
+def _worst(measures: list[dict[str, Any]]) -> dict[str, Any]:
+    def of(key: str, choose: Any) -> Any:
+        found = [one[key] for one in measures if isinstance(one[key], float)]
+        return choose(found) if found else None
+
+    return {
+        "agrees": all(one["agrees"] for one in measures),
+        "max_abs": "inf"
+        if any(one["max_abs"] == "inf" for one in measures)
+        else of("max_abs", max),
+        "cosine": of("cosine", min),
+        "top1": of("top1", min),
+        "outside": sum(one["outside"] for one in measures),
+    }

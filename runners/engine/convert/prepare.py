@@ -1,0 +1,289 @@
+"""Makes a model ready for the tools: new enough, without functions, every node named, shapes known.
+
+Everything runs in a child, in a folder it may write.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx.inliner
+from onnx import TensorProto, numpy_helper
+
+from runners.engine import graphwalk
+from runners.engine.convert import files
+from runners.engine.opsets import convert as convert_opset
+from runners.engine.opsets import schemas
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.convert.recipes import Recipe
+
+_DEFAULT = frozenset({"", "ai.onnx"})
+# What the quantising tools know to have weights: (operator, places of weights).
+_WEIGHTED = {
+    "Conv": (1,),
+    "ConvTranspose": (1,),
+    "MatMul": (0, 1),
+    "Gemm": (0, 1),
+    "Gather": (0,),
+    "LSTM": (1, 2),
+    "Attention": (1,),
+    "EmbedLayerNormalization": (2, 3, 4),
+}
+_DENSE_BYTES = 64 << 20
+# A model that must be renewed at all is carried to where every tool and runtime is at home.
+_MODERN = 13
+_FREE_WEIGHTS_IR = 4
+_SHORT_FORMS = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+# The tool knows which of this operator's inputs stay in float32.
+_KNOWN_TO_TOOL = "Resize"
+
+
+class NothingToConvertError(ValueError):
+    """The model holds nothing that the recipe could change; the words say what it looked for."""
+
+
+class BlockedError(ValueError):
+    """The model's operator set is too old, and a node stands in the way of a newer one."""
+
+
+def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
+    """Write `work`/prepared.onnx; gives what was done.
+
+    Raises NothingToConvertError, BlockedError.
+    """
+    tempfile.tempdir = str(work)
+    model = onnx.load(str(source))
+    if recipe.quantises:
+        _refuse_quantised(model)
+    steps: list[str] = []
+    model, said = _renew(model, recipe.opset)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+        steps.append("functions inlined")
+    if _densify(model):
+        steps.append("sparse weights written out")
+    if _fix_weights(model):
+        steps.append("default inputs made constant")
+    _write_constants_out(model)
+    _name(model)
+    target = work / "prepared.onnx"
+    if recipe.quantises:
+        steps.append(_pre_process(model, work, target))
+        model = onnx.load(str(target))
+        for path in files.family(target):
+            path.unlink()
+        _name(model)
+    else:
+        _claim_types(model)
+    _refuse_empty(model, recipe)
+    files.save(model, target)
+    return {**said, "steps": steps}
+
+
+def _refuse_quantised(model: onnx.ModelProto) -> None:
+    told = Counter(
+        operator
+        for _, operator in graphwalk.operators(model)
+        if operator.endswith(("QuantizeLinear", "DequantizeLinear", "Integer", "NBits"))
+        or operator.startswith("QLinear")
+    )
+    if told:
+        raise NothingToConvertError(
+            f"The model is quantised already ({', '.join(sorted(told)[:3])}). Convert the "
+            "float model that it was made from."
+        )
+
+
+def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    version = opset_of(model)
+    if version is None or version >= least:
+        return model, {"source": version, "target": version, "rules": []}
+    made = convert_opset(model, max(least, _MODERN))
+    if made.model is None:
+        block = made.blocking[0]
+        raise BlockedError(
+            f"The recipe needs operator set {made.target} or newer, and node "
+            f"{block.node or '(unnamed)'!r} ({block.op}) cannot go there: {block.reason}."
+        )
+    return made.model, {
+        "source": made.source,
+        "target": made.target,
+        "rules": list(made.rules),
+    }
+
+
+def opset_of(model: onnx.ModelProto) -> int | None:
+    """Give the default operator set, 1 where a model of before IR 3 names none."""
+    for entry in model.opset_import:
+        if entry.domain in _DEFAULT:
+            return int(entry.version)
+    return 1 if model.ir_version < 3 and not model.opset_import else None
+
+
+def _densify(model: onnx.ModelProto) -> bool:
+    """Write sparse weights out: no tool here knows them."""
+    found = list(model.graph.sparse_initializer)
+    for sparse in found:
+        values = numpy_helper.to_array(sparse.values)
+        shape = tuple(sparse.dims)
+        if np.prod(shape, dtype=object) * values.itemsize > _DENSE_BYTES:
+            raise NothingToConvertError(
+                f"The sparse weight {sparse.values.name!r} is too large to be written out, which "
+                "the tools need. Store it densely."
+            )
+        places = numpy_helper.to_array(sparse.indices)
+        dense = np.zeros(shape, values.dtype)
+        if places.ndim == 1:
+            dense.reshape(-1)[places] = values
+        else:
+            dense[tuple(places.T)] = values
+        model.graph.initializer.append(numpy_helper.from_array(dense, sparse.values.name))
+    del model.graph.sparse_initializer[:]
+    return bool(found)
+
+
+def _fix_weights(model: onnx.ModelProto) -> bool:
+    """Take weights from among the inputs, where they could be replaced and so not be changed."""
+    model.ir_version = max(model.ir_version, _FREE_WEIGHTS_IR)
+    stored = {tensor.name for tensor in model.graph.initializer}
+    kept = [port for port in model.graph.input if port.name not in stored]
+    if len(kept) == len(model.graph.input):
+        return False
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return True
+
+
+def _write_constants_out(model: onnx.ModelProto) -> None:
+    """Give every constant number as a tensor, the one form that all tools look at."""
+    for node in graphwalk.nodes(model):
+        if node.op_type != "Constant" or not node.attribute:
+            continue
+        attribute = node.attribute[0]
+        if attribute.name not in _SHORT_FORMS or attribute.ref_attr_name:
+            continue
+        value = np.array(onnx.helper.get_attribute_value(attribute), _SHORT_FORMS[attribute.name])
+        tensor = numpy_helper.from_array(value)
+        attribute.CopyFrom(onnx.helper.make_attribute("value", tensor))
+
+
+def _claim_types(model: onnx.ModelProto) -> None:
+    """Say that what withdrawn operators give is float32: the tool casts only what it knows.
+
+    Where that is wrong, the variant does not load, and the report says so.
+    """
+    version = opset_of(model) or schemas.NEWEST
+    graph = model.graph
+    known = {port.name for port in (*graph.value_info, *graph.output, *graph.input)}
+    for node in graph.node:
+        if node.domain not in _DEFAULT or schemas.schema(node.op_type, version) is not None:
+            continue
+        for name in node.output:
+            if name and name not in known:
+                graph.value_info.append(
+                    onnx.helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+                )
+
+
+def _name(model: onnx.ModelProto) -> None:
+    """Name every node, and none like another: the tools tell nodes apart by name."""
+    taken: set[str] = set()
+    for place, node in enumerate(graphwalk.nodes(model)):
+        if not node.name or node.name in taken:
+            node.name = f"{node.op_type}_n{place}"
+        taken.add(node.name)
+
+
+def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
+    """Fold and infer shapes as the quantising tools advise; less where the model does not bear it.
+
+    Their symbolic inference is left out: it needs a package more, and figures show what is lost.
+    """
+    from onnxruntime.quantization.shape_inference import quant_pre_process  # noqa: PLC0415
+
+    plain = work / "plain.onnx"
+    files.save(model, plain)
+    large = files.weight_bytes(model) > files.INLINE_BYTES
+    said = "optimised, shapes inferred"
+    for skipped in ({}, {"skip_optimization": True}):
+        try:
+            quant_pre_process(
+                str(plain),
+                str(target),
+                skip_symbolic_shape=True,
+                save_as_external_data=large,
+                all_tensors_to_one_file=True,
+                external_data_location=f"{target.name}.data",
+                **skipped,
+            )
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - of many libraries' kinds; the plainer way follows
+            target.unlink(missing_ok=True)
+            said = "shapes inferred"
+        else:
+            for path in files.family(plain):
+                path.unlink()
+            return said
+    files.save(onnx.load(str(plain)), target)
+    return "as it is"
+
+
+def _refuse_empty(model: onnx.ModelProto, recipe: Recipe) -> None:
+    if not recipe.quantises:
+        if not any(
+            tensor.data_type == TensorProto.FLOAT and any(size > 1 for size in tensor.dims)
+            for tensor in files.tensors(model)
+        ):
+            raise NothingToConvertError(
+                "The model holds no float32 weights, so half precision would only add casts. "
+                "Trees, text models and models that are in half precision already stay as they are."
+            )
+        return
+    if not any(True for _ in weighted(model)):
+        raise NothingToConvertError(
+            "The model holds no float32 weights of operators that can be quantised (Conv, MatMul, "
+            "Gemm, Gather, LSTM, Attention). Use the model as it is."
+        )
+
+
+def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """List the nodes with a float32 weight that the quantising tools would change."""
+    constants = {
+        tensor.name for tensor in files.tensors(model) if tensor.data_type == TensorProto.FLOAT
+    }
+    for node in graphwalk.nodes(model):
+        if node.op_type == "Constant":
+            held = {attribute.t.data_type for attribute in node.attribute}
+            constants.update(node.output if TensorProto.FLOAT in held else ())
+    return [
+        node
+        for node in graphwalk.nodes(model)
+        if any(
+            place < len(node.input) and node.input[place] in constants
+            for place in _WEIGHTED.get(node.op_type, ())
+        )
+    ]
+
+
+def fits_half(node: onnx.NodeProto, version: int) -> bool:
+    """Tell whether the operator takes and gives float16 wherever it takes and gives float32."""
+    if node.domain not in _DEFAULT:
+        return node.domain != "ai.onnx.ml"
+    schema = schemas.schema(node.op_type, version)
+    if schema is None or node.op_type == _KNOWN_TO_TOOL:
+        return schema is not None
+    formal = [*schema.inputs, *schema.outputs]
+    return all("tensor(float)" not in one.types or "tensor(float16)" in one.types for one in formal)

@@ -1,0 +1,90 @@
+"""Walks over a ModelProto that reach every body: branches, loops and local functions.
+
+Only for children, which hold the parsed model; the wire scan has walks of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnx
+
+_FLOAT16, _BFLOAT16 = 10, 16
+_HALF = frozenset({_FLOAT16, _BFLOAT16})
+_DEFAULT = frozenset({"", "ai.onnx"})
+RANDOM = frozenset(
+    {
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Bernoulli",
+        "Multinomial",
+    }
+)
+
+
+def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Give every node: of the graph, of bodies at any depth, and of local functions."""
+    yield from _nodes_of(model.graph)
+    for function in model.functions:
+        yield from _inside(function.node)
+
+
+def _nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    yield from _inside(graph.node)
+
+
+def _inside(sequence: object) -> Iterator[onnx.NodeProto]:
+    for node in sequence:  # type: ignore[attr-defined]
+        yield node
+        for body in bodies(node):
+            yield from _nodes_of(body)
+
+
+def bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """List the graphs that a node holds as attributes."""
+    found = []
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            found.append(attribute.g)
+        found.extend(attribute.graphs)
+    return found
+
+
+def operators(model: onnx.ModelProto) -> set[tuple[str, str]]:
+    """Give (domain, operator) of every node, the default domain as ""."""
+    return {("" if node.domain in _DEFAULT else node.domain, node.op_type) for node in nodes(model)}
+
+
+def random_operators(model: onnx.ModelProto) -> list[str]:
+    """Name the operators that draw random numbers, training Dropout among them."""
+    found = set()
+    for node in nodes(model):
+        training = node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2])
+        if node.domain in _DEFAULT and (node.op_type in RANDOM or training):
+            found.add(node.op_type)
+    return sorted(found)
+
+
+def uses_half(model: onnx.ModelProto) -> bool:
+    """Tell whether 16-bit floats take part: as inputs, outputs, weights, constants or casts."""
+    graph = model.graph
+    kinds = {port.type.tensor_type.elem_type for port in (*graph.input, *graph.output)}
+    kinds |= {tensor.data_type for tensor in graph.initializer}
+    if kinds & _HALF:
+        return True
+    return any(_makes_half(node) for node in nodes(model))
+
+
+def _makes_half(node: onnx.NodeProto) -> bool:
+    for attribute in node.attribute:
+        if attribute.name in {"to", "dtype", "output_dtype"} and attribute.i in _HALF:
+            return True
+        if attribute.HasField("t") and attribute.t.data_type in _HALF:
+            return True
+    bodies_of = bodies(node)
+    return any(tensor.data_type in _HALF for body in bodies_of for tensor in body.initializer)

@@ -1,0 +1,200 @@
+"""Lets the C++ converter change loose nodes: their types around them, nothing else of the model.
+
+What that converter loses (metadata, functions, annotations, graphs inside nodes) it never sees, and
+an error of it belongs to one node.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import version_converter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runners.engine.opsets.names import Names
+    from runners.engine.opsets.scopes import Scope
+
+_HIDDEN = "hub.hidden"
+_TOGETHER = 500
+# After so many of one operator failed alone, the others are not tried one by one.
+_ENOUGH = 32
+# IR 10 asks for no initializer among the inputs, and every converter of today reads it.
+_IR_VERSION = 10
+
+
+@dataclass(slots=True)
+class Loose:
+    """One node, what is known about its values, and after conversion what stands in its place."""
+
+    node: onnx.NodeProto
+    scope: Scope
+    made: list[onnx.NodeProto] = field(default_factory=list)
+    error: str = ""
+
+
+def adapt(loose: Sequence[Loose], source: int, target: int, names: Names) -> None:
+    """Convert each node from one version to the other; what cannot be converted gets its error."""
+    kinds: dict[str, list[Loose]] = defaultdict(list)
+    for one in loose:
+        kinds[one.node.op_type].append(one)
+    for same in kinds.values():
+        failures: list[str] = []
+        for first in range(0, len(same), _TOGETHER):
+            _adapt_together(same[first : first + _TOGETHER], source, target, names, failures)
+
+
+def _adapt_together(
+    loose: Sequence[Loose], source: int, target: int, names: Names, failures: list[str]
+) -> None:
+    if len(failures) >= _ENOUGH:
+        for one in loose:
+            one.error = failures[-1]
+        return
+    bag = _Bag(loose, source)
+    try:
+        converted = version_converter.convert_version(bag.model(), target)
+        bag.take_out(converted, names)
+    except Exception as error:  # noqa: BLE001 - any complaint of the library is about these nodes
+        if len(loose) == 1:
+            loose[0].error = _reason(str(error))
+            failures.append(loose[0].error)
+            return
+        half = len(loose) // 2
+        _adapt_together(loose[:half], source, target, names, failures)
+        _adapt_together(loose[half:], source, target, names, failures)
+
+
+def _reason(said: str) -> str:
+    if "No Adapter" in said:
+        return "no adapter"
+    # The library's own file and line say nothing to a reader.
+    _, mark, rest = said.partition("Assertion ")
+    words = (mark + rest if mark else said).strip().splitlines()
+    return (words[0] if words else "no reason given")[:300]
+
+
+class _Bag:
+    """A model of unconnected nodes, each with inputs and outputs of its own."""
+
+    def __init__(self, loose: Sequence[Loose], source: int) -> None:
+        self._loose = loose
+        self._source = source
+        self._names: list[dict[str, str]] = []
+
+    def model(self) -> onnx.ModelProto:
+        graph = onnx.GraphProto(name="bag")
+        for place, one in enumerate(self._loose):
+            self._put(graph, place, one)
+        imports = [
+            onnx.helper.make_opsetid("", self._source),
+            onnx.helper.make_opsetid(_HIDDEN, 1),
+        ]
+        return onnx.helper.make_model(graph, ir_version=_IR_VERSION, opset_imports=imports)
+
+    def _put(self, graph: onnx.GraphProto, place: int, one: Loose) -> None:
+        node = onnx.NodeProto()
+        node.CopyFrom(one.node)
+        given: dict[str, str] = {}
+        for index, name in enumerate(one.node.input):
+            if name and name not in given:
+                given[name] = f"b{place}_i{index}"
+                _provide(graph, given[name], name, one.scope)
+            node.input[index] = given.get(name, "")
+        for index, name in enumerate(one.node.output):
+            if name:
+                inner = f"b{place}_o{index}"
+                given[name] = node.output[index] = inner
+                graph.output.append(_value(inner, one.scope.type(name)))
+        graph.node.append(node)
+        self._names.append({inner: outer for outer, inner in given.items()})
+
+    def take_out(self, converted: onnx.ModelProto, names: Names) -> None:
+        graph = converted.graph
+        maker = {name: node for node in graph.node for name in node.output if name}
+        held = {tensor.name: tensor for tensor in graph.initializer}
+        order = {id(node): place for place, node in enumerate(graph.node)}
+        found = []
+        for place, one in enumerate(self._loose):
+            ends = [f"b{place}_o{index}" for index, name in enumerate(one.node.output) if name]
+            if any(end not in maker for end in ends):
+                raise ValueError("the converter lost an output of the node")
+            behind = _behind(ends, maker)
+            found.append(sorted(behind, key=lambda node: order[id(node)]))
+        for place, one in enumerate(self._loose):
+            one.made = _renamed(found[place], self._names[place], held, one.node, names)
+
+
+def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> None:
+    constant = scope.constant(name)
+    kind = scope.type(name)
+    if constant is not None:
+        tensor = onnx.TensorProto()
+        tensor.CopyFrom(constant)
+        tensor.name = inner
+        graph.initializer.append(tensor)
+    elif _is_tensor(kind):
+        graph.input.append(_value(inner, kind))
+    else:
+        # The converter reads tensor types only; a value nobody explains may be anything.
+        source = onnx.helper.make_node("Source", [], [inner], domain=_HIDDEN)
+        graph.node.append(source)
+
+
+def _value(name: str, kind: onnx.TypeProto | None) -> onnx.ValueInfoProto:
+    value = onnx.ValueInfoProto(name=name)
+    if _is_tensor(kind):
+        value.type.CopyFrom(kind)
+    return value
+
+
+def _is_tensor(kind: onnx.TypeProto | None) -> bool:
+    return kind is not None and bool(kind.tensor_type.elem_type)
+
+
+def _behind(ends: list[str], maker: dict[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
+    seen: dict[int, onnx.NodeProto] = {}
+    waiting = list(ends)
+    while waiting:
+        node = maker.get(waiting.pop())
+        if node is not None and id(node) not in seen and node.domain != _HIDDEN:
+            seen[id(node)] = node
+            waiting.extend(node.input)
+    return list(seen.values())
+
+
+def _renamed(
+    nodes: list[onnx.NodeProto],
+    outer: dict[str, str],
+    held: dict[str, onnx.TensorProto],
+    original: onnx.NodeProto,
+    names: Names,
+) -> list[onnx.NodeProto]:
+    known = dict(outer)
+    base = next((name for name in original.output if name), original.op_type)
+    made = []
+    for node in nodes:
+        fresh = onnx.NodeProto()
+        fresh.CopyFrom(node)
+        for index, name in enumerate(node.input):
+            if name and name not in known and name in held:
+                known[name] = names.fresh(f"{base}_constant")
+                made.append(_constant(held[name], known[name]))
+            fresh.input[index] = known[name] if name else ""
+        for index, name in enumerate(node.output):
+            if name and name not in known:
+                known[name] = names.fresh(f"{base}_{node.op_type.lower()}")
+            fresh.output[index] = known[name] if name else ""
+        made.append(fresh)
+    return made
+
+
+def _constant(tensor: onnx.TensorProto, name: str) -> onnx.NodeProto:
+    value = onnx.TensorProto()
+    value.CopyFrom(tensor)
+    value.ClearField("name")
+    return onnx.helper.make_node("Constant", [], [name], value=value)

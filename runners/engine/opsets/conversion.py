@@ -1,0 +1,141 @@
+"""Carries a whole model from one operator set to another, graph by graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from runners.engine.opsets import functions, names, normal, schemas, skeleton
+from runners.engine.opsets.names import Names, graphs_of
+from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
+from runners.engine.opsets.pieces import Conveyor, Piece
+from runners.engine.opsets.scopes import Scope, of_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIRST_WITH_INFERENCE = 7
+
+
+def convert(model: onnx.ModelProto, target: int) -> Conversion:
+    """Convert to `target`, up or down; the model given stays as it is.
+
+    Never runs the model, and reads no external data. For children only: the libraries it calls
+    have ended processes.
+    """
+    if not 1 <= target <= schemas.NEWEST:
+        return _refused(target, f"the installed onnx knows operator sets 1 to {schemas.NEWEST}")
+    made = skeleton.detach(model)
+    used: set[str] = set()
+    inlined: tuple[str, ...] = ()
+    untouched = True
+    try:
+        source = normal.normalise(made)
+        if source not in {0, target}:
+            made, inlined = functions.settle(made, source, target)
+    except InvalidModelError as error:
+        return _refused(target, str(error))
+    if source not in {0, target}:
+        conveyor = Conveyor(source, target, Names(made), used)
+        used.update(inlined)
+        _convert_graphs(made, conveyor)
+        untouched = conveyor.untouched and functions.untouched(made, source, target)
+        untouched &= not used
+        if conveyor.blocking:
+            rules = tuple(sorted(used))
+            return Conversion(None, source, target, rules, tuple(conveyor.blocking))
+        normal.stamp(made, target, up=target > source)
+    skeleton.attach(made, model)
+    return Conversion(made, source, target, tuple(sorted(used)), untouched=untouched)
+
+
+def _refused(target: int, reason: str) -> Conversion:
+    return Conversion(None, 0, target, (), (Blocking("", "", 0, target, reason),))
+
+
+def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
+    """Convert the innermost graphs first, so that a rule finds the graphs of its node converted."""
+    fixed = model.ir_version < normal.FREE_INITIALIZERS
+    levels: list[list[tuple[onnx.GraphProto, list[Piece]]]] = []
+
+    def gather(
+        graph: onnx.GraphProto, seen: onnx.GraphProto, around: Scope | None, depth: int
+    ) -> None:
+        scope = of_graph(seen, around, fixed_inputs=fixed)
+        mine = [Piece(node, conveyor.source, scope, node) for node in graph.node]
+        while len(levels) <= depth:
+            levels.append([])
+        levels[depth].append((graph, mine))
+        for node, known in zip(graph.node, seen.node, strict=True):
+            for inner, known_inner in zip(graphs_of(node), graphs_of(known), strict=True):
+                gather(inner, known_inner, scope, depth + 1)
+
+    gather(model.graph, _inferred(model, conveyor.source), None, 0)
+    for training in _training_graphs(model):
+        gather(training, training, None, 0)
+    for level in reversed(levels):
+        conveyor.convert(piece for _, mine in level for piece in mine)
+        for graph, mine in level:
+            _put_together(graph, mine)
+
+
+def _put_together(graph: onnx.GraphProto, pieces: list[Piece]) -> None:
+    if all(piece.parts is None for piece in pieces):
+        return
+    before = _read(graph)
+    nodes = [node for piece in pieces for node in piece.nodes()]
+    # Written out before the old ones go: some of them are the old ones.
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(kept)
+    _drop_orphans(graph, before - _read(graph))
+
+
+def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
+    try:
+        known = onnx.shape_inference.infer_shapes(model)
+        if source < _FIRST_WITH_INFERENCE:
+            # Many operators could not infer before; what they gave has the same type and shape.
+            for one in known.opset_import:
+                one.version = _FIRST_WITH_INFERENCE if one.domain == "" else one.version
+            known = onnx.shape_inference.infer_shapes(known)
+    except Exception:  # noqa: BLE001 - what the file itself declares may be enough
+        return model.graph
+    return known.graph
+
+
+def _training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    for training in model.training_info:
+        yield training.initialization
+        yield training.algorithm
+
+
+def _read(graph: onnx.GraphProto) -> set[str]:
+    """Collect the names that a graph reads, those of graphs inside included."""
+    return {
+        name
+        for one in names.within(graph)
+        for node in one.node
+        for name in (*node.input, *(value.name for value in one.output))
+    }
+
+
+def _drop_orphans(graph: onnx.GraphProto, orphans: set[str]) -> None:
+    """Remove what only a replaced node read: constants that are attributes now."""
+    shown = {value.name for value in (*graph.input, *graph.output)}
+    orphans -= shown
+    kept = [tensor for tensor in graph.initializer if tensor.name not in orphans]
+    if len(kept) < len(graph.initializer):
+        copies = [onnx.TensorProto.FromString(tensor.SerializeToString()) for tensor in kept]
+        del graph.initializer[:]
+        graph.initializer.extend(copies)
+    nodes = [
+        node
+        for node in graph.node
+        if node.op_type != "Constant" or not orphans.issuperset(node.output)
+    ]
+    if len(nodes) < len(graph.node):
+        copies_of_nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(copies_of_nodes)

@@ -1,0 +1,166 @@
+"""Brings the ways of writing the same model to one: domains, operator sets, IR version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from runners.engine.opsets import names, schemas
+from runners.engine.opsets.outcome import InvalidModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# The first IR version in which an initializer need not stand among the inputs.
+FREE_INITIALIZERS = 4
+_FIRST_WITH_OPSETS = 3
+_FLOORS = {
+    onnx.TensorProto.FLOAT8E4M3FN: 9,
+    onnx.TensorProto.FLOAT8E4M3FNUZ: 9,
+    onnx.TensorProto.FLOAT8E5M2: 9,
+    onnx.TensorProto.FLOAT8E5M2FNUZ: 9,
+    onnx.TensorProto.UINT4: 10,
+    onnx.TensorProto.INT4: 10,
+    onnx.TensorProto.FLOAT4E2M1: 11,
+    onnx.TensorProto.FLOAT8E8M0: 12,
+    onnx.TensorProto.UINT2: 13,
+    onnx.TensorProto.INT2: 13,
+}
+
+
+def normalise(model: onnx.ModelProto) -> int:
+    """Spell domains one way and import each once; gives the default operator set's version.
+
+    0 when the model uses nothing of the default domain. Raises InvalidModelError.
+    """
+    for node in every_node(model):
+        if node.domain == "ai.onnx":
+            node.domain = ""
+    version = _merge(model.opset_import)
+    for function in model.functions:
+        _merge(function.opset_import)
+    if not _uses_default(model):
+        return 0
+    if version is None:
+        version = _unwritten(model)
+        model.opset_import.append(onnx.helper.make_opsetid("", version))
+    if not 1 <= version <= schemas.NEWEST:
+        raise InvalidModelError(
+            f"The model imports operator set {version}; the installed onnx knows 1 to "
+            f"{schemas.NEWEST}."
+        )
+    return version
+
+
+def _unwritten(model: onnx.ModelProto) -> int:
+    if model.ir_version >= _FIRST_WITH_OPSETS or model.opset_import:
+        raise InvalidModelError(
+            "The model uses operators of the default domain but imports no version of it. "
+            "Export it again, or write the import."
+        )
+    # Before IR 3 there were no imports, and the first operator set was meant.
+    model.ir_version = _FIRST_WITH_OPSETS
+    return 1
+
+
+def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
+    versions: dict[str, int] = {}
+    for one in imports:
+        domain = "" if schemas.is_default(one.domain) else one.domain
+        if versions.setdefault(domain, one.version) != one.version:
+            raise InvalidModelError(
+                f"Operator set {domain or 'ai.onnx'!r} is imported in versions "
+                f"{versions[domain]} and {one.version}; which one counts is not known. Keep one."
+            )
+    del imports[:]
+    imports.extend(
+        onnx.helper.make_opsetid(domain, version) for domain, version in versions.items()
+    )
+    return versions.get("")
+
+
+def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Give all nodes: of the graph, of training, of functions, and inside nodes."""
+    for graph in names.every_graph(model):
+        yield from graph.node
+    for function in model.functions:
+        yield from nodes_of(function)
+
+
+def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    """Give all nodes of a function, inner ones included."""
+    for node in function.node:
+        yield node
+        for inner in names.graphs_of(node):
+            for graph in names.within(inner):
+                yield from graph.node
+
+
+def _uses_default(model: onnx.ModelProto) -> bool:
+    return any(node.domain == "" for node in every_node(model))
+
+
+def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:
+    """Write the new version, and the IR version that belongs to it."""
+    for holder in (model, *model.functions):
+        for one in holder.opset_import:
+            if one.domain == "":
+                one.version = target
+    wanted = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", target)])
+    if up:
+        _raise_ir(model, max(model.ir_version, wanted))
+    else:
+        model.ir_version = min(model.ir_version, max(wanted, _floor(model)))
+
+
+def _raise_ir(model: onnx.ModelProto, wanted: int) -> None:
+    if model.ir_version < FREE_INITIALIZERS <= wanted:
+        # There they were constants; from IR 4 on an input that is one could be overridden.
+        for graph in names.every_graph(model):
+            held = {tensor.name for tensor in graph.initializer}
+            kept = [value for value in graph.input if value.name not in held]
+            _keep_types(graph, held)
+            del graph.input[:]
+            graph.input.extend(kept)
+    model.ir_version = wanted
+
+
+def _keep_types(graph: onnx.GraphProto, held: Iterable[str]) -> None:
+    """An input's denotations and documentation stay, as those of the initializer's value."""
+    known = {value.name for value in graph.value_info}
+    graph.value_info.extend(
+        value
+        for value in graph.input
+        if value.name in held and value.name not in known and _says_more(value)
+    )
+
+
+def _says_more(value: onnx.ValueInfoProto) -> bool:
+    return bool(
+        value.doc_string
+        or value.metadata_props
+        or value.type.denotation
+        or any(dim.denotation for dim in value.type.tensor_type.shape.dim)
+    )
+
+
+def _floor(model: onnx.ModelProto) -> int:
+    """Give the lowest IR version that can say what the model says."""
+    floor = FREE_INITIALIZERS
+    if model.functions:
+        floor = 10 if any(function.overload for function in model.functions) else 8
+    if model.graph.metadata_props or any(node.metadata_props for node in every_node(model)):
+        floor = max(floor, 10)
+    if any(node.device_configurations for node in every_node(model)):
+        floor = max(floor, 11)
+    kinds = {tensor.data_type for graph in names.every_graph(model) for tensor in graph.initializer}
+    return max([floor, *(_FLOORS.get(kind, 1) for kind in kinds)])
+
+
+def lower_ir(model: onnx.ModelProto, highest: int) -> bool:
+    """Lower the IR version to one a runtime reads, where the model says nothing newer."""
+    if model.ir_version <= highest or _floor(model) > highest:
+        return False
+    model.ir_version = highest
+    return True

@@ -1,0 +1,123 @@
+"""What a rule sees of the node it rewrites, and what it writes in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from runners.engine.opsets.outcome import CannotConvertError
+
+if TYPE_CHECKING:
+    from runners.engine.opsets.names import Names
+    from runners.engine.opsets.scopes import Scope
+
+
+class Case:
+    """One node in its scope; `made` collects the nodes that replace it, in order."""
+
+    def __init__(self, node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> None:
+        self.node = node
+        self.version = version
+        self.made: list[onnx.NodeProto] = []
+        self._scope = scope
+        self._names = names
+
+    def input(self, index: int) -> str:
+        """Give the name of an input, "" when it is left out."""
+        return self.node.input[index] if index < len(self.node.input) else ""
+
+    def output(self, index: int) -> str:
+        """Give the name of an output, "" when it is left out."""
+        return self.node.output[index] if index < len(self.node.output) else ""
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Give an attribute's value; text is decoded."""
+        for one in self.node.attribute:
+            if one.name == name:
+                value = helper.get_attribute_value(one)
+                return value.decode() if isinstance(value, bytes) else value
+        return default
+
+    def attributes(self, *left_out: str) -> dict[str, Any]:
+        """Give all attributes but those named."""
+        return {
+            one.name: helper.get_attribute_value(one)
+            for one in self.node.attribute
+            if one.name not in left_out
+        }
+
+    def dtype(self, name: str) -> int:
+        """Give a tensor's element type, 0 when it is unknown."""
+        kind = self._scope.type(name)
+        return 0 if kind is None else int(kind.tensor_type.elem_type)
+
+    def shape(self, name: str) -> list[int | None] | None:
+        """Give a tensor's shape with None for open dimensions; None when the rank is unknown."""
+        kind = self._scope.type(name)
+        if kind is None or not kind.tensor_type.HasField("shape"):
+            return None
+        dims = kind.tensor_type.shape.dim
+        return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
+
+    def rank(self, name: str) -> int:
+        """Give a tensor's rank; raises CannotConvertError when it is unknown."""
+        shape = self.shape(name)
+        if shape is None:
+            raise CannotConvertError(f"the rank of {name!r} is not known")
+        return len(shape)
+
+    def constant(self, name: str) -> np.ndarray[Any, Any] | None:
+        """Give a small constant's values, None for everything else."""
+        tensor = self._scope.constant(name) if name else None
+        return None if tensor is None else np.asarray(numpy_helper.to_array(tensor))
+
+    def known(self, name: str) -> np.ndarray[Any, Any]:
+        """Give a constant's values; raises CannotConvertError for all else."""
+        found = self.constant(name)
+        if found is None:
+            raise CannotConvertError(f"{name!r} is not a constant")
+        return found
+
+    def add(self, op: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
+        """Write a node with one output, a new name unless one is given; gives that name."""
+        base = self.output(0) or self.node.op_type
+        output = output or self._names.fresh(f"{base}_{op.lower()}")
+        given = {name: value for name, value in attributes.items() if value is not None}
+        self.made.append(helper.make_node(op, inputs, [output], **given))
+        return output
+
+    def put(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:
+        """Write a node with these outputs."""
+        given = {name: value for name, value in attributes.items() if value is not None}
+        self.made.append(helper.make_node(op, inputs, outputs, **given))
+
+    def fresh(self, word: str) -> str:
+        """Give a new name."""
+        return self._names.fresh(f"{self.output(0) or self.node.op_type}_{word}")
+
+    def value(self, content: Any, dtype: int = onnx.TensorProto.INT64) -> str:
+        """Write a constant; gives its name."""
+        array = np.asarray(content, helper.tensor_dtype_to_np_dtype(dtype))
+        return self.add("Constant", [], value=numpy_helper.from_array(array))
+
+    def again(self, *left_out: str, inputs: list[str] | None = None, **changed: Any) -> None:
+        """Write the same node once more, with some attributes left out or changed."""
+        node = onnx.NodeProto()
+        node.CopyFrom(self.node)
+        kept = [one for one in node.attribute if one.name not in {*left_out, *changed}]
+        del node.attribute[:]
+        node.attribute.extend(kept)
+        node.attribute.extend(
+            helper.make_attribute(name, value)
+            for name, value in changed.items()
+            if value is not None
+        )
+        if inputs is not None:
+            while inputs and not inputs[-1]:
+                inputs = inputs[:-1]
+            del node.input[:]
+            node.input.extend(inputs)
+        self.made.append(node)

@@ -1,0 +1,66 @@
+"""Loop and Scan before they got the form they have now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from runners.engine.opsets.outcome import CannotConvertError
+from runners.engine.opsets.rules.rule import rule
+
+if TYPE_CHECKING:
+    from runners.engine.opsets.rules.case import Case
+
+
+@rule("loop-carried", "Loop", source=10, target=11, accepts=1)
+def loop(case: Case) -> None:
+    # Opset 11 only allows to leave out the carried values.
+    case.again()
+
+
+@rule("scan-over-batch", "Scan", source=8, target=9)
+def scan(case: Case) -> None:
+    """Write the batch that Scan-8 has as a Scan of its own, around one over the sequence."""
+    if case.input(0):
+        raise CannotConvertError("Scan-8 with a length for each sequence has no equal")
+    body: onnx.GraphProto = case.attribute("body")
+    count = int(case.attribute("num_scan_inputs"))
+    given = list(case.node.input)[1:]
+    states = len(given) - count
+    ports = [_port(case, name) for name in given]
+    results = [case.fresh("each") for _ in body.output]
+    inner = onnx.helper.make_node(
+        "Scan",
+        [port.name for port in ports],
+        results,
+        body=body,
+        num_scan_inputs=count,
+        **_directions(case),
+    )
+    outputs = [
+        _output(result, port, known_shape=place < states)
+        for place, (result, port) in enumerate(zip(results, body.output, strict=True))
+    ]
+    graph = onnx.helper.make_graph([inner], case.fresh("batch"), ports, outputs)
+    outer: list[str] = list(case.node.output)
+    case.put("Scan", given, outer, body=graph, num_scan_inputs=len(given))
+
+
+def _directions(case: Case) -> dict[str, Any]:
+    directions = case.attribute("directions")
+    return {"scan_input_directions": list(directions)} if directions else {}
+
+
+def _port(case: Case, name: str) -> onnx.ValueInfoProto:
+    shape = case.shape(name)
+    inner = None if shape is None else shape[1:]
+    return onnx.helper.make_tensor_value_info(case.fresh("slice"), case.dtype(name), inner)
+
+
+def _output(name: str, port: onnx.ValueInfoProto, *, known_shape: bool) -> onnx.ValueInfoProto:
+    made = onnx.ValueInfoProto(name=name)
+    made.type.CopyFrom(port.type)
+    if not known_shape:
+        made.type.tensor_type.ClearField("shape")
+    return made

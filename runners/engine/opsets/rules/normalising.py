@@ -1,0 +1,41 @@
+"""Normalisations whose parameters changed their meaning or their shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runners.engine.opsets.rules.rule import rule
+
+if TYPE_CHECKING:
+    from runners.engine.opsets.rules.case import Case
+
+
+@rule("mvn-axes", "MeanVarianceNormalization", source=8, target=9, accepts=1)
+def mean_variance(case: Case) -> None:
+    axes = [0, 1, 2, 3] if case.attribute("across_channels", 0) else [0, 2, 3]
+    if case.attribute("normalize_variance", 1):
+        case.again("across_channels", "normalize_variance", axes=axes)
+        return
+    mean = case.add("ReduceMean", [case.input(0)], axes=axes, keepdims=1)
+    case.add("Sub", [case.input(0), mean], case.output(0))
+
+
+@rule("group-scale-per-channel", "GroupNormalization", source=20, target=21, accepts=18)
+def group_normalization(case: Case) -> None:
+    groups = int(case.attribute("num_groups"))
+    if groups == 1:
+        shape = case.shape(case.input(0))
+        if shape is not None and len(shape) > 1 and shape[1] == 1:
+            case.again()
+            return
+    all_groups = case.value([groups])
+    channels = case.add("Shape", [case.input(0)], start=1, end=2)
+    spread = case.add("Concat", [all_groups, case.add("Div", [channels, all_groups])], axis=0)
+    column, flat = case.value([groups, 1]), case.value([-1])
+
+    def widened(name: str) -> str:
+        wide = case.add("Expand", [case.add("Reshape", [name, column]), spread])
+        return case.add("Reshape", [wide, flat])
+
+    inputs = [case.input(0), widened(case.input(1)), widened(case.input(2))]
+    case.again(inputs=inputs)

@@ -1,0 +1,43 @@
+"""QuantizeLinear and DequantizeLinear: later versions only add attributes that may stay away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runners.engine.opsets.rules.rule import rule
+
+if TYPE_CHECKING:
+    from runners.engine.opsets.rules.case import Case
+
+
+def carry(case: Case) -> None:
+    case.again()
+
+
+@rule("one-scale-is-scalar", "QuantizeLinear", "DequantizeLinear", source=12, target=13, accepts=10)
+def make_scalar(case: Case) -> None:
+    """Keep one scale for all: from opset 13 on a list of one is a scale for each channel."""
+    inputs = list(case.node.input)
+    for place in range(1, len(inputs)):
+        if case.shape(inputs[place]) == [1]:
+            inputs[place] = _scalar(case, inputs[place])
+    case.again(inputs=inputs)
+
+
+def _scalar(case: Case, name: str) -> str:
+    known = case.constant(name)
+    if known is not None:
+        return case.value(known.reshape(()), case.dtype(name))
+    return case.add("Squeeze", [name, case.value([0])])
+
+
+# The converter writes an output_dtype that contradicts a zero point whose type it does not know.
+for changed in (19, 21, 23, 24, 25, 28):
+    rule(
+        "quantising-carried",
+        "QuantizeLinear",
+        "DequantizeLinear",
+        source=changed - 1,
+        target=changed,
+        accepts=13,
+    )(carry)

@@ -1,0 +1,75 @@
+"""How a rule is told apart: an operator, a step between two versions, a name to report."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runners.engine.opsets import schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runners.engine.opsets.rules.case import Case
+
+RULES: dict[str, list[Rule]] = defaultdict(list)
+# The source of a rule for an operator that no operator set defines: it applies at every version.
+ANYWHERE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Takes an operator from `source` to `target`; nodes since `accepts` need nothing before.
+
+    `rewrite` fills `case.made` with nodes valid at `target`; it leaves it empty when the converter
+    may have the node after all, and raises CannotConvertError when nobody can convert it.
+    """
+
+    op: str
+    source: int
+    target: int
+    name: str
+    rewrite: Callable[[Case], None]
+    accepts: int
+
+    def lies_between(self, version: int, goal: int) -> bool:
+        """Say whether somebody going from a version to the goal takes this step."""
+        if self.source == ANYWHERE:
+            return max(version, goal) >= self.target
+        if self.target > self.source:
+            return version <= self.source and self.target <= goal
+        return version >= self.source and self.target >= goal
+
+    def takes(self, version: int) -> bool:
+        """Say whether a node of this version can be rewritten as it is."""
+        if self.source == ANYWHERE or schemas.same(self.op, version, self.source):
+            return True
+        return self.accepts <= version if self.target > self.source else version <= self.accepts
+
+    def leads_to(self, version: int) -> int:
+        """Give the version of what the rule writes for a node of this version."""
+        return max(version, self.target) if self.source == ANYWHERE else self.target
+
+
+def rule(
+    name: str, *ops: str, source: int, target: int, accepts: int | None = None
+) -> Callable[[Callable[[Case], None]], Callable[[Case], None]]:
+    """Register a rewriting for these operators."""
+
+    def register(rewrite: Callable[[Case], None]) -> Callable[[Case], None]:
+        for op in ops:
+            RULES[op].append(
+                Rule(op, source, target, name, rewrite, source if accepts is None else accepts)
+            )
+        return rewrite
+
+    return register
+
+
+def find(op: str, version: int, goal: int) -> Rule | None:
+    """Give the first rule that lies on the way from a version to the goal."""
+    on_the_way = [one for one in RULES.get(op, ()) if one.lies_between(version, goal)]
+    if not on_the_way:
+        return None
+    return min(on_the_way, key=lambda one: abs(one.source - version))

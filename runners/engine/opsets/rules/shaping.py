@@ -1,0 +1,61 @@
+"""Operators that move, cut, fill or retype, in their oldest versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from runners.engine.opsets.outcome import CannotConvertError
+from runners.engine.opsets.rules.rule import rule
+
+if TYPE_CHECKING:
+    from runners.engine.opsets.rules.case import Case
+
+
+@rule("cast-by-number", "Cast", source=5, target=6, accepts=1)
+def cast(case: Case) -> None:
+    word = str(case.attribute("to", "")).upper()
+    if word not in onnx.TensorProto.DataType.keys():  # noqa: SIM118 - a protobuf enum, not a dict
+        raise CannotConvertError(f"it casts to {word!r}, which is no type")
+    case.again(to=onnx.TensorProto.DataType.Value(word))
+
+
+@rule("reshape-by-input", "Reshape", source=4, target=5, accepts=1)
+def reshape(case: Case) -> None:
+    shape = case.attribute("shape")
+    if shape is None:
+        raise CannotConvertError("it names no shape")
+    case.add("Reshape", [case.input(0), case.value(list(shape))], case.output(0))
+
+
+@rule("tile-by-repeats", "Tile", source=5, target=6, accepts=1)
+def tile(case: Case) -> None:
+    times, axis = int(case.known(case.input(1)).item()), int(case.known(case.input(2)).item())
+    repeats = np.ones(case.rank(case.input(0)), np.int64)
+    repeats[axis] = times
+    case.again(inputs=[case.input(0), case.value(repeats)])
+
+
+@rule("pads-renamed", "Pad", source=1, target=2)
+def pad(case: Case) -> None:
+    case.again("paddings", pads=list(case.attribute("paddings", [])))
+
+
+@rule("split-axis", "Split", source=1, target=2)
+def split(case: Case) -> None:
+    axis, sizes = case.attribute("axis"), case.attribute("split")
+    if axis is None:
+        raise CannotConvertError("Split-1 without an axis: its definition names no default")
+    if case.input(1):
+        sizes = [int(one) for one in case.known(case.input(1))]
+    case.again(inputs=[case.input(0)], axis=axis, split=list(sizes) if sizes else None)
+
+
+@rule("lp-as-integer", "LpPool", "GlobalLpPool", source=1, target=2)
+def lp_pool(case: Case) -> None:
+    power = float(case.attribute("p", 2.0))
+    if not power.is_integer():
+        raise CannotConvertError(f"p is {power}; from opset 2 on it is a whole number")
+    case.again(p=int(power))

@@ -1,0 +1,80 @@
+"""What the registry says about an operator at a version of the default operator set."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from typing import Any
+
+import onnx
+
+DEFAULT_DOMAINS = ("", "ai.onnx")
+NEWEST = onnx.defs.onnx_opset_version()
+
+
+def is_default(domain: str) -> bool:
+    """Say whether a domain is the default one, in either spelling."""
+    return domain in DEFAULT_DOMAINS
+
+
+@lru_cache(maxsize=8192)
+def schema(op: str, version: int) -> Any:
+    """Give the schema that counts at this version, None when there is none."""
+    try:
+        return onnx.defs.get_schema(op, version, "")
+    except onnx.defs.SchemaError:
+        return None
+
+
+def since(op: str, version: int) -> int | None:
+    """Give the version the operator last changed in, seen from `version`; None if unknown there."""
+    found = schema(op, version)
+    return None if found is None else int(found.since_version)
+
+
+def usable(op: str, version: int) -> bool:
+    """Say whether the operator exists at this version and is not withdrawn."""
+    found = schema(op, version)
+    return found is not None and not found.deprecated
+
+
+def same(op: str, source: int, target: int) -> bool:
+    """Prove from the registry that nothing about the operator changed between two versions."""
+    if not (usable(op, source) and usable(op, target)):
+        return False
+    return since(op, source) == since(op, target)
+
+
+@lru_cache(maxsize=8192)
+def widened(op: str, source: int, target: int) -> bool:
+    """Prove that every version in between differs in the types allowed at most, and only adds some.
+
+    The direction does not matter: seen from the older version, whatever was allowed still is.
+    """
+    low, high = sorted((source, target))
+    steps = sorted({since(op, version) or 0 for version in range(low, high + 1)})
+    if 0 in steps or not usable(op, target):
+        return False
+    found = [schema(op, version) for version in steps]
+    return all(
+        _signature(before) == _signature(after) and _allows(after, before)
+        for before, after in itertools.pairwise(found)
+    )
+
+
+def _signature(found: Any) -> tuple[Any, ...]:
+    attributes = {
+        name: (one.type, one.required, one.default_value.SerializeToString())
+        for name, one in found.attributes.items()
+    }
+    sides = [[(one.name, one.option) for one in side] for side in (found.inputs, found.outputs)]
+    return (attributes, *sides, found.min_input, found.max_input)
+
+
+def _allows(after: Any, before: Any) -> bool:
+    sides = ((after.inputs, before.inputs), (after.outputs, before.outputs))
+    return all(
+        set(old.types) <= set(new.types)
+        for news, olds in sides
+        for new, old in zip(news, olds, strict=True)
+    )

@@ -1,0 +1,94 @@
+"""What is known about the values a node may see: types and constants, through nested graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CONSTANT_BYTES = 4096
+_TENSOR_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data")
+
+
+@dataclass(slots=True)
+class Scope:
+    """The values of one graph, and of those around it."""
+
+    parent: Scope | None = None
+    types: dict[str, onnx.TypeProto] = field(default_factory=dict)
+    constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+
+    def type(self, name: str) -> onnx.TypeProto | None:
+        """Give a value's type, None when nobody knows it."""
+        found = self.types.get(name)
+        return found if found is not None or self.parent is None else self.parent.type(name)
+
+    def constant(self, name: str) -> onnx.TensorProto | None:
+        """Give a small constant's tensor, None for everything else."""
+        if name in self.constants:
+            return self.constants[name]
+        # A value of the inner graph hides one of the outer.
+        return None if self.parent is None or name in self.types else self.parent.constant(name)
+
+    def add(self, values: Iterable[onnx.ValueInfoProto]) -> None:
+        for value in values:
+            if value.type.WhichOneof("value") and value.name not in self.types:
+                self.types[value.name] = value.type
+
+
+def of_graph(graph: onnx.GraphProto, parent: Scope | None, *, fixed_inputs: bool) -> Scope:
+    """Collect what an inferred graph says; `fixed_inputs`: its initializers are all constant."""
+    scope = Scope(parent)
+    scope.add(graph.input)
+    scope.add(graph.output)
+    scope.add(graph.value_info)
+    inputs = set() if fixed_inputs else {value.name for value in graph.input}
+    for tensor in graph.initializer:
+        scope.types.setdefault(tensor.name, _type_of(tensor))
+        if tensor.name not in inputs and is_small(tensor):
+            scope.constants[tensor.name] = tensor
+    for sparse in graph.sparse_initializer:
+        scope.types.setdefault(
+            sparse.values.name,
+            onnx.helper.make_tensor_type_proto(sparse.values.data_type, sparse.dims),
+        )
+    for node in graph.node:
+        if node.op_type == "Constant" and len(node.output) == 1:
+            tensor = _constant_of(node)
+            if tensor is not None:
+                scope.types.setdefault(node.output[0], _type_of(tensor))
+                if is_small(tensor):
+                    scope.constants[node.output[0]] = tensor
+    return scope
+
+
+def is_small(tensor: onnx.TensorProto) -> bool:
+    """Say whether a tensor's values are here and few."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return False
+    entries = sum(len(getattr(tensor, name)) for name in _TENSOR_FIELDS)
+    return entries <= _CONSTANT_BYTES and tensor.ByteSize() <= 3 * _CONSTANT_BYTES
+
+
+def _type_of(tensor: onnx.TensorProto) -> onnx.TypeProto:
+    return onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+
+
+def _constant_of(node: onnx.NodeProto) -> onnx.TensorProto | None:
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            tensor: onnx.TensorProto = attribute.t
+            return tensor
+        if attribute.name in {"value_int", "value_ints"}:
+            given = attribute.i if attribute.name == "value_int" else list(attribute.ints)
+            return numpy_helper.from_array(np.array(given, np.int64))
+        if attribute.name in {"value_float", "value_floats"}:
+            given = attribute.f if attribute.name == "value_float" else list(attribute.floats)
+            return numpy_helper.from_array(np.array(given, np.float32))
+    return None

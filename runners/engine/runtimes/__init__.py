@@ -1,0 +1,88 @@
+"""One face for every runtime: open a model, run it on named values, one thread.
+
+A runtime is imported only when asked for, so an environment holds any of them or just one.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Protocol
+
+from runners.engine.runtimes.errors import LoadError, MissingRuntimeError, UnsupportedModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from runners.engine.datasets import Value
+
+    Run = Callable[[dict[str, Value]], list[Value]]
+
+__all__ = ["LoadError", "MissingRuntimeError", "Runtime", "UnsupportedModelError", "names", "of"]
+
+ONNXRUNTIME, REFERENCE, OPENVINO = "onnxruntime", "onnx-reference", "openvino"
+# name: (our module, the package whose presence makes it available)
+_MODULES = {
+    ONNXRUNTIME: ("onnxruntime_cpu", "onnxruntime"),
+    REFERENCE: ("onnx_reference", "onnx"),
+    OPENVINO: ("openvino_cpu", "openvino"),
+}
+
+
+class Runtime(Protocol):
+    """A runtime by its name."""
+
+    name: str
+    # Whether `optimise=False` makes a difference to what it runs.
+    optimises: bool
+
+    def version(self) -> str:
+        """Tell the version of the installed package."""
+
+    def open(
+        self,
+        path: Path,
+        *,
+        optimise: bool = True,
+        outputs: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> Run:
+        """Load a model for running; the callable gives the values of the graph's outputs in order.
+
+        `outputs` names values of the main graph to give instead; `folder` is where external data
+        lies, if not beside the model. Text goes in and comes out as
+        object arrays of str, bf16 and fp8 as ml_dtypes, an output without value as None. Raises
+        UnsupportedModelError where the runtime says that it does not support the model, LoadError
+        where it refuses it otherwise, and whatever the library raises while running.
+        """
+
+
+def names() -> list[str]:
+    """List the runtimes installed here; imports none of them."""
+    return [name for name, (_, package) in _MODULES.items() if importlib.util.find_spec(package)]
+
+
+def of(name: str) -> Runtime:
+    """Give a runtime by name. Raises MissingRuntimeError if unknown or not installed."""
+    if name not in _MODULES:
+        raise MissingRuntimeError(f"There is no runtime called {name!r}.")
+    module, package = _MODULES[name]
+    if importlib.util.find_spec(package) is None:
+        raise MissingRuntimeError(f"The runtime {name} is not installed in this environment.")
+    loaded = importlib.import_module(f"{__name__}.{module}")
+    runtime: Runtime = loaded.RUNTIME
+    return runtime
+
+
+@functools.cache
+def highest(name: str = ONNXRUNTIME) -> tuple[int, int]:
+    """Find by probing the highest (opset, IR version) that the runtime really loads and runs.
+
+    Loads tiny models from the installed onnx package's own newest opset downwards, once for each
+    process. Raises MissingRuntimeError; gives (0, 0) if it loads none.
+    """
+    from runners.engine.runtimes import probing  # noqa: PLC0415 - it imports onnx
+
+    return probing.highest(of(name))

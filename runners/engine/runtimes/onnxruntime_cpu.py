@@ -1,0 +1,195 @@
+"""ONNX Runtime on the CPU, one thread."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.runtimes.errors import LoadError, UnpreparedError, UnsupportedModelError
+from runners.engine.runtimes.exposing import expose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from runners.engine.datasets import Value
+    from runners.engine.runtimes import Run, Runtime
+
+_UNSUPPORTED = re.compile(
+    r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
+    r"|is under development and support for this is limited|[Uu]nsupported model IR version"
+    r"|ONNX Runtime only \*guarantees\* support|No opset import for domain|MLDataType for"
+    r"|No Op registered for|Unsupported OpSet|Type 'tensor\(\w+\)' of input parameter"
+)
+_NO_LOCALE = "the model works on text, and this worker has no en_US.UTF-8 locale"
+# ONNX types that numpy lacks or that the runtime hands over as something else: (name, bits).
+_STRANGE = {
+    "tensor(bfloat16)": ("BFLOAT16", 16),
+    "tensor(float8e4m3fn)": ("FLOAT8E4M3FN", 8),
+    "tensor(float8e4m3fnuz)": ("FLOAT8E4M3FNUZ", 8),
+    "tensor(float8e5m2)": ("FLOAT8E5M2", 8),
+    "tensor(float8e5m2fnuz)": ("FLOAT8E5M2FNUZ", 8),
+    "tensor(float8e8m0)": ("FLOAT8E8M0", 8),
+    "tensor(float4e2m1)": ("FLOAT4E2M1", 4),
+    "tensor(int4)": ("INT4", 4),
+    "tensor(uint4)": ("UINT4", 4),
+    "tensor(int2)": ("INT2", 2),
+    "tensor(uint2)": ("UINT2", 2),
+}
+
+
+class _OnnxRuntime:
+    name = "onnxruntime"
+    optimises = True
+
+    def version(self) -> str:
+        import onnxruntime  # noqa: PLC0415 - preloaded by the fork server
+
+        return str(onnxruntime.__version__)
+
+    def open(
+        self,
+        path: Path,
+        *,
+        optimise: bool = True,
+        outputs: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> Run:
+        import onnxruntime  # noqa: PLC0415
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        if not optimise:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        source: str | bytes = str(path)
+        if outputs or folder is not None:
+            options.add_session_config_entry(
+                "session.model_external_initializers_file_folder_path", str(folder or path.parent)
+            )
+            source = expose(path, outputs).SerializeToString()
+        try:
+            session = onnxruntime.InferenceSession(
+                source, options, providers=["CPUExecutionProvider"]
+            )
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a library may raise anything here
+            words = str(error)
+            if "locale" in words:
+                raise UnpreparedError(_NO_LOCALE) from None
+            kind = LoadError
+            if type(error).__name__ == "NotImplemented" or _UNSUPPORTED.search(words):
+                kind = UnsupportedModelError
+            raise kind(words) from None
+        return _Session(session)
+
+
+class _Session:
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._inputs = {port.name: port.type for port in session.get_inputs()}
+        self._inputs |= {port.name: port.type for port in session.get_overridable_initializers()}
+        self._outputs = [(port.name, port.type) for port in session.get_outputs()]
+
+    def __call__(self, values: dict[str, Value]) -> list[Value]:
+        feeds = {
+            name: _to_feed(value, self._inputs[name])
+            for name, value in values.items()
+            if name in self._inputs and (value is not None or "optional" in self._inputs[name])
+        }
+        if not any(kind in _STRANGE for _, kind in self._outputs):
+            said = self._session.run(None, feeds)
+            return [
+                _tidy(value, kind) for value, (_, kind) in zip(said, self._outputs, strict=True)
+            ]
+        return self._run_strangely(feeds)
+
+    def _run_strangely(self, feeds: dict[str, Any]) -> list[Value]:
+        import onnxruntime  # noqa: PLC0415
+
+        given = {
+            name: value
+            if isinstance(value, onnxruntime.OrtValue)
+            else onnxruntime.OrtValue.ortvalue_from_numpy(value)
+            for name, value in feeds.items()
+        }
+        names = [name for name, _ in self._outputs]
+        held = self._session.run_with_ort_values(names, given)
+        return [
+            _read_strange(value, _STRANGE[kind]) if kind in _STRANGE else _tidy(value.numpy(), kind)
+            for value, (_, kind) in zip(held, self._outputs, strict=True)
+        ]
+
+
+RUNTIME: Runtime = _OnnxRuntime()
+
+
+def _tidy(value: Any, kind: str) -> Value:
+    import numpy as np  # noqa: PLC0415
+
+    if isinstance(value, dict):
+        # The binding makes Python's floats of a map's values, whatever they were.
+        scalar = np.float32 if "tensor(float)" in kind else np.asarray
+        return {key: scalar(one) for key, one in value.items()}
+    if value is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [_tidy(item, kind) for item in value]
+    array: np.ndarray[Any, Any] = np.asarray(value)
+    return array.astype(object) if array.dtype.kind in "UST" else array
+
+
+def _to_feed(value: Value, kind: str) -> Any:
+    import numpy as np  # noqa: PLC0415
+    import onnxruntime  # noqa: PLC0415
+    from onnx import TensorProto  # noqa: PLC0415
+
+    if value is None or isinstance(value, list | dict):
+        return value
+    array = np.asarray(value)
+    if kind not in _STRANGE:
+        return array
+    word, bits = _STRANGE[kind]
+    stored = np.ascontiguousarray(array).reshape(array.shape)
+    if bits < 8:
+        # The runtime reads packed elements from the front of a buffer of the same shape.
+        packed = _pack(stored.reshape(-1).view(np.uint8), bits)
+        room = np.zeros(max(stored.size, packed.size), np.uint8)
+        room[: packed.size] = packed
+        stored = room[: stored.size].reshape(array.shape)
+    else:
+        stored = stored.view({8: np.uint8, 16: np.uint16}[bits])
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(
+        stored, int(TensorProto.DataType.Value(word))
+    )
+
+
+def _pack(elements: Any, bits: int) -> Any:
+    import numpy as np  # noqa: PLC0415
+
+    each = 8 // bits
+    padded = np.zeros(-(-elements.size // each) * each, np.uint8)
+    padded[: elements.size] = elements & ((1 << bits) - 1)
+    rows = padded.reshape(-1, each)
+    packed = np.zeros(len(rows), np.uint8)
+    for place in range(each):
+        packed |= rows[:, place] << (bits * place)
+    return packed
+
+
+def _read_strange(value: Any, strange: tuple[str, int]) -> Value:
+    """Read the elements of a type that the runtime's own binding cannot hand to numpy."""
+    import numpy as np  # noqa: PLC0415
+    from onnx import TensorProto, numpy_helper  # noqa: PLC0415
+
+    if not value.has_value():
+        return None
+    word, bits = strange
+    shape = value.shape()
+    size = -(-int(np.prod(shape, dtype=np.int64)) * bits // 8)
+    raw = ctypes.string_at(value.data_ptr(), size) if size else b""
+    tensor = TensorProto(data_type=TensorProto.DataType.Value(word), dims=shape, raw_data=raw)
+    return numpy_helper.to_array(tensor)

@@ -1,0 +1,56 @@
+"""Finds out what a runtime really loads, whatever its documents or the onnx package say."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runners.engine.runtimes.errors import LoadError
+
+if TYPE_CHECKING:
+    from runners.engine.runtimes import Runtime
+
+_LOWEST_OPSET, _LOWEST_IR = 7, 3
+
+
+def highest(runtime: Runtime) -> tuple[int, int]:
+    """Give (opset, IR version): the highest of each with which a tiny model loads and runs."""
+    import onnx  # noqa: PLC0415
+
+    with _room() as folder:
+        place = Path(folder) / "model.onnx"
+        newest = onnx.defs.onnx_opset_version()
+        irs = range(int(onnx.IR_VERSION), _LOWEST_IR - 1, -1)
+        # The lowest opset that current runtimes load finds the IR version first, then the other
+        # way round: neither hides the other.
+        ir = next((ir for ir in irs if _runs(runtime, place, _LOWEST_OPSET, ir)), 0)
+        opsets = range(newest, _LOWEST_OPSET - 1, -1)
+        return next((opset for opset in opsets if ir and _runs(runtime, place, opset, ir)), 0), ir
+
+
+def _room() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="hub-probe-")
+    except OSError:  # a confined child may write only where it works
+        return tempfile.TemporaryDirectory(prefix="hub-probe-", dir=Path.cwd())
+
+
+def _runs(runtime: Runtime, place: Path, opset: int, ir: int) -> bool:
+    import numpy as np  # noqa: PLC0415
+    import onnx  # noqa: PLC0415
+
+    port = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in ("x", "y")
+    ]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])], "probe", port[:1], port[1:]
+    )
+    imports = [onnx.helper.make_opsetid("", opset)]
+    model = onnx.helper.make_model(graph, ir_version=ir, opset_imports=imports)
+    place.write_bytes(model.SerializeToString())
+    try:
+        (said,) = runtime.open(place)({"x": np.array([-1, 2], np.float32)})
+    except (LoadError, RuntimeError, ValueError):
+        return False
+    return isinstance(said, np.ndarray) and said.tolist() == [0.0, 2.0]

@@ -1,0 +1,135 @@
+"""Virtual environments for runtimes whose wheels cannot share the hub's own.
+
+Each is made once, in HUB_HOME/runtimes/<name>, by the first worker that needs it: built beside its
+place and renamed into it, so that what is there is whole. Only the sandbox's fork server runs in
+it; the worker itself stays in the hub's environment.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from hub.protocol.problems import HubError
+from runners import pools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Written last; says what was installed, so that an upgrade of the hub makes the environment anew.
+SEAL = "hub-runtime.json"
+INSTALL_SECONDS = 1800
+
+
+class RuntimeEnvironmentError(HubError):
+    """An environment for a runtime cannot be made; the message says why and what helps."""
+
+
+def interpreter(runtime: str) -> str:
+    """The Python that a runtime's fork server runs in; raises RuntimeEnvironmentError."""
+    if not runtime or runtime in pools.OWN_RUNTIMES:
+        return sys.executable
+    place = _place(runtime)
+    if not _is_whole(place, requirements(runtime)):
+        raise RuntimeEnvironmentError(
+            f"The environment of {runtime} is not ready. Run: hub worker --runtime {runtime}"
+        )
+    return str(place / "bin" / "python")
+
+
+def requirements(runtime: str) -> list[str]:
+    """What is installed for a runtime: its pinned wheels, and ours at the hub's own versions."""
+    build = pools.BUILDS.get(runtime)
+    if build is None:
+        known = ", ".join((*pools.OWN_RUNTIMES, *pools.BUILDS))
+        raise RuntimeEnvironmentError(f"There is no runtime {runtime}. Known are: {known}.")
+    try:
+        shared = [f"{name}=={version(name)}" for name in build.shared]
+    except PackageNotFoundError as error:
+        raise RuntimeEnvironmentError(
+            f"{error.name} is missing in the hub's own environment: pip install 'onnx-hub[server]'"
+        ) from None
+    return [*build.requirements, *shared]
+
+
+def prepare(runtime: str, tell: Callable[[str], None]) -> str:
+    """Make a runtime's environment unless it is there; returns its Python.
+
+    ``tell`` hears what happens, as it takes minutes. Raises RuntimeEnvironmentError.
+    """
+    if not runtime or runtime in pools.OWN_RUNTIMES:
+        return sys.executable
+    wanted, place = requirements(runtime), _place(runtime)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with _only_one(place.with_suffix(".lock")):
+        if not _is_whole(place, wanted):
+            _make(place, wanted, tell)
+    return interpreter(runtime)
+
+
+def _place(runtime: str) -> Path:
+    return Path(settings.HUB_HOME) / "runtimes" / runtime
+
+
+def _is_whole(place: Path, wanted: list[str]) -> bool:
+    try:
+        sealed = json.loads((place / SEAL).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(sealed == _seal(wanted))
+
+
+def _seal(wanted: list[str]) -> dict[str, object]:
+    return {"requirements": wanted, "python": sys.version.split()[0]}
+
+
+def _make(place: Path, wanted: list[str], tell: Callable[[str], None]) -> None:
+    half = place.with_suffix(".new")
+    shutil.rmtree(half, ignore_errors=True)
+    tell(f"making an environment for {place.name} in {place}")
+    # Its own paths would be those of its first place, so nothing but its Python is ever called.
+    _run([sys.executable, "-m", "venv", str(half)], "A virtual environment cannot be made")
+    tell(f"installing {', '.join(wanted)}")
+    python = str(half / "bin" / "python")
+    _run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
+        f"{', '.join(wanted)} cannot be installed; is the package index reachable from here?",
+    )
+    (half / SEAL).write_text(json.dumps(_seal(wanted)))
+    shutil.rmtree(place, ignore_errors=True)
+    half.rename(place)
+    tell(f"the environment of {place.name} is ready")
+
+
+def _run(command: list[str], trouble: str) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RuntimeEnvironmentError(f"{trouble} ({error}).") from None
+    if done.returncode:
+        last = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
+        raise RuntimeEnvironmentError(f"{trouble}\n{last}")
+
+
+@contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,160 @@
+"""What the workers proved: rows are added and never changed, so old verdicts stay readable."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from registry.models.constraints import one_of
+from runners.models.jobs import Job
+
+
+class Runtime(models.Model):
+    """One version of a runtime that a worker offered, and how far its verdicts have caught up."""
+
+    name = models.CharField(max_length=32)
+    version = models.CharField(max_length=64)
+    first_seen_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(default=timezone.now)
+    cursor = models.BigIntegerField(default=0, help_text="the last version that was looked at")
+    caught_up_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name", "first_seen_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="runtime_version_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+class Outcome(models.TextChoices):
+    """The outcome values of EARL 1.0 (W3C Evaluation and Report Language, 2.7)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CANT_TELL = "cantTell"
+    INAPPLICABLE = "inapplicable"
+    UNTESTED = "untested"
+
+
+class ConformanceCheck(models.TextChoices):
+    BUNDLED = "bundled"
+    REFERENCE = "reference"
+    OPTIMISATION = "optimisation"
+    DETERMINISM = "determinism"
+
+
+class Blame(models.TextChoices):
+    RUNTIME = "runtime"
+    DATA = "data"
+    REFERENCE = "reference"
+
+
+class ConformanceResult(models.Model):
+    """What one check said of one variant on one version of a runtime."""
+
+    Outcome = Outcome
+
+    Check = ConformanceCheck
+
+    Blame = Blame
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="conformance")
+    variant = models.ForeignKey(
+        "registry.Variant", models.CASCADE, related_name="conformance_results"
+    )
+    entry_sha256 = models.CharField(max_length=64)
+    runtime = models.CharField(max_length=32)
+    runtime_version = models.CharField(max_length=64)
+    check_kind = models.CharField(max_length=16, choices=ConformanceCheck.choices)
+    outcome = models.CharField(max_length=12, choices=Outcome.choices)
+    blames = models.CharField(max_length=9, choices=Blame.choices, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    profile = models.CharField(max_length=32, blank=True, default="")
+    datasets = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(default=0.0)
+    figures = models.JSONField(default=list, help_text="per data set and output")
+    node = models.JSONField(null=True, blank=True, help_text="the first node that diverged")
+    evidence = models.ForeignKey(
+        "registry.File", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "runtime", "check_kind"], name="conformance_once_per_job"
+            ),
+            one_of("outcome", Outcome, "conformance"),
+            one_of("check_kind", ConformanceCheck, "conformance"),
+            models.CheckConstraint(
+                condition=models.Q(blames="") | models.Q(blames__in=Blame.values),
+                name="conformance_blames_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["variant", "runtime", "check_kind", "-at"], name="conformance_newest"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.check_kind} on {self.runtime} {self.runtime_version}: {self.outcome}"
+
+
+class SuiteRun(models.Model):
+    """The ONNX backend node tests of one onnx version on one version of a runtime."""
+
+    runtime = models.CharField(max_length=32)
+    runtime_version = models.CharField(max_length=64)
+    onnx_version = models.CharField(max_length=64)
+    parts = models.PositiveIntegerField()
+    done = models.JSONField(default=list, help_text="the parts whose cases are here")
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["runtime", "-started_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["runtime", "runtime_version", "onnx_version"], name="suite_run_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.runtime} {self.runtime_version} on the cases of onnx {self.onnx_version}"
+
+
+class SuiteOutcome(models.TextChoices):
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+
+
+class SuiteResult(models.Model):
+    """How one case of the suite ended."""
+
+    Outcome = SuiteOutcome
+
+    run = models.ForeignKey(SuiteRun, models.CASCADE, related_name="results")
+    case = models.CharField(max_length=200)
+    operator = models.CharField(max_length=100)
+    opset = models.PositiveIntegerField(null=True, blank=True)
+    outcome = models.CharField(max_length=11, choices=SuiteOutcome.choices)
+    reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["operator", "case", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "case"], name="suite_case_once_per_run"),
+            one_of("outcome", SuiteOutcome, "suite_result"),
+        ]
+        indexes = [models.Index(fields=["run", "operator"], name="suite_by_operator")]
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.outcome}"

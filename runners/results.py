@@ -1,0 +1,126 @@
+"""Reports of ended jobs as rows: derived variants, conformance results, cases of the suite.
+
+A report comes from a process that has read somebody's upload: what does not fit the tables is left
+out, never guessed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry.models import File, Variant
+from registry.services import derivatives
+from runners import derivations
+from runners.models import ConformanceResult, SuiteResult, SuiteRun
+
+if TYPE_CHECKING:
+    from runners.models import Job
+
+EVIDENCE = "evidence"
+WORDS = 4000
+FIGURES = 500
+
+
+@transaction.atomic
+def take_variant(job: Job) -> Variant | None:
+    """Attach the variant that an upgrade or a conversion made; None where it made none."""
+    report = job.report or {}
+    outputs = tuple(
+        derivatives.Output(str(output["name"]), str(output["sha256"]))
+        for output in report.get("outputs", [])
+    )
+    if job.version is None or not outputs:
+        return None
+    facts = dict(report["facts"])
+    described = facts.pop("described", {})
+    return derivatives.attach(
+        version=job.version,
+        manifest_sha256=job.input["manifest_sha256"],
+        found=derivatives.Derived(
+            name=derivations.name_of(job, facts),
+            origin=derivations.origin_of(job),
+            source=str(job.input["source"]),
+            outputs=outputs,
+            facts=described,
+            derivation={
+                "task": job.kind,
+                **facts,
+                "versions": report.get("versions", {}),
+                "figures": report.get("measures", [])[:FIGURES],
+            },
+            job_uuid=job.pk,
+        ),
+    )
+
+
+@transaction.atomic
+def take_conformance(job: Job) -> int:
+    """Write what a conformance job found, once; returns how many checks."""
+    entry = File.objects.filter(version=job.version_id, path=job.entry).first()
+    variant = Variant.objects.filter(entry=entry).first() if entry else None
+    if job.version is None or entry is None or variant is None or job.conformance.exists():
+        return 0
+    report = job.report or {}
+    evidence = {
+        str(output["name"]): derivatives.attach_evidence(
+            version=job.version,
+            manifest_sha256=job.input["manifest_sha256"],
+            folder=EVIDENCE,
+            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+        )
+        for output in report.get("outputs", [])
+    }
+    rows = [
+        ConformanceResult(
+            job=job,
+            variant=variant,
+            entry_sha256=entry.blob_id,
+            runtime=str(measure["runtime"])[:32],
+            runtime_version=str(measure["runtime_version"])[:64],
+            check_kind=measure["check"],
+            outcome=measure["outcome"],
+            blames=measure.get("blames", ""),
+            reason=str(measure.get("reason", ""))[:WORDS],
+            profile=str(measure.get("profile", ""))[:32],
+            datasets=int(measure.get("datasets", 0)),
+            seconds=float(measure.get("seconds", 0.0)),
+            figures=list(measure.get("outputs", []))[:FIGURES],
+            node=measure.get("node"),
+            evidence=evidence.get(str(measure.get("evidence", ""))),
+            at=job.finished_at or timezone.now(),
+        )
+        for measure in report.get("measures", [])
+    ]
+    return len(ConformanceResult.objects.bulk_create(rows))
+
+
+@transaction.atomic
+def take_suite(job: Job) -> None:
+    """Write one part of a suite run; the last one finishes the run."""
+    run = SuiteRun.objects.select_for_update().filter(pk=job.input.get("run")).first()
+    part = job.input.get("part")
+    if run is None or part in run.done:
+        return
+    SuiteResult.objects.bulk_create(
+        [_case(run, measure) for measure in (job.report or {}).get("measures", [])],
+        ignore_conflicts=True,
+    )
+    run.done = sorted([*run.done, part])
+    if len(run.done) == run.parts:
+        run.finished_at = timezone.now()
+    run.save(update_fields=["done", "finished_at"])
+
+
+def _case(run: SuiteRun, measure: dict[str, Any]) -> SuiteResult:
+    opset = measure.get("opset")
+    return SuiteResult(
+        run=run,
+        case=str(measure["case"])[:200],
+        operator=str(measure.get("operator", ""))[:100],
+        opset=opset if isinstance(opset, int) else None,
+        outcome=measure["outcome"],
+        reason=str(measure.get("reason", ""))[:WORDS],
+    )

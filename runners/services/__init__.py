@@ -1,0 +1,28 @@
+"""What changes jobs and workers: each function is one transaction and one compare-and-set."""
+
+from __future__ import annotations
+
+from runners.services.bars import lift
+from runners.services.claims import claim
+from runners.services.crew import leave, offered_by, see, tidy
+from runners.services.leases import finish, give_back, renew, stop
+from runners.services.queue import cancel, enqueue, key_of
+from runners.services.sweeps import recover, sweep
+
+__all__ = [
+    "cancel",
+    "claim",
+    "enqueue",
+    "finish",
+    "give_back",
+    "key_of",
+    "leave",
+    "lift",
+    "offered_by",
+    "recover",
+    "renew",
+    "see",
+    "stop",
+    "sweep",
+    "tidy",
+]

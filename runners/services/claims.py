@@ -1,0 +1,124 @@
+"""Taking a job: the next one that this worker can do, on a host that is free for it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from runners import pools
+from runners.models import Attempt, Host, Job, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+# How long a host is kept free for a job that wants it alone; renewed by each look at that job.
+RESERVED = timedelta(seconds=60)
+
+
+def claim(
+    worker: str,
+    queues: Sequence[str],
+    *,
+    uuid: UUID | str | None = None,
+    host: str = "",
+    capabilities: Mapping[str, Any] | None = None,
+    urgent: bool = False,
+) -> Job | None:
+    """Take the next job of these queues, or the one named; None where there is none to take.
+
+    What the worker's capabilities (those it registered, unless given) or the state of its host do
+    not allow is left in the queue, and costs no attempt. ``urgent`` takes nothing but the work that
+    somebody is waiting for.
+    """
+    now = timezone.now()
+    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=queues, not_before__lte=now)
+    if uuid is not None:
+        rows = rows.filter(pk=uuid)
+    if urgent:
+        rows = rows.filter(priority=Job.URGENT)
+    if not rows.exists():  # asked often, and mostly in vain: no lock for that
+        return None
+    if capabilities is None:
+        told = Worker.objects.filter(name=worker).values_list("capabilities", flat=True)
+        capabilities = told.first() or {}
+    try:
+        return _claim(worker, rows, host or worker, capabilities, now)
+    except IntegrityError:  # another worker took the same host or GPU in this moment
+        return None
+
+
+@transaction.atomic
+def _claim(
+    worker: str, rows: Any, host: str, capabilities: Mapping[str, Any], now: datetime
+) -> Job | None:
+    place = _lock(host)
+    gpu = str(capabilities.get("gpu") or "")
+    rows = _allowed_on(place, rows, now)
+    if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
+        rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
+    if connection.features.has_select_for_update_skip_locked:
+        rows = rows.select_for_update(skip_locked=True)
+    while True:
+        job = rows.order_by("priority", "queued_at", "pk").first()
+        if job is None:
+            return None
+        if pools.unmet(job.requires, capabilities):
+            rows = rows.exclude(requires=job.requires)
+        elif job.exclusive == Job.Exclusive.GPU and not gpu:
+            rows = rows.exclude(exclusive=Job.Exclusive.GPU)
+        elif job.exclusive == Job.Exclusive.HOST and _at_work(host).exists():
+            _reserve(place, job, now)
+            return None
+        else:
+            return _take(job, worker, host, gpu, now)
+
+
+def _lock(host: str) -> Host:
+    """The host's row, locked until the claim is made: two claims on one host come in turn."""
+    return Host.objects.select_for_update().get_or_create(name=host)[0]
+
+
+def _at_work(host: str) -> Any:
+    return Job.objects.filter(state=Job.State.RUNNING, host=host).exclude(pool=Job.Pool.LIGHT)
+
+
+def _allowed_on(place: Host, rows: Any, now: datetime) -> Any:
+    if _at_work(place.name).filter(exclusive=Job.Exclusive.HOST).exists():
+        return rows.filter(pool=Job.Pool.LIGHT)
+    if place.reserved_until is None or place.reserved_until < now:
+        return rows
+    return rows.filter(
+        Q(pk=place.reserved_for_id) | Q(pool=Job.Pool.LIGHT) | Q(priority=Job.URGENT)
+    )
+
+
+def _reserve(place: Host, job: Job, now: datetime) -> None:
+    Host.objects.filter(pk=place.pk).update(reserved_for=job, reserved_until=now + RESERVED)
+
+
+def _take(job: Job, worker: str, host: str, gpu: str, now: datetime) -> Job | None:
+    on_gpu = job.exclusive == Job.Exclusive.GPU or job.pool.startswith("gpu-")
+    taken = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.RUNNING,
+        attempt=F("attempt") + 1,
+        worker=worker,
+        host=host,
+        gpu=gpu if on_gpu else "",
+        lease_until=now + timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS),
+        started_at=now,
+        progress=0,
+        phase="starting",
+    )
+    if not taken:
+        return None
+    if job.exclusive == Job.Exclusive.HOST:
+        Host.objects.filter(reserved_for=job).update(reserved_for=None, reserved_until=None)
+    mine = Job.objects.select_related("version__model__namespace").get(pk=job.pk)
+    Attempt.objects.create(job=mine, number=mine.attempt, worker=worker, host=host, started_at=now)
+    return mine

@@ -1,0 +1,57 @@
+"""Workers come, give signs of life, and go."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from registry import collector
+from registry.services import uploads
+from runners.models import Host, Job, Worker
+
+
+def see(
+    worker: str,
+    *,
+    host: str,
+    pool: str,
+    capabilities: dict[str, Any],
+    slots: int = 1,
+    urgent_only: bool = False,
+) -> None:
+    """Note a worker's sign of life, and what it offers."""
+    Worker.objects.update_or_create(
+        name=worker,
+        defaults={
+            "host": host,
+            "pool": pool,
+            "slots": slots,
+            "urgent_only": urgent_only,
+            "capabilities": capabilities,
+            "seen_at": timezone.now(),
+        },
+    )
+
+
+def offered_by(worker: str) -> tuple[list[str], dict[str, Any]]:
+    """The queues and capabilities of a registered worker; none where it has not told any."""
+    found = Worker.objects.filter(name=worker).first()
+    return (found.queues, found.capabilities) if found else ([], {})
+
+
+def leave(worker: str) -> None:
+    """Forget a worker that ends in order."""
+    Worker.objects.filter(name=worker).delete()
+
+
+def tidy() -> None:
+    """Hourly: forget uploads that are over, bytes nothing needs, and workers that are gone."""
+    uploads.expire()
+    collector.collect()
+    Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
+    running = Job.objects.filter(state=Job.State.RUNNING)
+    Host.objects.exclude(name__in=Worker.objects.values("host")).exclude(
+        name__in=running.values("host")
+    ).delete()

@@ -1,0 +1,126 @@
+"""Jobs, their attempts and workers over HTTP: what is told, and who may do what."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from registry import outbox
+from runners import services
+from runners.models import Bar, Job
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+CAPABILITIES = {
+    "isolation": {"name": "full"},
+    "runtimes": {"onnxruntime": "1.31.1"},
+    "providers": ["CPUExecutionProvider"],
+    "versions": {"onnx": "1.23.2"},
+}
+
+
+@pytest.fixture
+def version(ada):
+    return factories.submitted(ada)
+
+
+def poison(version):
+    """Crash the version's first job twice; returns it."""
+    for _ in range(2):
+        Job.objects.update(not_before=timezone.now())
+        job = services.claim("w", ["cpu"], host="h")
+        services.give_back(job, reason="crash", detail="ended by SIGKILL")
+    outbox.deliver()
+    return Job.objects.get(version=version, kind="describe")
+
+
+def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, version):
+    job = Job.objects.get()
+    expected = {
+        "waiting_for": "no worker takes jobs of the pool cpu",
+        "attempts": [],
+        "queue": "cpu",
+        "requires": {},
+        "exclusive": "none",
+        "priority": 0,
+        "barred": False,
+    }
+    told = api(ada).get(f"jobs/{job.pk}").json()
+    assert {name: told[name] for name in expected} == expected
+    services.give_back(services.claim("w", ["cpu"], host="h"), reason="errored", detail="disk full")
+    Job.objects.update(not_before=timezone.now())
+    services.claim("w2", ["cpu"], host="h2")
+    told = api(ada).get(f"jobs/{job.pk}").json()
+    assert told["waiting_for"] == ""
+    assert [
+        [row[name] for name in ("number", "worker", "host", "outcome", "detail")]
+        for row in told["attempts"]
+    ] == [[1, "w", "h", "errored", "disk full"], [2, "w2", "h2", "running", ""]]
+    assert told["attempts"][0]["ended_at"] is not None
+    assert told["attempts"][1]["ended_at"] is None
+
+
+def test_the_list_asks_as_much_for_many_as_for_one(api, ada, django_assert_max_num_queries):
+    for n in range(5):
+        services.enqueue(kind="suite", version=None, given={"n": n})
+    asker = api(ada)
+    with django_assert_max_num_queries(8):
+        assert len(asker.get("jobs").json()["items"]) == 5
+
+
+def test_only_an_administrator_lifts_a_bar(api, ada, bob, admin, version):
+    job = poison(version)
+    told = api(ada).get(f"jobs/{job.pk}").json()
+    assert (told["state"], told["error_class"], told["barred"]) == ("failed", "poison", True)
+    for who, status in ((None, 404), (bob, 404), (ada, 403)):
+        assert api(who).post(f"jobs/{job.pk}/lift").status_code == status
+    # A token of so narrow a scope does not even show the drafts of others.
+    assert api(admin, scopes=("write",)).post(f"jobs/{job.pk}/lift").status_code == 404
+    assert Bar.objects.get().lifted_at is None
+    lifted = api(admin).post(f"jobs/{job.pk}/lift")
+    assert (lifted.status_code, lifted.json()["barred"]) == (200, False)
+    assert api(admin).post(f"jobs/{job.pk}/lift").status_code == 409
+
+
+def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
+    job = poison(version)
+    client.force_login(ada)
+    page = client.get(f"/jobs/{job.pk}").content.decode()
+    assert page.count("ended by SIGKILL") >= 2
+    assert "<b>Barred.</b>" in page
+    assert "Lift the bar" not in page
+    assert client.post(f"/jobs/{job.pk}/lift").status_code == 403
+    client.force_login(admin)
+    assert "Lift the bar" in client.get(f"/jobs/{job.pk}").content.decode()
+    assert client.post(f"/jobs/{job.pk}/lift").status_code == 302
+    assert "<b>Barred.</b>" not in client.get(f"/jobs/{job.pk}").content.decode()
+
+
+def test_workers_tell_what_they_offer(api):
+    assert api().get("workers").json() == []
+    services.see("w", host="h", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
+    (told,) = api().get("workers").json()
+    assert {name: told[name] for name in told if not name.endswith("_at")} == {
+        "name": "w",
+        "host": "h",
+        "queues": ["cpu", "light"],
+        "slots": 2,
+        "urgent_only": False,
+        "runtimes": {"onnxruntime": "1.31.1"},
+        "providers": ["CPUExecutionProvider"],
+        "isolation": "full",
+        "versions": {"onnx": "1.23.2"},
+    }
+
+
+def test_the_hubs_own_jobs_are_seen_by_all_and_cancelled_by_administrators(api, ada, admin):
+    job = services.enqueue(kind="suite", version=None, requires={"runtime": "openvino"})
+    told = api().get(f"jobs/{job.pk}").json()
+    assert (told["model"], told["waiting_for"]) == (None, "no worker offers openvino")
+    assert api().post(f"jobs/{job.pk}/cancel").status_code == 401
+    assert api(ada).post(f"jobs/{job.pk}/cancel").status_code == 403
+    assert api(admin, scopes=("write",)).post(f"jobs/{job.pk}/cancel").status_code == 403
+    job.refresh_from_db()
+    assert job.state == Job.State.QUEUED
+    assert api(admin).post(f"jobs/{job.pk}/cancel").json()["state"] == "cancelled"

@@ -1,0 +1,214 @@
+"""The conformance task in the sandbox: every kind of model, and the words it earns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from runners.engine.conformance import CHECKS
+from runners.sandbox import Request
+from tests import samples
+from tests.engine.conftest import SMALL, SUBJECT, codes
+
+LIMITS = replace(SMALL, file_bytes=1 << 24, memory_bytes=2 << 30, cpu_seconds=20)
+
+
+@pytest.fixture
+def judge(sandbox, stored):
+    def run(files, *, entry="model.onnx", limits=LIMITS, **options):
+        if isinstance(files, bytes):
+            files = {entry: files}
+        request = Request("conformance", entry, stored(files), SUBJECT, options, limits)
+        report = sandbox.run(request)
+        json.dumps(report.to_json(), allow_nan=False)
+        return report, {one["check"]: one for one in report.measures}
+
+    return run
+
+
+def outcomes(measures):
+    return [measures[check]["outcome"] for check in CHECKS]
+
+
+def pb(array, name=""):
+    return numpy_helper.from_array(np.asarray(array), name).SerializeToString()
+
+
+def with_data(model, x, y, folder="test_data_set_0"):
+    return {
+        "model.onnx": model,
+        f"{folder}/input_0.pb": pb(np.float32(x)),
+        f"{folder}/output_0.pb": pb(np.float32(y)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("runtime", "expected"),
+    [
+        ("onnxruntime", ["passed"] * 4),
+        ("onnx-reference", ["passed", "inapplicable", "inapplicable", "passed"]),
+    ],
+)
+def test_a_good_model_passes(judge, runtime, expected):
+    files = with_data(samples.add_one(), [1, 2], [2, 3])
+    report, measures = judge(files, runtime=runtime)
+    assert outcomes(measures) == expected
+    assert (report.outcome, report.findings, report.outputs) == ("passed", (), [])
+    assert {one["runtime"] for one in report.measures} == {runtime}
+    assert all(one["runtime_version"] for one in report.measures)
+    assert (report.facts["runtime"], report.facts["threads"]) == (runtime, 1)
+    assert isinstance(report.facts["processor_flags"], list)
+
+
+def test_wrong_data_are_blamed(judge):
+    report, measures = judge(with_data(samples.add_one(), [1, 2], [7, 9]))
+    bundled = measures["bundled"]
+    assert (report.outcome, bundled["outcome"], bundled["blames"]) == ("failed", "failed", "data")
+    assert (bundled["outputs"][0]["max_abs"], bundled["outputs"][0]["outside"]) == (6, 2)
+    assert codes(report) == ["conformance-wrong-data"]
+    assert outcomes(measures)[1:] == ["passed"] * 3
+
+
+def test_the_data_beside_the_original_serve_a_derived_variant(judge):
+    files = with_data(samples.add_one(), [1], [2])
+    files["model.opset26.onnx"] = files["model.onnx"]
+    _, measures = judge(files, entry="model.opset26.onnx")
+    assert (measures["bundled"]["outcome"], measures["bundled"]["datasets"]) == ("passed", 1)
+
+
+def test_external_weights_are_used_by_every_check(judge):
+    files = samples.with_external_data()
+    x = np.eye(4, dtype=np.float32)[:2]
+    files["test_data_set_0/input_0.pb"] = pb(x)
+    files["test_data_set_0/output_0.pb"] = pb(x @ np.arange(16, dtype=np.float32).reshape(4, 4))
+    _, measures = judge(files)
+    assert outcomes(measures) == ["passed"] * 4
+
+
+def test_data_that_cannot_be_used_are_said_to_be(judge):
+    half = {"model.onnx": samples.add_one(), "test_data_set_0/output_0.pb": pb(np.float32([1]))}
+    _, measures = judge(half)
+    assert measures["bundled"]["outcome"] == "untested"
+    assert "input 'x'" in measures["bundled"]["reason"]
+    broken = {"model.onnx": samples.add_one(), "test_data_set_0/input_0.pb": b"\xff\xff"}
+    _, measures = judge(broken)
+    assert (measures["bundled"]["outcome"], measures["bundled"]["blames"]) == ("cantTell", "data")
+    assert "input_0.pb" in measures["bundled"]["reason"]
+    assert measures["reference"]["outcome"] == "passed"
+
+
+def light_model():
+    """As the onnx package's light models are: weights of one value, filled in the graph."""
+    fill = numpy_helper.from_array(np.array([0.5], np.float32))
+    shape = numpy_helper.from_array(np.array([4, 3], np.int64), "w__SHAPE")
+    model = samples.model(
+        [
+            samples.node("ConstantOfShape", ["w__SHAPE"], ["w"], value=fill),
+            samples.node("MatMul", ["x", "w"], ["y"]),
+        ],
+        [samples.value("x", shape=(2, 4))],
+        [samples.value("y", shape=(2, 3))],
+        [shape],
+    )
+    return model.SerializeToString()
+
+
+def test_a_light_models_input_is_known_without_being_there(judge):
+    x = (np.arange(8).reshape(2, 4) / 8).astype(np.float32)
+    expected = x @ np.full((4, 3), 0.5, np.float32)
+    files = {"model.onnx": light_model(), "test_data_set_0/output_0.pb": pb(expected)}
+    _, measures = judge(files)
+    assert (measures["bundled"]["outcome"], measures["bundled"]["datasets"]) == ("passed", 1)
+
+
+def test_random_numbers_explain_what_differs(judge):
+    model = samples.model([samples.node("RandomNormalLike", ["x"], ["y"])])
+    report, measures = judge(with_data(model.SerializeToString(), [1, 2], [2, 3]))
+    assert outcomes(measures) == ["inapplicable"] * 4
+    assert all("RandomNormalLike" in one["reason"] for one in report.measures)
+    assert report.outcome == "passed"
+
+
+def test_an_operator_nobody_knows_is_inapplicable(judge):
+    model = samples.model(
+        [samples.node("Frobnicate", ["x"], ["y"], domain="com.acme")], domains=[("com.acme", 1)]
+    )
+    for runtime in ("onnxruntime", "onnx-reference"):
+        report, measures = judge(model.SerializeToString(), runtime=runtime)
+        assert outcomes(measures) == ["inapplicable"] * 4
+        assert "Frobnicate" in measures["bundled"]["reason"]
+        assert report.outcome == "passed"
+
+
+def test_what_the_reference_cannot_run_is_not_judged(judge):
+    weights = numpy_helper.from_array(np.ones((1, 1, 1, 1), np.float32), "w")
+    model = samples.model(
+        [samples.node("FusedConv", ["x", "w"], ["y"], domain="com.microsoft", activation="Relu")],
+        [samples.value("x", shape=(1, 1, 2, 2))],
+        initializers=[weights],
+        domains=[("com.microsoft", 1)],
+    )
+    _, measures = judge(model.SerializeToString())
+    assert outcomes(measures) == ["untested", "cantTell", "passed", "passed"]
+    assert "FusedConv" in measures["reference"]["reason"]
+
+
+def test_a_model_no_runtime_loads_fails_and_blames_nobody(judge):
+    model = samples.model([samples.node("Relu", ["nowhere"], ["y"])])
+    report, measures = judge(model.SerializeToString())
+    assert report.outcome == "failed"
+    assert set(codes(report)) & {"conformance-not-run"} or not measures
+
+
+def test_a_crash_is_a_verdict_with_its_signal(judge):
+    model = samples.model([samples.node("Max", ["x", ""], ["y"])])
+    report, measures = judge(with_data(model.SerializeToString(), [1], [1]))
+    assert report.outcome == "failed"
+    bundled = measures["bundled"]
+    assert (bundled["outcome"], bundled["blames"]) == ("failed", "runtime")
+    assert "SIGSEGV" in bundled["reason"]
+
+
+def test_maps_sequences_and_text_pass_through(judge):
+    _, measures = judge(samples.zip_map())
+    assert outcomes(measures) == ["untested", "passed", "passed", "passed"]
+    sequence = samples.model(
+        [samples.node("SplitToSequence", ["x"], ["y"])],
+        outputs=[helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)],
+    )
+    _, measures = judge(sequence.SerializeToString())
+    assert outcomes(measures)[1:] == ["passed"] * 3
+    text = samples.model(
+        [samples.node("Identity", ["x"], ["y"])],
+        [samples.value("x", TensorProto.STRING)],
+        [samples.value("y", TensorProto.STRING)],
+    )
+    _, measures = judge(text.SerializeToString())
+    assert outcomes(measures)[1:] == ["passed"] * 3
+
+
+def test_a_model_that_needs_more_than_small_inputs_gets_larger_ones(judge):
+    pads = numpy_helper.from_array(np.array([0, 8, 0, 8], np.int64), "pads")
+    model = samples.model(
+        [samples.node("Pad", ["x", "pads"], ["y"], mode="reflect")],
+        [samples.value("x", shape=("N", "T"))],
+        [samples.value("y", shape=("N", "U"))],
+        [pads],
+    )
+    _, measures = judge(model.SerializeToString())
+    assert outcomes(measures)[1:] == ["passed"] * 3
+    assert measures["reference"]["outputs"][0]["dataset"] == "generated-16"
+
+
+def test_a_refused_model_is_let_near_no_runtime(judge):
+    report, measures = judge(samples.lfs_pointer())
+    assert (report.outcome, codes(report), measures) == ("failed", ["git-lfs-pointer"], {})
+
+
+def test_a_runtime_that_is_not_here_is_our_fault(judge):
+    report, _ = judge(samples.add_one(), runtime="tensorflow")
+    assert (report.outcome, codes(report)) == ("errored", ["runtime-missing"])

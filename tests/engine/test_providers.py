@@ -1,0 +1,51 @@
+"""Only what has run a model rightly is offered, whatever the library claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from runners.engine import probe, providers
+
+CPU = providers.CPU
+
+
+@pytest.fixture(scope="module")
+def layers():
+    return frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
+
+
+def test_what_works_here_is_offered_with_its_profile(layers):
+    told = providers.offer(layers)
+    assert CPU in told["providers"]
+    assert set(told["providers"]) <= set(told["compiled_in"])
+    assert set(told["profiles"]) == set(told["runtimes"]) >= {"onnxruntime", "onnx-reference"}
+    assert told["profiles"]["onnxruntime"]["opset"] >= 21
+
+
+@pytest.mark.parametrize("claimed", ["CUDAExecutionProvider", "NoSuchExecutionProvider"])
+def test_a_provider_that_falls_back_silently_is_not_offered(layers, monkeypatch, claimed):
+    monkeypatch.setattr(providers, "_compiled_in", lambda: [claimed, CPU])
+    told = providers.offer(layers)
+    assert told["providers"] == [CPU]
+    assert told["failed"][claimed]
+
+
+def test_a_wrong_result_is_not_offered(layers, monkeypatch):
+    raw, inputs, expected = providers._model()
+    monkeypatch.setattr(providers, "_model", lambda: (raw, inputs, expected + 1))
+    told = providers.offer(layers)
+    assert told["providers"] == []
+    assert told["failed"][CPU] == "its result differs from the CPU's"
+
+
+def test_a_runtime_that_crashes_is_not_offered(layers, monkeypatch):
+    import os
+    import signal
+
+    def crash(_name):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    monkeypatch.setattr(providers, "_profile", crash)
+    told = providers.offer(layers)
+    assert (told["runtimes"], told["providers"]) == ({}, [])
+    assert told["failed"]["onnxruntime"].startswith("signalled")

@@ -1,0 +1,188 @@
+"""Runtimes behind one face: what goes in, what comes out, and how each says no."""
+
+from __future__ import annotations
+
+import sys
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from runners.engine import runtimes
+from runners.engine.runtimes import probing
+from tests import samples
+
+INSTALLED = [name for name in runtimes.names() if name in {"onnxruntime", "onnx-reference"}]
+
+
+@pytest.fixture(params=INSTALLED)
+def runtime(request):
+    return runtimes.of(request.param)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(model, **beside):
+        path = tmp_path / "model.onnx"
+        path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+        for name, content in beside.items():
+            (tmp_path / name).write_bytes(content)
+        return path
+
+    return write
+
+
+def cast(source, target):
+    return samples.model(
+        [samples.node("Cast", ["x"], ["m"], to=target), samples.node("Identity", ["m"], ["y"])],
+        [samples.value("x", source, (2, "n"))],
+        [samples.value("y", target, (2, "n"))],
+        opset=21,
+        ir=10,
+    )
+
+
+def test_the_default_environment_has_both():
+    assert INSTALLED == ["onnxruntime", "onnx-reference"]
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "openvino"])
+def test_a_runtime_that_is_not_here_is_missing(monkeypatch, name):
+    monkeypatch.setitem(runtimes._MODULES, "openvino", ("openvino_cpu", "no_such_package"))
+    assert name not in runtimes.names()
+    with pytest.raises(runtimes.MissingRuntimeError, match=name):
+        runtimes.of(name)
+
+
+def test_asking_for_names_imports_nothing():
+    before = set(sys.modules)
+    runtimes.names()
+    assert not {name for name in set(sys.modules) - before if "openvino" in name}
+
+
+def test_a_model_runs_and_inner_values_can_be_asked_for(runtime, save):
+    path = save(samples.mlp())
+    x = np.ones((2, 4), np.float32)
+    (y,) = runtime.open(path)({"x": x})
+    assert y.shape == (2, 3)
+    assert y.sum(axis=1) == pytest.approx([1, 1])
+    hidden, logits = runtime.open(path, outputs=["r", "logits"])({"x": x})
+    assert (hidden.shape, logits.shape) == ((2, 8), (2, 3))
+    assert hidden.min() >= 0
+    unoptimised = runtime.open(path, optimise=False)({"x": x})
+    assert unoptimised[0] == pytest.approx(y, rel=1e-5)
+
+
+def test_external_data_is_found_beside_and_elsewhere(runtime, save, tmp_path):
+    files = samples.with_external_data()
+    path = save(files["model.onnx"], **{"weights.bin": files["weights.bin"]})
+    x = np.eye(4, dtype=np.float32)[:1]
+    for options in ({}, {"outputs": ["y"]}):
+        assert runtime.open(path, **options)({"x": x})[0].tolist() == [[0, 1, 2, 3]]
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    other = moved / "model.onnx"
+    other.write_bytes(files["model.onnx"])
+    assert runtime.open(other, folder=tmp_path)({"x": x})[0].tolist() == [[0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["BFLOAT16", "FLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "INT4", "UINT4", "DOUBLE", "BOOL"],
+)
+def test_every_element_type_goes_in_and_comes_out(runtime, save, word):
+    kind = TensorProto.DataType.Value(word)
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for options in ({}, {"outputs": ["m"]}):
+        (made,) = runtime.open(save(cast(TensorProto.FLOAT, kind)), **options)({"x": numbers})
+        assert (made.dtype, made.tolist()) == (dtype, numbers.astype(dtype).tolist())
+    (back,) = runtime.open(save(cast(kind, TensorProto.FLOAT)))({"x": numbers.astype(dtype)})
+    assert (back.dtype, back.tolist()) == (np.float32, numbers.astype(dtype).astype(float).tolist())
+
+
+def test_bfloat16_keeps_what_float16_could_not_hold(save):
+    (made,) = runtimes.of("onnxruntime").open(save(cast(1, TensorProto.BFLOAT16)))(
+        {"x": np.full((2, 1), 1e30, np.float32)}
+    )
+    assert made.dtype == ml_dtypes.bfloat16
+    assert float(made[0, 0]) == pytest.approx(1e30, rel=1e-2)
+
+
+def test_text_sequences_and_maps(runtime, save):
+    text = samples.model(
+        [samples.node("Identity", ["x"], ["y"])],
+        [samples.value("x", TensorProto.STRING)],
+        [samples.value("y", TensorProto.STRING)],
+    )
+    (y,) = runtime.open(save(text))({"x": np.array(["ä", "b"], object)})
+    assert (y.dtype, y.tolist()) == (object, ["ä", "b"])
+    label, scores = runtime.open(save(samples.zip_map()))({"x": np.ones((1, 2), np.float32)})
+    assert isinstance(scores[0], dict)
+    assert int(label[0]) in scores[0]
+    sequence = samples.model(
+        [samples.node("SplitToSequence", ["x"], ["y"])],
+        outputs=[helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)],
+    )
+    (parts,) = runtime.open(save(sequence))({"x": np.arange(2, dtype=np.float32)})
+    assert [part.tolist() for part in parts] == [[0], [1]]
+
+
+def test_both_runtimes_give_the_same_map(save):
+    path = save(samples.zip_map())
+    x = np.array([[0.5, -1.0]], np.float32)
+    sides = [runtimes.of(name).open(path)({"x": x})[1] for name in INSTALLED]
+    assert sides[0][0].keys() == sides[1][0].keys()
+    for key, score in sides[0][0].items():
+        assert sides[1][0][key] == pytest.approx(score, rel=1e-5)
+
+
+def test_sparse_weights_and_the_long_name_of_the_default_domain(runtime, save):
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [5.0])
+    places = helper.make_tensor("places", TensorProto.INT64, [1], [2])
+    model = samples.model([samples.node("Add", ["x", "w"], ["y"])], opset=13)
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3]))
+    (y,) = runtime.open(save(model))({"x": np.zeros(3, np.float32)})
+    assert y.tolist() == [0, 0, 5]
+    model = samples.model([samples.node("Relu", ["x"], ["y"])])
+    model.opset_import[0].domain = "ai.onnx"
+    (y,) = runtime.open(save(model))({"x": np.array([-1, 1], np.float32)})
+    assert y.tolist() == [0, 1]
+
+
+def test_an_unknown_operator_is_unsupported(runtime, save):
+    model = samples.model(
+        [samples.node("Frobnicate", ["x"], ["y"], domain="com.acme")], domains=[("com.acme", 1)]
+    )
+    with pytest.raises(runtimes.UnsupportedModelError, match="Frobnicate"):
+        runtime.open(save(model))
+
+
+def test_a_broken_model_is_refused_but_not_as_unsupported(save):
+    model = samples.model([samples.node("Relu", ["nowhere"], ["y"])])
+    with pytest.raises(runtimes.LoadError) as refusal:
+        runtimes.of("onnxruntime").open(save(model))
+    assert not isinstance(refusal.value, runtimes.UnsupportedModelError)
+
+
+def test_the_highest_versions_are_found_by_trying(monkeypatch):
+    opset, ir_version = runtimes.highest("onnxruntime")
+    assert 20 <= opset <= onnx.defs.onnx_opset_version()
+    assert 10 <= ir_version <= onnx.IR_VERSION
+    assert runtimes.highest("onnx-reference") == (
+        onnx.defs.onnx_opset_version(),
+        int(onnx.IR_VERSION),
+    )
+
+    class Old:
+        name, optimises = "old", False
+
+        def open(self, path, **_):
+            model = onnx.load(str(path))
+            if model.opset_import[0].version > 12 or model.ir_version > 7:
+                raise runtimes.LoadError("too new")
+            return lambda values: [np.maximum(values["x"], 0)]
+
+    assert probing.highest(Old()) == (12, 7)

@@ -1,0 +1,311 @@
+"""Proofs after publishing: what is owed, what reports become, what is shown of them."""
+
+from __future__ import annotations
+
+import io
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry import outbox, selectors
+from registry.models import File, Variant
+from registry.services import derivatives
+from runners import derivations, proofs, results, services, verification
+from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
+from runners.reports import Report
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+CAPABILITIES = {
+    "versions": {"onnx": "1.23.2", "onnxruntime": "1.31.1"},
+    "runtimes": {"onnxruntime": {}, "onnx-reference": {}},
+}
+FACTS = factories.FACTS | {"opset": 26, "precision": "fp32", "external_files": []}
+
+
+@pytest.fixture
+def owner(db):
+    return factories.user("ada")
+
+
+@pytest.fixture
+def runtimes(db):
+    services.see("w1", host="h", pool="cpu", capabilities=CAPABILITIES)
+    verification.register()
+    return verification.current()
+
+
+def waiting(kind=None):
+    rows = Job.objects.filter(state=Job.State.QUEUED)
+    return list(rows.filter(kind=kind) if kind else rows.order_by("kind"))
+
+
+def end(job, report):
+    """Claim and finish one job as a worker that offers everything would."""
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=CAPABILITIES)
+    assert taken is not None
+    assert services.finish(taken, report)
+    outbox.deliver()
+
+
+def upgraded(content=b"another model", target=26):
+    sha256, size = derivatives.store_bytes(io.BytesIO(content))
+    return Report(
+        task="upgrade",
+        versions={"onnx": "1.23.2"},
+        subject="0" * 64,
+        outcome="passed",
+        facts={
+            "source": 17,
+            "target": target,
+            "rules": ["Hardmax"],
+            "steps": [{"target": target, "result": "proven", "reason": "", "blocking": []}],
+            "changed": True,
+            "described": FACTS | {"opset": target},
+            "parity": {"max_abs": 0.0},
+        },
+        outputs=[{"name": f"model.opset{target}.onnx", "sha256": sha256, "size": size}],
+    )
+
+
+def conformance(runtime="onnxruntime", version="1.31.1", outcome="passed", outputs=(), **more):
+    return Report(
+        task="conformance",
+        versions={"onnx": "1.23.2"},
+        subject="0" * 64,
+        outcome="failed" if outcome == "failed" else "passed",
+        measures=[
+            {
+                "runtime": runtime,
+                "runtime_version": version,
+                "check": check,
+                "outcome": outcome,
+                "blames": "",
+                "reason": "",
+                "profile": "fp32",
+                "datasets": 1,
+                "seconds": 0.1,
+                "outputs": [{"name": "y", "max_abs": 0.0}],
+                "node": None,
+                "evidence": "",
+                **more,
+            }
+            for check in proofs.CHECKS
+        ],
+        outputs=list(outputs),
+    )
+
+
+def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, runtimes):
+    version = factories.published(owner)
+    kinds = sorted((job.kind, job.input["runtime"]) for job in waiting())
+    assert kinds == [
+        ("conformance", "onnx-reference"),
+        ("conformance", "onnxruntime"),
+        ("upgrade", "onnxruntime"),
+    ]
+    assert verification.owe(version) == 0
+    for job in waiting():
+        assert job.requires == {"runtime": job.input["runtime"]}
+
+
+def test_nothing_is_owed_where_no_worker_offers_a_runtime(owner):
+    factories.published(owner)
+    assert waiting() == []
+
+
+def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owner, runtimes):
+    version = factories.published(owner)
+    for job in waiting("conformance"):
+        version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
+        name = job.input["runtime"]
+        end(job, conformance(name, version_of[name]))
+    newer = CAPABILITIES | {"versions": {"onnx": "1.23.2", "onnxruntime": "1.32.0"}}
+    services.see("w1", host="h", pool="cpu", capabilities=newer)
+    verification.register()
+    while verification.catch_up():
+        pass
+    [check] = waiting("check")
+    assert check.input["runtime_version"] == "1.32.0"
+    assert check.priority == verification.LATER
+    again = waiting("conformance")
+    assert [(job.input["runtime"], job.input["runtime_version"]) for job in again] == [
+        ("onnxruntime", "1.32.0")
+    ]
+    end(again[0], conformance("onnxruntime", "1.32.0", "failed"))
+    shown = {
+        (row.runtime, row.check_kind): (row.runtime_version, row.outcome)
+        for row in proofs.results_of(version)
+    }
+    assert shown["onnxruntime", "bundled"] == ("1.32.0", "failed")
+    assert len(shown) == 8
+    assert len(proofs.results_of(version, with_history=True)) == 12
+    newest = next(r for r in proofs.results_of(version) if r.runtime_version == "1.32.0")
+    assert [row.runtime_version for row in proofs.history_of(newest)] == ["1.32.0", "1.31.1"]
+
+
+def test_a_runtime_that_comes_back_after_weeks_looks_at_everything_again(owner, runtimes):
+    Runtime.objects.update(
+        caught_up_at=timezone.now(), cursor=99, seen_at=timezone.now() - 2 * verification.RETIRED
+    )
+    assert verification.current() == []
+    verification.register()
+    assert {(row.cursor, row.caught_up_at) for row in Runtime.objects.all()} == {(0, None)}
+
+
+def test_an_upgrade_becomes_a_variant_beside_the_original(owner, runtimes):
+    version = factories.published(owner)
+    manifest, tree = version.manifest_sha256, version.tree_id
+    end(waiting("upgrade")[0], upgraded())
+    variant = Variant.objects.get(version=version, name="opset26")
+    assert variant.derived_from.name == "default"
+    assert variant.entry.path == "model.opset26.onnx"
+    assert variant.entry.derived
+    assert variant.derivation["rules"] == ["Hardmax"]
+    version.refresh_from_db()
+    assert (version.manifest_sha256, version.tree_id) == (manifest, tree)
+    assert selectors.variant(version, None, 26, None) == variant
+    assert selectors.variant(version, None, None, None).name == "default"
+    paths = {file.path for file in selectors.files_for(variant)}
+    assert "model.opset26.onnx" in paths
+    assert "model.onnx" not in paths
+    assert "README.md" in paths
+    default = selectors.variant(version, "default", None, None)
+    assert "model.opset26.onnx" not in {file.path for file in selectors.files_for(default)}
+    asked = {(job.kind, job.entry) for job in waiting()}
+    assert ("conformance", "model.opset26.onnx") in asked
+    assert ("upgrade", "model.opset26.onnx") not in asked
+    ladder = proofs.ladders(version)[0]
+    assert ladder.highest == variant
+    assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "proven")]
+
+
+def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_file(owner, runtimes):
+    version = factories.published(owner)
+    end(waiting("upgrade")[0], upgraded())
+    job = derivations.request(owner, version=version, kind="upgrade", opset=26)
+    end(job, upgraded(b"yet another"))
+    variant = Variant.objects.get(version=version, name="opset26")
+    assert variant.job_uuid == job.pk
+    assert variant.entry.path != "model.opset26.onnx"
+    assert File.objects.filter(version=version, path="model.opset26.onnx").exists()
+
+
+def test_a_report_without_outputs_makes_no_variant(owner, runtimes):
+    version = factories.published(owner)
+    report = upgraded()
+    unchanged = Report(
+        **{name: getattr(report, name) for name in Report.__slots__} | {"outputs": []}
+    )
+    end(waiting("upgrade")[0], unchanged)
+    assert Variant.objects.filter(version=version).count() == 1
+
+
+def test_a_converted_variant_is_chosen_by_name_or_precision_only(owner, runtimes):
+    version = factories.published(owner)
+    job = derivations.request(owner, version=version, kind="int8")
+    assert job.input["recipe"] == "int8"
+    report = upgraded(target=17)
+    facts = report.facts | {
+        "recipe": "int8",
+        "sizes": {"before": 10, "after": 3},
+        "described": FACTS | {"opset": 17, "precision": "int8"},
+    }
+    outputs = [report.outputs[0] | {"name": "model.int8.onnx"}]
+    end(
+        job,
+        Report(
+            task="convert", versions={}, subject="0" * 64, outcome="passed", facts=facts,
+            outputs=outputs,
+        ),
+    )  # fmt: skip
+    assert selectors.variant(version, None, 17, None).name == "default"
+    assert selectors.variant(version, "int8", None, None).origin == "converted"
+    assert selectors.variant(version, None, None, "int8").name == "int8"
+
+
+def test_only_maintainers_ask_for_variants_and_only_of_what_is_public(owner, runtimes):
+    version = factories.published(owner)
+    with pytest.raises(problems.Problem):
+        derivations.request(factories.user("eve"), version=version, kind="int8")
+    with pytest.raises(problems.Problem):
+        verification.again(factories.user("bob"), version=version)
+    draft = factories.draft(owner, version.model)
+    with pytest.raises(problems.StateConflict):
+        derivations.request(owner, version=draft, kind="int8")
+    with pytest.raises(problems.InvalidRequest):
+        derivations.request(owner, version=version, kind="int4")
+    with pytest.raises(problems.InvalidRequest):
+        derivations.request(owner, version=version, kind="fp16", calibration="sha256:" + "0" * 64)
+    with pytest.raises(problems.BlobUnknown):
+        derivations.request(
+            owner, version=version, kind="int8-qdq", calibration="sha256:" + "0" * 64
+        )
+
+
+def test_conformance_is_written_once_with_its_evidence(owner, runtimes):
+    version = factories.published(owner)
+    job = next(job for job in waiting("conformance") if job.input["runtime"] == "onnxruntime")
+    sha256, size = derivatives.store_bytes(io.BytesIO(b"PK a zip"))
+    report = conformance(
+        outcome="failed",
+        outputs=[{"name": "diverging-Conv.zip", "sha256": sha256, "size": size}],
+        evidence="diverging-Conv.zip",
+        blames="runtime",
+    )
+    end(job, report)
+    job.refresh_from_db()
+    assert results.take_conformance(job) == 0
+    rows = ConformanceResult.objects.filter(job=job)
+    assert rows.count() == 4
+    assert {row.evidence.path for row in rows} == {f"evidence/{sha256[:8]}-diverging-Conv.zip"}
+    matrix = proofs.matrices(version)[0]
+    assert [column.runtime for column in matrix.columns] == ["onnx-reference", "onnxruntime"]
+    assert matrix.count("failed") == 4
+    assert matrix.count("queued") == 4
+
+
+def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):
+    assert verification.owe_suite() == 0
+    Runtime.objects.update(first_seen_at=timezone.now() - 2 * verification.SETTLED)
+    assert verification.owe_suite() == 2 * verification.SUITE_PARTS
+    assert verification.owe_suite() == 0
+    for job in waiting("suite"):
+        case = f"test_abs_{job.input['part']}"
+        outcome = "failed" if job.input["part"] == 3 else "passed"
+        measure = {"case": case, "operator": "Abs", "opset": 13, "outcome": outcome, "reason": ""}
+        report = Report(
+            task="suite", versions={}, subject="0" * 64, outcome="passed", measures=[measure]
+        )
+        end(job, report)
+    assert SuiteRun.objects.exclude(finished_at=None).count() == 2
+    shown = proofs.score("onnxruntime", "1.31.1")
+    assert shown.cases == verification.SUITE_PARTS
+    assert shown.totals["failed"] == 1
+    assert proofs.by_operator(shown.run) == [("Abs", shown.totals)]
+    other = SuiteRun.objects.create(
+        runtime="onnxruntime", runtime_version="1.30.0", onnx_version="1.23.2", parts=1
+    )
+    SuiteResult.objects.create(
+        run=other, case="test_abs_3", operator="Abs", opset=13, outcome="passed"
+    )
+    changed = proofs.suite_changes(other, shown.run)
+    assert ("Abs", "test_abs_3", "passed", "failed") in changed
+    assert ("Abs", "test_abs_0", "absent", "passed") in changed
+
+
+def test_a_worker_of_another_runtime_is_noted_by_its_own_version(db):
+    services.see(
+        f"ov-{uuid.uuid4()}",
+        host="h",
+        pool="cpu.openvino",
+        capabilities={
+            "versions": {"onnx": "1.23.2", "openvino": "2026.4.1"},
+            "runtimes": {"openvino": {}},
+        },
+    )
+    assert verification.offered() == {("openvino", "2026.4.1"): "1.23.2"}
+    assert Worker.objects.count() == 1

@@ -1,0 +1,28 @@
+"""`hub worker` says in one line why it does not start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--pool", "GPU"], 2, "there is no pool GPU"),
+        (["--runtime", "nix"], 1, "There is no runtime nix. Known are: onnxruntime"),
+        (["--runtime", "onnxruntime", "--prepare"], 0, ""),
+    ],
+)
+def test_it_starts_or_says_why_not(options, code, words, tmp_path):
+    kept = {key: value for key, value in os.environ.items() if key != "REDIS_URL"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "hub", "worker", "--home", str(tmp_path), *options],
+        env=kept, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
