@@ -36,9 +36,6 @@ _GIB = 1 << 30
 _COPY_BYTES_PER_SECOND = 20 << 20
 _WALL_SECONDS_PER_GIB = 60
 
-# The findings of a server that never began, and of one that took too long.
-_ABSENT, _LATE = "sandbox-unavailable", "sandbox-timeout"
-
 Progress = Callable[[int, str], None]
 ShouldStop = Callable[[], bool]
 Keep = Callable[[Report, Path], Report]
@@ -95,7 +92,7 @@ class IsolationLevel:
 class _LostError(Exception):
     """The fork server ended, or does not answer as it should; the code becomes the finding's."""
 
-    def __init__(self, message: str, code: str = "sandbox-lost") -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -204,7 +201,9 @@ class _Server:
                 bufsize=0,
             )
         except OSError as error:
-            raise _LostError(f"The sandbox does not start: {error}.", _ABSENT) from None
+            raise _LostError(
+                "sandbox-unavailable", f"The sandbox does not start: {error}."
+            ) from None
         try:
             messages = self._messages(time.monotonic() + _START_SECONDS, _GREETING_BYTES)
             self._greet(next((message for message in messages if message is not None), {}))
@@ -214,7 +213,7 @@ class _Server:
 
     def _greet(self, greeting: dict[str, Any]) -> None:
         if not greeting.get("ready"):
-            raise _LostError("The sandbox did not get ready in time.", _ABSENT)
+            raise _LostError("sandbox-unavailable", "The sandbox did not get ready in time.")
         self.versions: dict[str, str] = greeting["versions"]
         self.offers: dict[str, Any] = greeting.get("offers", {})
         layers, details = greeting["level"]["layers"], greeting["level"]["details"]
@@ -244,19 +243,23 @@ class _Server:
                     self._send({"cancel": True})
                     deadline = min(deadline, time.monotonic() + _STOP_SECONDS)
                 if time.monotonic() > deadline:
-                    raise _LostError("The sandbox did not answer in time and was ended.", _LATE)
+                    raise _LostError(
+                        "sandbox-timeout", "The sandbox did not answer in time and was ended."
+                    )
             elif "progress" in message:
                 if on_progress is not None:
                     on_progress(int(message["progress"]), str(message["phase"]))
             else:
                 return self._report(message)
-        raise _LostError("The sandbox ended without an answer.")
+        raise _LostError("sandbox-lost", "The sandbox ended without an answer.")
 
     def _report(self, message: dict[str, Any]) -> Report:
         try:
             return Report.from_json(message.get("report"))
         except InvalidReportError as error:
-            raise _LostError(f"The sandbox gave no readable report: {error}.") from None
+            raise _LostError(
+                "sandbox-lost", f"The sandbox gave no readable report: {error}."
+            ) from None
 
     def _send(self, message: dict[str, Any]) -> None:
         stdin = self._process.stdin
@@ -265,7 +268,9 @@ class _Server:
             while stdin is not None and view:
                 view = view[stdin.write(view) or 0 :]
         except OSError:
-            raise _LostError("The sandbox ended before the request reached it.") from None
+            raise _LostError(
+                "sandbox-lost", "The sandbox ended before the request reached it."
+            ) from None
 
     def _messages(self, deadline: float, cap: int) -> Iterator[dict[str, Any] | None]:
         """Give messages as they come, and None at every pause, for the caller to look around."""
@@ -282,14 +287,16 @@ class _Server:
             if ready:
                 chunk = os.read(handle, _CHUNK)
                 if not chunk:
-                    raise _LostError("The sandbox ended in the middle of the job.")
+                    raise _LostError("sandbox-lost", "The sandbox ended in the middle of the job.")
                 self._pending += chunk
                 if len(self._pending) > cap:
-                    raise _LostError("The sandbox answered more than it may.")
+                    raise _LostError("sandbox-lost", "The sandbox answered more than it may.")
             if time.monotonic() - asked >= _POLL_SECONDS:
                 asked = time.monotonic()
                 if asked > deadline + _STOP_SECONDS:
-                    raise _LostError("The sandbox did not answer in time and was ended.", _LATE)
+                    raise _LostError(
+                        "sandbox-timeout", "The sandbox did not answer in time and was ended."
+                    )
                 yield None
 
     def close(self) -> None:
@@ -341,7 +348,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
-        raise _LostError("The sandbox answered something unreadable.")
+        raise _LostError("sandbox-lost", "The sandbox answered something unreadable.")
     return message
 
 

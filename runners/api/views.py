@@ -74,7 +74,7 @@ class JobLift(APIView):
 class WorkerList(APIView):
     """The workers of this hub."""
 
-    @extend_schema(operation_id="workers_list", responses=WorkerOutput(many=True))
-    def get(self, _request: Request) -> Response:
+    @extend_schema(operation_id="workers_list", responses=pagination.paged(WorkerOutput))
+    def get(self, request: Request) -> Response:
         """Workers seen of late, each with its queues, runtimes and execution providers."""
-        return Response([WorkerOutput(worker).data for worker in selectors.live_workers()])
+        return pagination.respond(request, WorkerOutput, selectors.live_workers(), None)

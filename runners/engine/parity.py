@@ -55,6 +55,7 @@ class Court:
         self.expected: list[Expected] = []
         self.notes: list[str] = []
         self.unsteady = ""
+        self.deadly = ""
 
     @property
     def readable(self) -> bool:
@@ -77,6 +78,7 @@ class Court:
             self._watch_for_chance(made)
             return
         self.notes.append(f"the runtime does not run the original: {made[GENERATED].reason}")
+        self.deadly = next((one.reason for one in made.values() if one.word == "died"), "")
         if self.bench.facts["bundled"]:
             folder = self.bench.sets[BUNDLED]
             count = len(self.bench.facts["bundled"])

@@ -127,7 +127,8 @@ class _Ascent:
 
     def _by_the_registry(self) -> Report | None:
         """Where no run can judge, accept a step in which no operator of the model changed."""
-        if self._spare is None or self._court is None or not self._court.helpless:
+        court = self._court
+        if self._spare is None or court is None or not court.helpless or court.deadly:
             return None
         step, candidate = self._spare
         if step.result == "invalid":

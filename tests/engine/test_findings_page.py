@@ -11,7 +11,7 @@ SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), ROOT / "runners/sandbox.py"
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|cancelled|crashed|truncated|malformed")
 # Words of the same shape that are not codes: verdicts, forms and kinds of ending.
 OTHERS = {"not-run", "weight-only", "not-yours"}
-NAMES = {"refuse", "add", "Finding", "JobError", "_errored", "_Kind"}
+NAMES = {"refuse", "add", "Finding", "JobError", "_errored", "_Kind", "_LostError"}
 
 
 def given():

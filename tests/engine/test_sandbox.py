@@ -215,11 +215,10 @@ def test_a_callback_that_raises_leaves_nothing_running(own, stored):
     assert own.run(Request("check", "model.onnx", places, SUBJECT)).outcome == "passed"
 
 
-def test_an_engine_that_does_not_start_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
-    sandbox = Sandbox(tmp_path)
+def test_an_engine_that_does_not_start_is_told(tmp_path):
+    sandbox = Sandbox(tmp_path, interpreter=str(tmp_path / "no-python"))
     report = sandbox.run(Request("describe", "m", {}, SUBJECT))
-    assert (report.outcome, codes(report)) == ("errored", ["sandbox-lost"])
+    assert (report.outcome, codes(report)) == ("errored", ["sandbox-unavailable"])
     assert sandbox.level().name == "none"
 
 

@@ -319,3 +319,11 @@ def test_a_crash_of_the_converter_is_named_and_the_job_goes_on(lift):
     assert "crashed with SIGABRT" in report.findings[0].message
     assert {result for _, result in results(report)} == {"crashed"}
     assert len(results(report)) > 1
+
+
+def test_a_model_that_ends_the_runtime_does_not_stand_on_the_registry(lift):
+    """A Max with a missing input passes every check and ends ONNX Runtime when it runs."""
+    report, made = lift(old("Max", 13, {"x": X, "": None}))
+    assert report.outcome == "failed"
+    assert "parity-by-registry" not in codes(report)
+    assert list(made.iterdir()) == []

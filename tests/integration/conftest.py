@@ -142,7 +142,7 @@ class Production(Hub):
             lambda: next(
                 (
                     worker
-                    for worker in self.call("GET", "workers")[2]
+                    for worker in self.call("GET", "workers")[2]["items"]
                     if worker["name"].endswith(f"-{pid}")
                 ),
                 None,
