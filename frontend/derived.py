@@ -179,7 +179,7 @@ def _sentence(found: proofs.Ladder) -> tuple[str, str]:
     """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
     job, highest = found.job, found.highest
     if highest is not None:
-        return "passed", f"{highest.opset} ready, verified"
+        return "passed", heads.readiness(highest)
     if job is None:
         return "not run", "Not run. It is queued once a worker offers ONNX Runtime."
     if job.state == "failed" and job.error_class != "deterministic":

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from registry.models import File, Ref, RegisteredModel, Variant, Version
 
+# The judge of an upgrade that nothing could run: the schema registry knows no difference.
+BY_REGISTRY = "schema-registry"
 TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
@@ -99,7 +101,7 @@ class Head:
     file_count: int
     parameters: int | None
     opset: int | None
-    ready: int | None
+    ready: str
     ir_version: int | None
     precision: str
     nodes: int | None
@@ -232,17 +234,27 @@ def own_files(version: Version, variant: Variant | None) -> list[File]:
     return [file for file in files if file.path in named]
 
 
-def _ready(version: Version, variant: Variant | None) -> int | None:
-    """The highest opset that an uploaded variant was proven at, where that is above its own."""
+def _ready(version: Version, variant: Variant | None) -> str:
+    """The highest opset that an uploaded variant was brought to, where that is above its own."""
     if variant is None or variant.origin != "uploaded":
-        return None
-    upgraded = (
-        row.opset or 0
+        return ""
+    upgraded = [
+        row
         for row in variants(version)
         if row.origin == "upgraded" and row.derived_from_id == variant.pk
-    )
-    highest = max(upgraded, default=0)
-    return highest if highest > (variant.opset or 0) else None
+    ]
+    highest = max(upgraded, key=lambda row: row.opset or 0, default=None)
+    if highest is None or (highest.opset or 0) <= (variant.opset or 0):
+        return ""
+    return readiness(highest)
+
+
+def readiness(upgraded: Variant) -> str:
+    """What an upgraded variant can claim: a run has verified it, or none could."""
+    parity = upgraded.derivation.get("parity")
+    judges = parity.get("judges") if isinstance(parity, dict) else None
+    said = "not run: no operator changed" if judges == [BY_REGISTRY] else "verified"
+    return f"{upgraded.opset} ready, {said}"
 
 
 def _variant(row: Variant, chosen: Variant | None) -> Choice:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from runners.engine.graphwalk import bodies
 from runners.engine.opsets import functions, names, normal, schemas, skeleton
-from runners.engine.opsets.names import Names, graphs_of
+from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
 from runners.engine.opsets.pieces import Conveyor, Piece
 from runners.engine.opsets.scopes import Scope, of_graph
@@ -68,7 +69,7 @@ def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
             levels.append([])
         levels[depth].append((graph, mine))
         for node, known in zip(graph.node, seen.node, strict=True):
-            for inner, known_inner in zip(graphs_of(node), graphs_of(known), strict=True):
+            for inner, known_inner in zip(bodies(node), bodies(known), strict=True):
                 gather(inner, known_inner, scope, depth + 1)
 
     gather(model.graph, _inferred(model, conveyor.source), None, 0)

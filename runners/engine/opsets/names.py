@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runners.engine.graphwalk import bodies
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -49,15 +51,5 @@ def within(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     """Give a graph and all graphs inside its nodes."""
     yield graph
     for node in graph.node:
-        for inner in graphs_of(node):
+        for inner in bodies(node):
             yield from within(inner)
-
-
-def graphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    """Give the graphs that a node holds."""
-    inner = []
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            inner.append(attribute.g)
-        inner.extend(attribute.graphs)
-    return inner

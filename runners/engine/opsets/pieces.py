@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from runners.engine.graphwalk import bodies
 from runners.engine.opsets import adapters, expanding, rules, schemas
 from runners.engine.opsets.adapters import Loose
-from runners.engine.opsets.names import graphs_of
 from runners.engine.opsets.outcome import Blocking, CannotConvertError
 from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.scopes import Scope, of_graph
@@ -100,7 +100,7 @@ class Conveyor:
             return None
         if schemas.widened(op, version, self.target):
             return None
-        if graphs_of(piece.node):
+        if bodies(piece.node):
             self._block(piece, "no adapter for a node that holds graphs")
             return None
         return self.target

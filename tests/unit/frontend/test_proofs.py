@@ -269,6 +269,14 @@ def test_variants_with_what_they_cost_and_how_to_take_them(guest, version):
     assert "Make a variant" not in html
 
 
+def test_an_upgrade_that_nothing_could_run_is_not_called_verified(guest, version):
+    proven.upgrade(version, parity={"judges": ["schema-registry"], "worst": {}})
+    for page in (PAGE, VARIANTS):
+        text = words(guest.page(page))
+        assert "26 ready, not run: no operator changed" in text
+        assert "verified" not in text.replace("Verified", "")
+
+
 def test_chosen_variant_stays_in_the_address(guest, version):
     proven.upgrade(version)
     proven.convert(version)
