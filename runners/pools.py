@@ -18,6 +18,8 @@ QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-
 # What a worker of the hub's own environment brings, and what `hub worker` starts.
 OWN_RUNTIMES = ("onnxruntime", "onnx-reference")
 EMBEDDED = ("cpu", "bench-cpu", "light")
+# Where the work waits that somebody is waiting for: a worker may be kept free for it alone.
+URGENT = "cpu.urgent"
 
 _POOL = re.compile(POOL)
 _GIB = 1 << 30
@@ -41,19 +43,25 @@ class UnknownNeedError(ValueError):
 
 
 def is_pool(name: str) -> bool:
-    """Whether this is the name of a pool."""
-    return bool(_POOL.match(name))
+    """Whether this is the name of a pool, or that of its urgent part."""
+    return name == URGENT or bool(_POOL.match(name))
 
 
-def queue_of(pool: str, requires: Mapping[str, Any]) -> str:
+def queue_of(pool: str, requires: Mapping[str, Any], *, urgent: bool = False) -> str:
     """The queue that a job waits in: its pool, and its runtime's build where that has its own."""
     runtime = requires.get("runtime", "")
-    return f"{pool}.{runtime}" if runtime and runtime not in OWN_RUNTIMES else pool
+    if runtime and runtime not in OWN_RUNTIMES:
+        return f"{pool}.{runtime}"
+    return URGENT if urgent and pool == "cpu" else pool
 
 
 def queues_of(names: Iterable[str], runtime: str = "") -> list[str]:
-    """The queues that a worker of these pools listens to; one of a build listens to it alone."""
-    return [queue_of(name, {"runtime": runtime}) for name in names]
+    """The queues that a worker of these pools listens to; one of a build listens to it alone.
+
+    Whoever takes `cpu` takes what is urgent, too; `cpu.urgent` names that alone.
+    """
+    found = [name if name == URGENT else queue_of(name, {"runtime": runtime}) for name in names]
+    return [URGENT, *found] if "cpu" in found and URGENT not in found else found
 
 
 def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,8 @@ def job(actor: Actor, uuid: UUID) -> Job:
 
 def ahead_of(waiting: Job) -> int:
     """How many jobs of its queue are taken before this one."""
-    rows = Job.objects.filter(state=Job.State.QUEUED, queue=waiting.queue)
+    queues = pools.queues_of([waiting.queue])
+    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=queues)
     earlier = rows.filter(priority__lt=waiting.priority) | rows.filter(
         priority=waiting.priority, queued_at__lt=waiting.queued_at
     )
@@ -79,12 +80,7 @@ def why_waiting(waiting: Job) -> str:
 
 def is_barred(ended: Job) -> bool:
     """Whether a bar stands on this job's file for its kind of work."""
-    return (
-        bool(ended.subject)
-        and Bar.objects.filter(
-            subject=ended.subject, kind=ended.kind, runtime=ended.runtime, lifted_at=None
-        ).exists()
-    )
+    return Bar.objects.standing_on(ended).exists()
 
 
 def queue_lengths(actor: Actor) -> dict[str, int]:
@@ -113,11 +109,7 @@ def page_of_jobs(
 
 def _nobody_offers(waiting: Job) -> str:
     """Which of a job's needs no worker meets; empty where one meets them all."""
-    live = [
-        worker
-        for worker in live_workers()
-        if waiting.priority == Job.URGENT or not worker.urgent_only
-    ]
+    live = live_workers()
     able = [worker for worker in live if not pools.unmet(waiting.requires, worker.capabilities)]
     if any(waiting.queue in worker.queues for worker in able):
         return ""

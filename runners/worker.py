@@ -66,12 +66,11 @@ class Pulse:
 class Worker:
     """Claims and does one job after another until it is told to stop."""
 
-    def __init__(self, names: Sequence[str], *, runtime: str = "", urgent: bool = False) -> None:
+    def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
         self.capabilities: dict[str, Any] = {}
         self._runtime = runtime
-        self._urgent = urgent
         self._stopping = False
         self._swept = self._tidied = float("-inf")
 
@@ -94,7 +93,7 @@ class Worker:
             self._swept = now
             services.sweep()
             verification.keep_up()
-        if not self._urgent and now - self._tidied >= TIDY_SECONDS:
+        if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()
             verification.owe_suite()
@@ -103,7 +102,6 @@ class Worker:
             self.queues,
             host=registration.host(),
             capabilities=self.capabilities,
-            urgent=self._urgent,
         )
         if job is None:
             return False
@@ -125,7 +123,6 @@ class Worker:
             "host": registration.host(),
             "pool": ",".join(self.queues),
             "capabilities": self.capabilities,
-            "urgent_only": self._urgent,
         }
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:

@@ -154,7 +154,7 @@ class Supervisor:
         self._commands = {"web": _web(listener.fileno(), threads)}
         if worker:
             work = [sys.executable, "-m", "hub.server.work"]
-            self._commands |= {"worker": work, "urgent worker": [*work, "--urgent"]}
+            self._commands |= {"worker": work, "urgent worker": [*work, "--pool", "cpu.urgent"]}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, password: str | None) -> int:

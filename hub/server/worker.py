@@ -37,7 +37,10 @@ def main(argv: Sequence[str]) -> int:
 
     wrong = [name for name in args.pools if not pools.is_pool(name)]
     if wrong:
-        print(f"hub: there is no pool {wrong[0]}: cpu, bench-cpu, light, gpu-…", file=sys.stderr)
+        print(
+            f"hub: there is no pool {wrong[0]}: cpu, cpu.urgent, bench-cpu, light, gpu-…",
+            file=sys.stderr,
+        )
         return 2
     environments.prepare(args.runtime, lambda words: print(f"hub: {words}", flush=True))
     if args.prepare:
@@ -56,7 +59,11 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--runtime", default="", help="such as openvino; takes only its jobs")
     parser.add_argument(
-        "--pool", action="append", dest="pools", default=[], help="cpu, bench-cpu, light, gpu-…"
+        "--pool",
+        action="append",
+        dest="pools",
+        default=[],
+        help="cpu, cpu.urgent, bench-cpu, light, gpu-…",
     )
     parser.add_argument(
         "--prepare", action="store_true", help="only make the runtime's environment, and end"

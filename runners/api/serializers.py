@@ -84,7 +84,6 @@ class WorkerOutput(serializers.Serializer[Worker]):
     host = serializers.CharField()
     queues = serializers.ListField(child=serializers.CharField())
     slots = serializers.IntegerField(help_text="jobs that it does at once")
-    urgent_only = serializers.BooleanField()
     runtimes = serializers.SerializerMethodField(help_text="name and version")
     providers = serializers.SerializerMethodField(help_text="execution providers that work there")
     isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")

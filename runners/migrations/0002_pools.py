@@ -7,6 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('registry', '0004_derived_variants'),
         ('runners', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -83,11 +84,6 @@ class Migration(migrations.Migration):
             name='slots',
             field=models.PositiveSmallIntegerField(default=1),
         ),
-        migrations.AddField(
-            model_name='worker',
-            name='urgent_only',
-            field=models.BooleanField(default=False),
-        ),
         migrations.AlterField(
             model_name='worker',
             name='pool',
@@ -129,6 +125,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='bar',
+            name='namespace',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='registry.namespace'),
+        ),
+        migrations.AddField(
+            model_name='bar',
             name='lifted_by',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
@@ -151,7 +152,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='bar',
-            constraint=models.UniqueConstraint(condition=models.Q(('lifted_at', None)), fields=('subject', 'kind', 'runtime'), name='bar_standing_unique'),
+            constraint=models.UniqueConstraint(condition=models.Q(('lifted_at', None)), fields=('namespace', 'subject', 'kind', 'runtime'), name='bar_standing_unique'),
         ),
         migrations.AddConstraint(
             model_name='bar',

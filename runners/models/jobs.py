@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Self
 
 from django.db import models
 from django.db.models import Q
@@ -181,9 +182,27 @@ class Attempt(models.Model):
         return f"{self.job_id} attempt {self.number}"
 
 
-class Bar(models.Model):
-    """A file that ends the children of one kind of job; nobody runs it until a person lifts it."""
+class BarQuerySet(models.QuerySet["Bar"]):
+    def standing_on(self, job: Job) -> Self:
+        """The bar that keeps a job's file from its kind of work, in the job's own namespace."""
+        if job.version is None or not job.subject:
+            return self.none()
+        return self.filter(
+            namespace=job.version.model.namespace_id,
+            subject=job.subject,
+            kind=job.kind,
+            runtime=job.runtime,
+            lifted_at=None,
+        )
 
+
+class Bar(models.Model):
+    """A file that ends the children of one kind of job; nobody runs it until a person lifts it.
+
+    Each namespace has its own, so that nobody learns from a bar what others keep in private.
+    """
+
+    namespace = models.ForeignKey("registry.Namespace", models.CASCADE, related_name="+")
     subject = models.CharField(max_length=64)
     kind = models.CharField(max_length=20)
     runtime = models.CharField(max_length=30, blank=True, default="")
@@ -195,11 +214,13 @@ class Bar(models.Model):
         "registry.User", models.PROTECT, null=True, blank=True, related_name="+"
     )
 
+    objects = BarQuerySet.as_manager()
+
     class Meta:
         ordering = ["-created_at", "pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["subject", "kind", "runtime"],
+                fields=["namespace", "subject", "kind", "runtime"],
                 condition=Q(lifted_at=None),
                 name="bar_standing_unique",
             ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from runners import pools
+
 
 class Worker(models.Model):
     """A process that takes jobs; ``seen_at`` is its last sign of life.
@@ -17,7 +19,6 @@ class Worker(models.Model):
     host = models.CharField(max_length=100)
     pool = models.CharField(max_length=200)
     slots = models.PositiveSmallIntegerField(default=1)
-    urgent_only = models.BooleanField(default=False)
     capabilities = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
@@ -30,7 +31,7 @@ class Worker(models.Model):
 
     @property
     def queues(self) -> list[str]:
-        return self.pool.split(",")
+        return pools.queues_of(self.pool.split(","))
 
 
 class Host(models.Model):

@@ -22,10 +22,8 @@ def lift(actor: Actor, *, job: Job) -> Bar:
     user = require_user(actor, "admin")
     if not user.is_admin:
         raise problems.NotAllowed("Only an administrator of the hub can lift a bar.")
-    bar = Bar.objects.filter(
-        subject=job.subject, kind=job.kind, runtime=job.runtime, lifted_at=None
-    ).first()
-    if bar is None or not job.subject:
+    bar = Bar.objects.standing_on(job).first()
+    if bar is None:
         raise problems.StateConflict("No bar stands on this job's file; there is none to lift.")
     bar.lifted_at, bar.lifted_by = timezone.now(), user
     bar.save(update_fields=["lifted_at", "lifted_by"])

@@ -28,7 +28,6 @@ def claim(
     uuid: UUID | str | None = None,
     host: str = "",
     capabilities: Mapping[str, Any] | None = None,
-    urgent: bool = False,
 ) -> Job | None:
     """Take the next job of these queues, or the one named; None where there is none to take.
 
@@ -37,11 +36,11 @@ def claim(
     somebody is waiting for.
     """
     now = timezone.now()
-    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=queues, not_before__lte=now)
+    rows = Job.objects.filter(
+        state=Job.State.QUEUED, queue__in=pools.queues_of(queues), not_before__lte=now
+    )
     if uuid is not None:
         rows = rows.filter(pk=uuid)
-    if urgent:
-        rows = rows.filter(priority=Job.URGENT)
     if not rows.exists():  # asked often, and mostly in vain: no lock for that
         return None
     if capabilities is None:

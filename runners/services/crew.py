@@ -19,7 +19,6 @@ def see(
     pool: str,
     capabilities: dict[str, Any],
     slots: int = 1,
-    urgent_only: bool = False,
 ) -> None:
     """Note a worker's sign of life, and what it offers."""
     Worker.objects.update_or_create(
@@ -28,7 +27,6 @@ def see(
             "host": host,
             "pool": pool,
             "slots": slots,
-            "urgent_only": urgent_only,
             "capabilities": capabilities,
             "seen_at": timezone.now(),
         },

@@ -159,13 +159,14 @@ def _may_try_again(job: Job, reason: Reason) -> bool:
 
 
 def _bar(job: Job, detail: str) -> None:
-    if job.subject:
-        Bar.objects.get_or_create(
+    if job.version and job.subject and not Bar.objects.standing_on(job).exists():
+        Bar.objects.create(
+            namespace=job.version.model.namespace,
             subject=job.subject,
             kind=job.kind,
             runtime=job.runtime,
-            lifted_at=None,
-            defaults={"job": job, "detail": detail[:4000]},
+            job=job,
+            detail=detail[:4000],
         )
 
 

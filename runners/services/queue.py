@@ -68,7 +68,7 @@ def enqueue(
         subject=_subject_of(version, entry),
         input=given | ({"manifest_sha256": manifest} if version else {}),
         pool=pool,
-        queue=pools.queue_of(pool, requires),
+        queue=pools.queue_of(pool, requires, urgent=priority == Job.URGENT),
         priority=priority,
         requires=requires,
         exclusive=exclusive,
@@ -77,7 +77,7 @@ def enqueue(
     )
     if not_before is not None:
         job.not_before = not_before
-    bar = _bar_of(job)
+    bar = Bar.objects.standing_on(job).first()
     if bar is not None:
         return _barred(job, bar)
     try:
@@ -125,14 +125,6 @@ def _verdict_of(same: Any) -> Job | None:
     )
     newest: Job | None = ended.order_by("-queued_at").first()
     return newest
-
-
-def _bar_of(job: Job) -> Bar | None:
-    if not job.subject:
-        return None
-    return Bar.objects.filter(
-        subject=job.subject, kind=job.kind, runtime=job.runtime, lifted_at=None
-    ).first()
 
 
 def _barred(job: Job, bar: Bar) -> Job:

@@ -40,7 +40,7 @@ def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, version):
     expected = {
         "waiting_for": "no worker takes jobs of the pool cpu",
         "attempts": [],
-        "queue": "cpu",
+        "queue": "cpu.urgent",
         "requires": {},
         "exclusive": "none",
         "priority": 0,
@@ -104,9 +104,8 @@ def test_workers_tell_what_they_offer(api):
     assert {name: told[name] for name in told if not name.endswith("_at")} == {
         "name": "w",
         "host": "h",
-        "queues": ["cpu", "light"],
+        "queues": ["cpu.urgent", "cpu", "light"],
         "slots": 2,
-        "urgent_only": False,
         "runtimes": {"onnxruntime": "1.31.1"},
         "providers": ["CPUExecutionProvider"],
         "isolation": "full",

@@ -17,18 +17,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--pool", action="append", dest="pools", help="default: all but GPUs")
         parser.add_argument("--runtime", default="", help="take only jobs of this runtime's build")
-        parser.add_argument(
-            "--urgent", action="store_true", help="take only work that somebody is waiting for"
-        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         wrong = [name for name in options["pools"] or () if not pools.is_pool(name)]
         if wrong:
-            raise CommandError(f"There is no pool {wrong[0]}: use cpu, bench-cpu, light, gpu-…")
+            raise CommandError(
+                f"There is no pool {wrong[0]}: use cpu, cpu.urgent, bench-cpu, light, gpu-…"
+            )
         runtime = options["runtime"]
         try:
             environments.prepare(runtime, self.stdout.write)
         except HubError as error:
             raise CommandError(str(error)) from None
         names = options["pools"] or (["cpu"] if runtime in pools.BUILDS else pools.EMBEDDED)
-        Worker(names, runtime=runtime, urgent=options["urgent"]).run()
+        Worker(names, runtime=runtime).run()

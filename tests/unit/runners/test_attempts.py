@@ -115,7 +115,10 @@ def test_a_second_crash_bars_the_file_until_an_administrator_lifts_the_bar(ada, 
 
 def test_a_bar_is_for_one_kind_and_one_runtime(version):
     job = take()
-    Bar.objects.create(subject=job.subject, kind="conformance", runtime="openvino", job=job)
+    space = version.model.namespace
+    Bar.objects.create(
+        namespace=space, subject=job.subject, kind="conformance", runtime="openvino", job=job
+    )
     for runtime, state in (("openvino", "failed"), ("onnxruntime", "queued")):
         made = services.enqueue(
             kind="conformance",
@@ -125,6 +128,16 @@ def test_a_bar_is_for_one_kind_and_one_runtime(version):
         )
         assert made.state == state
     assert len(job.subject) == 64
+
+
+def test_a_bar_says_nothing_to_other_namespaces(version):
+    for _ in range(2):
+        services.give_back(take(), reason="crash", detail="ended by SIGKILL")
+    assert Bar.objects.get().namespace == version.model.namespace
+    other = factories.submitted(factories.user("eve"))
+    [job] = Job.objects.filter(version=other, kind="describe")
+    assert job.subject == Job.objects.get(version=version).subject
+    assert job.state == Job.State.QUEUED
 
 
 def test_what_takes_too_long_is_tried_twice(version):

@@ -97,9 +97,11 @@ def test_a_build_takes_its_own_jobs_alone():
 
 def test_the_urgent_worker_takes_what_somebody_waits_for():
     later, now = put(priority=3), put(priority=0)
-    assert services.claim("u", ["cpu"], urgent=True) == now
-    assert services.claim("u", ["cpu"], urgent=True) is None
-    services.see("u", host="h", pool="cpu", capabilities=OWN, urgent_only=True)
+    assert (later.queue, now.queue) == ("cpu", "cpu.urgent")
+    assert selectors.ahead_of(later) == 1
+    assert services.claim("u", ["cpu.urgent"]) == now
+    assert services.claim("u", ["cpu.urgent"]) is None
+    services.see("u", host="h", pool="cpu.urgent", capabilities=OWN)
     assert selectors.why_waiting(later) == "no worker takes jobs of the pool cpu"
 
 
