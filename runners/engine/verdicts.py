@@ -23,7 +23,7 @@ class _Kind:
 _BLAMED = {
     "data": _Kind("conformance-wrong-data", "The test data beside the model are wrong"),
     "reference": _Kind("conformance-reference-differs", "The ONNX reference differs"),
-    "runtime": _Kind("conformance-mismatch", "The runtime is wrong, or not the same twice"),
+    "runtime": _Kind("conformance-mismatch", "The runtime is at fault"),
     "": _Kind("conformance-not-run", "The runtime does not run the model"),
 }
 

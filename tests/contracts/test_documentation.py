@@ -116,6 +116,7 @@ def test_the_quickstart_does_what_it_says(reader):
     assert "resnet50" in said
     assert "zoo/my-digits@1 published" in said
     assert "zoo/my-digits@2 published" in said
+    assert "int8  model.int8.onnx" in said
     assert not (reader.folder / "never").exists()
 
 

@@ -1,0 +1,79 @@
+"""What a job wrote becomes blobs, and nothing else of the machine does, whatever a child says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+import pytest
+
+from registry.blobs import store
+from registry.models import Blob
+from runners import execution
+from runners.models import Job
+from runners.reports import Report
+
+pytestmark = pytest.mark.django_db
+
+
+def report(*names):
+    return Report(
+        task="upgrade",
+        versions={},
+        subject="0" * 64,
+        outcome="passed",
+        outputs=[{"name": name, "opset": 26} for name in names],
+    )
+
+
+def test_outputs_are_stored_before_the_report_is(tmp_path):
+    (tmp_path / "model.opset26.onnx").write_bytes(b"converted")
+    kept = execution._store_outputs(report("model.opset26.onnx"), tmp_path)
+    sha256 = hashlib.sha256(b"converted").hexdigest()
+    assert kept.outputs == [
+        {"name": "model.opset26.onnx", "opset": 26, "sha256": sha256, "size": 9}
+    ]
+    assert store().read(sha256, 100) == b"converted"
+    assert Blob.objects.get(pk=sha256).size == 9
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/etc/passwd", "a/b", "", ".hidden", "-rf", "a\nb", "x" * 300, "ü"]
+)
+def test_an_output_is_a_plain_name(tmp_path, name):
+    with pytest.raises(OSError, match="named an output"):
+        execution._store_outputs(report(name), tmp_path)
+
+
+def plant(kind, folder, secret):
+    place = folder / "model.onnx"
+    match kind:
+        case "symbolic link":
+            place.symlink_to(secret)
+        case "hard link":
+            os.link(secret, place)
+        case "pipe":
+            os.mkfifo(place)
+        case "folder":
+            place.mkdir()
+
+
+@pytest.mark.parametrize("kind", ["symbolic link", "hard link", "pipe", "folder", "nothing"])
+def test_an_output_is_a_plain_file_of_its_own(tmp_path, kind):
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"not yours")
+    out = tmp_path / "out"
+    out.mkdir()
+    plant(kind, out, secret)
+    with pytest.raises(OSError):  # noqa: PT011 - the kernel's own words
+        execution._store_outputs(report("model.onnx"), out)
+    assert not Blob.objects.exists()
+
+
+def test_a_job_after_publishing_gets_more_than_the_gate(settings):
+    gate, thorough = (execution._limits(Job(kind=kind)) for kind in ("check", "upgrade"))
+    assert gate.job_seconds is None
+    assert gate.file_bytes == 0
+    assert thorough.job_seconds == settings.HUB_LIMITS_JOB_SECONDS
+    assert thorough.file_bytes == settings.HUB_LIMITS_WRITTEN_BYTES
+    assert thorough.cpu_seconds > gate.cpu_seconds
