@@ -12,6 +12,7 @@ from frontend import formatting, verdicts, words
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from registry.models import Variant
     from runners.models import Job
 
 _ENDS = {
@@ -72,6 +73,8 @@ class Progress:
     tries: tuple[Try, ...]
     needs: str
     barred: bool
+    made: str
+    made_url: str
     worker: str
     error: str
     stages: tuple[verdicts.Verdict, ...]
@@ -86,7 +89,9 @@ def title(job: Job) -> str:
     return f"{said}: {job.entry}" if job.entry else said
 
 
-def read(job: Job, *, waits: str = "", barred: bool = False) -> Progress:
+def read(
+    job: Job, *, waits: str = "", barred: bool = False, made: Variant | None = None
+) -> Progress:
     """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is kept out."""
     report: dict[str, Any] = job.report if isinstance(job.report, dict) else {}
     versions = report.get("versions")
@@ -107,6 +112,8 @@ def read(job: Job, *, waits: str = "", barred: bool = False) -> Progress:
         tries=_tries(job),
         needs=", ".join(f"{name} {wanted}" for name, wanted in job.requires.items()),
         barred=barred,
+        made=f"{made.name}: {made.entry.path}" if made else "",
+        made_url=f"{_version_url(job)}?variant={made.name}" if made else "",
         worker=job.worker,
         error=job.error_detail if job.state != "succeeded" else "",
         stages=verdicts.stages(report) if job.kind == "check" and report else (),

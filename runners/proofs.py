@@ -142,6 +142,14 @@ def history_of(shown: ConformanceResult) -> list[ConformanceResult]:
     return list(rows.order_by("-at", "-pk")[:50])
 
 
+def made_by(job: Job) -> Variant | None:
+    """The variant that a job made; None where it made none, or a later job made it anew."""
+    if job.version is None or job.kind not in ("upgrade", "convert"):
+        return None
+    rows = Variant.objects.filter(version=job.version, job_uuid=job.pk)
+    return rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry").first()
+
+
 def matrices(version: Version) -> list[Matrix]:
     """The conformance matrix of each variant of a version, in a fixed number of queries."""
     results = results_of(version)

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend import progress
-from runners import selectors, services
+from runners import proofs, selectors, services
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
     found = selectors.job(request.user, uuid)
     shown = progress.read(
-        found, waits=selectors.why_waiting(found), barred=selectors.is_barred(found)
+        found,
+        waits=selectors.why_waiting(found),
+        barred=selectors.is_barred(found),
+        made=proofs.made_by(found),
     )
     template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
     return render(request, template, {"job": shown})

@@ -496,3 +496,11 @@ def test_every_word_of_the_rows_has_words_for_people():
     assert set(ConformanceResult.Outcome.values) <= set(conformance.OUTCOMES)
     assert set(ConformanceResult.Check.values) == set(conformance.CHECKS)
     assert set(ConformanceResult.Blame.values) == set(conformance.BLAMES)
+
+
+def test_a_job_names_the_variant_it_made(guest, version):
+    variant = proven.upgrade(version)
+    html = guest.page(f"/jobs/{variant.job_uuid}")
+    assert f'href="{VARIANTS}?variant=opset26">opset26: {variant.entry.path}</a>' in html
+    proven.upgrade(version, b"made anew")
+    assert "opset26:" not in words(guest.page(f"/jobs/{variant.job_uuid}"))
