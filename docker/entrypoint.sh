@@ -37,7 +37,7 @@ PY
         ;;
     worker)
         exec python -m celery -A hub.server.celery worker \
-            -Q cpu,light --concurrency "${WORKER_CONCURRENCY:-2}" --loglevel warning \
+            -Q cpu.urgent,cpu,light --concurrency "${WORKER_CONCURRENCY:-2}" --loglevel warning \
             --without-gossip --without-mingle "$@"
         ;;
     beat)

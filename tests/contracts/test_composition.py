@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from hub.server.schedule import SCHEDULE
+from runners.pools import queues_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
@@ -61,7 +62,7 @@ def test_everything_waited_for_exists():
 def test_the_worker_listens_to_every_queue_that_is_used():
     listened = re.search(r"-Q (\S+)", ENTRYPOINT)
     assert listened
-    assert set(listened[1].split(",")) == {"cpu", "light"}
+    assert listened[1].split(",") == queues_of(["cpu", "light"])
     assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
 
 

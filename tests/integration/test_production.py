@@ -82,7 +82,7 @@ def test_a_celery_worker_checks_and_publishes(production):
     assert ready["cache"] == {"ok": True}
     assert ready["workers"]["ok"]
     worker = production.wait_for_worker("one")
-    assert worker["queues"] == ["cpu", "light"]
+    assert worker["queues"] == ["cpu", "cpu.urgent", "light"]
     assert worker["providers"] == ["CPUExecutionProvider"]
     assert set(worker["runtimes"]) == {"onnxruntime", "onnx-reference"}
 
@@ -236,3 +236,21 @@ def test_redis_killed_with_thirty_jobs_in_flight(production, redis):
     print(f"30 of 30 after {time.monotonic() - fault:.1f} s")  # noqa: T201
     assert [outcomes(production.job(uuid)) for uuid in uuids] == [[(1, "succeeded")]] * 30
     assert ends_of(production, uuids) == 30
+
+
+def test_publishing_does_not_wait_for_long_jobs_where_a_worker_is_kept_free(production):
+    """A worker of the urgent queue alone publishes while the only other slot is taken."""
+    path = production.draft("long", samples.mlp())
+    production.call("POST", f"{path}/submit", {"publish": True})
+    wait_for(lambda: production.state(path) == "published", "the first to be published", 60)
+    production.start_worker("free", "--pool", "cpu.urgent")
+    assert production.wait_for_worker("free")["queues"] == ["cpu.urgent"]
+    production.signal_worker("one", signal.SIGSTOP)
+    try:
+        quick = submit(production, "quick", samples.conv())
+        wait_for(lambda: production.state(quick) == "published", "it to be published", 60)
+        takers = {production.worker_of(job) for job in gate_of(production, quick)}
+        assert takers == {"free"}
+    finally:
+        production.signal_worker("one", signal.SIGCONT)
+        production.stop_worker("free")
