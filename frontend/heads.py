@@ -93,6 +93,7 @@ class Head:
     note: Note | None
     model_url: str
     api_url: str
+    graph_url: str
     files_url: str
     checks_url: str
     conformance_url: str
@@ -170,6 +171,7 @@ def head(
         note=_note(version, latest),
         model_url=reverse("model", args=place[:2]),
         api_url=f"/api/v1/models/{model.ref}/versions/{version.number}",
+        graph_url=reverse("version", args=place),
         files_url=here["files"],
         checks_url=here["checks"],
         conformance_url=here["conformance"],

@@ -10,6 +10,7 @@ from frontend.views import (
     account,
     conformance,
     drafts,
+    graphs,
     home,
     jobs,
     lists,
@@ -18,6 +19,7 @@ from frontend.views import (
     variants,
     versions,
 )
+from metadata.negotiation import FORMATS
 from registry.api import converters  # noqa: F401 - registers `number`
 
 
@@ -27,7 +29,14 @@ class Name(StringConverter):
     regex = "[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 
 
+class Ending(StringConverter):
+    """The ending of an address that asks for RDF, as metadata.negotiation has them."""
+
+    regex = "|".join(FORMATS)
+
+
 register_converter(Name, "name")
+register_converter(Ending, "ending")
 
 MODEL = "models/<name:namespace>/<name:name>"
 VERSION = f"{MODEL}/v/<number:number>"
@@ -40,9 +49,11 @@ urlpatterns = [
     path("keys", home.keys, name="keys"),
     path("problems/<slug:slug>", home.problem, name="problem"),
     path("models", page(lists.models), name="models"),
+    path(f"{MODEL}.<ending:ending>", page(graphs.model), name="model-graph"),
     path(MODEL, page(versions.newest), name="model"),
     path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
     path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
+    path(f"{VERSION}.<ending:ending>", page(graphs.version), name="version-graph"),
     path(VERSION, page(versions.overview), name="version"),
     path(f"{VERSION}/files", page(versions.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),

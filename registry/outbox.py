@@ -93,7 +93,10 @@ def _deliver_next() -> int:
             event__subject_id=event.subject_id,
             event_id__lte=event.pk,
         )
-        return same.delete()[0]
+        if connection.features.has_select_for_update_skip_locked:
+            # What somebody else is delivering is theirs; each could wait for the other for ever.
+            same = same.select_for_update(skip_locked=True, of=("self",))
+        return Delivery.objects.filter(pk__in=[row.pk for row in same]).delete()[0]
 
 
 def _postpone(delivery: Delivery, error: Exception) -> None:

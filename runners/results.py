@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from registry import events
 from registry.models import File, Variant
 from registry.services import derivatives
 from runners import derivations
@@ -94,7 +95,10 @@ def take_conformance(job: Job) -> int:
         )
         for measure in report.get("measures", [])
     ]
-    return len(ConformanceResult.objects.bulk_create(rows))
+    made = ConformanceResult.objects.bulk_create(rows)
+    if made:
+        events.record("conformance.added", job.version, actor=None, model=job.version.model)
+    return len(made)
 
 
 @transaction.atomic

@@ -147,6 +147,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "registry",
     "runners",
+    "metadata",
     "frontend",
 ]
 MIDDLEWARE = [

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class MetadataConfig(AppConfig):
+    name = "metadata"
+    label = "metadata"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from metadata import consumers  # noqa: PLC0415 - models must be loaded first
+
+        consumers.connect()

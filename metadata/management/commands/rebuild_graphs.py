@@ -1,0 +1,27 @@
+"""Makes every graph again from rows, or says which differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metadata import upkeep
+
+
+class Command(BaseCommand):
+    help = "Make every graph again from its rows; with --check, exit with 1 where one differs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="write nothing, compare digests")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        if not options["check"]:
+            self.stdout.write(f"{upkeep.rebuild()} graphs changed")
+            return
+        wrong = list(upkeep.differences())
+        for line in wrong:
+            self.stdout.write(line)
+        if wrong:
+            raise CommandError(f"{len(wrong)} graphs differ; run `manage.py rebuild_graphs`")
+        self.stdout.write("every graph is what its rows say")

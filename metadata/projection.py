@@ -1,0 +1,251 @@
+"""Facts as RDF: one pure function from what is known of a version to its named graph.
+
+Profile: MLDCAT-AP 3.1 on DCAT 3, DCTERMS, PROV-O and EARL, with FAIR4ML and ML-Schema as aliases.
+Whatever is told is a part of the version: its IRI, or a fragment of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metadata import assertions, declared, onnxfacts, quads
+from metadata.places import Places, graph_of
+from metadata.quads import Graph
+from metadata.terms import (
+    DCAT,
+    DCTERMS,
+    DOMAIN_OF,
+    EARL,
+    FAIR4ML,
+    FOAF,
+    IT6,
+    MLS,
+    OWL,
+    PROV,
+    RDFS,
+    SCHEMA,
+    SKOS,
+    SPDX,
+)
+
+if TYPE_CHECKING:
+    from metadata.facts import FileFacts, ModelFacts, VariantFacts, VersionFacts
+
+# Characters of a description: the whole card is one of the version's files.
+LONGEST = 20_000
+_MADE_BY = {"upgrade": "Conversion", "convert": "Quantization"}
+
+
+def version_graph(of: VersionFacts, home: str) -> str:
+    """The named graph of a version of the hub at ``home``, as canonical N-Quads."""
+    places = Places(home)
+    version = places.version(of.namespace, of.name, of.number)
+    graph = Graph(graph_of(version))
+    publisher = places.agent(of.namespace)
+    _identity(graph, places, version, of)
+    _description(graph, places, version, of)
+    declared.tell(graph, places, version, of.card, publisher)
+    for file in of.files:
+        _file(graph, places, version, file)
+    _generation(graph, places, version, of)
+    for index, variant in enumerate(of.variants):
+        _variant(graph, places, version, variant)
+        onnxfacts.tell(graph, places, _variant_iri(version, variant.name), version, variant)
+        if index == 0:
+            onnxfacts.tell(graph, places, version, version, variant)
+    main = of.variants[0].name if of.variants else ""
+    for check in of.checks:
+        assertions.tell_check(graph, places, version, check)
+    for result in of.results:
+        subject = version if result.variant == main else _variant_iri(version, result.variant)
+        assertions.tell_result(graph, places, version, subject, result)
+    return graph.text()
+
+
+def model_graph(of: ModelFacts, home: str) -> str:
+    """The named graph of a model: its place in the catalogue, its versions and its agents."""
+    places = Places(home)
+    model = places.model(of.namespace.name, of.name)
+    graph = Graph(graph_of(model))
+    publisher = places.agent(of.namespace.name)
+    ref = f"{of.namespace.name}/{of.name}"
+    graph.add(places.catalogue, f"{DCAT}resource", quads.link(model))
+    graph.type(model, f"{DCAT}Resource")
+    graph.add(model, f"{DCTERMS}title", quads.words(ref))
+    graph.add(model, f"{DCTERMS}identifier", quads.string(ref))
+    graph.add(model, f"{DCTERMS}publisher", quads.link(publisher))
+    graph.add(model, f"{DCTERMS}created", quads.moment(of.created_at))
+    graph.add(model, f"{DCTERMS}issued", quads.moment(of.published_at))
+    graph.add(model, f"{DCTERMS}description", quads.words(of.summary))
+    _subject(graph, places, model, of)
+    for number in of.versions:
+        version = places.version(of.namespace.name, of.name, number)
+        graph.add(model, f"{DCAT}hasVersion", quads.link(version))
+    if of.newest is not None:
+        newest = places.version(of.namespace.name, of.name, of.newest)
+        graph.add(model, f"{DCAT}hasCurrentVersion", quads.link(newest))
+    for name in of.uploaders:
+        _agent(graph, places.agent(name), name, organisation=False)
+    title = of.namespace.title or of.namespace.name
+    _agent(graph, publisher, title, organisation=of.namespace.organisation)
+    return graph.text()
+
+
+def catalogue_graph(home: str) -> str:
+    """The graph of the hub itself: catalogue, measuring software, tasks; each model joins it.
+
+    That a model belongs to the catalogue is told in the model's graph, so that a new model costs
+    one small graph and never a rewriting of them all.
+    """
+    places = Places(home)
+    graph = Graph(places.catalogue)
+    catalogue, worker = places.catalogue, places.worker
+    graph.type(catalogue, f"{DCAT}Catalog")
+    graph.add(catalogue, f"{DCTERMS}title", quads.string("ONNX models of this hub", "en"))
+    description = "Versioned ONNX models, each checked by the hub."
+    graph.add(catalogue, f"{DCTERMS}description", quads.string(description, "en"))
+    graph.add(catalogue, f"{DCTERMS}publisher", quads.link(worker))
+    graph.add(catalogue, f"{FOAF}homepage", quads.link(f"{home}/"))
+    graph.type(worker, f"{FOAF}Agent", f"{PROV}SoftwareAgent", f"{EARL}Software")
+    graph.add(worker, f"{FOAF}name", quads.string("ONNX Model Hub"))
+    for task, domain in DOMAIN_OF.items():
+        for name in (task, domain):
+            graph.type(places.task(name), f"{SKOS}Concept")
+            graph.add(places.task(name), f"{SKOS}notation", quads.string(name))
+            label = quads.string(name.replace("-", " "), "en")
+            graph.add(places.task(name), f"{SKOS}prefLabel", label)
+        graph.add(places.task(task), f"{SKOS}broader", quads.link(places.task(domain)))
+    for names, is_part_of in assertions.TESTS:
+        test = places.test(*names)
+        graph.type(test, f"{EARL}TestCase")
+        graph.add(test, f"{DCTERMS}title", quads.string(" ".join(names), "en"))
+        if is_part_of:
+            graph.add(test, f"{DCTERMS}isPartOf", quads.link(places.test(*is_part_of)))
+    return graph.text()
+
+
+def _identity(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+    uploader, publisher = places.agent(of.uploader), places.agent(of.namespace)
+    model = places.model(of.namespace, of.name)
+    graph.type(
+        version,
+        f"{IT6}MachineLearningModel",
+        f"{FAIR4ML}MLModel",
+        f"{MLS}Model",
+        f"{DCAT}Resource",
+        f"{PROV}Entity",
+    )
+    graph.add(
+        version, f"{DCTERMS}identifier", quads.string(f"{of.namespace}/{of.name}@{of.number}")
+    )
+    graph.add(version, f"{DCAT}version", quads.string(of.number))
+    graph.add(version, f"{SKOS}altLabel", quads.string(of.label))
+    graph.add(version, f"{DCAT}isVersionOf", quads.link(model))
+    if of.previous is not None:
+        before = places.version(of.namespace, of.name, of.previous)
+        graph.add(version, f"{DCAT}previousVersion", quads.link(before))
+    graph.add(version, f"{DCTERMS}created", quads.moment(of.created_at))
+    graph.add(version, f"{DCTERMS}issued", quads.moment(of.published_at))
+    modified = of.ended_at or of.published_at or of.created_at
+    graph.add(version, f"{DCTERMS}modified", quads.moment(modified))
+    graph.add(version, f"{IT6}hasUploader", quads.link(uploader))
+    graph.add(version, f"{FAIR4ML}sharedBy", quads.link(uploader))
+    graph.add(version, f"{PROV}wasAttributedTo", quads.link(publisher))
+    graph.add(version, f"{DCTERMS}publisher", quads.link(publisher))
+    graph.add(version, places.term("manifestSha256"), quads.string(of.manifest_sha256))
+    if of.state == "yanked":
+        graph.add(version, f"{OWL}deprecated", quads.truth(True))
+        graph.add(version, f"{SKOS}changeNote", quads.words(of.reason))
+
+
+def _description(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+    for predicate in (f"{DCTERMS}title", f"{SCHEMA}name"):
+        graph.add(version, predicate, quads.words(of.name))
+    fallback = of.variants[0].facts.get("doc") if of.variants else ""
+    told = str(of.body or of.summary or fallback or "")
+    shown = told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+    graph.add(version, f"{DCTERMS}description", quads.words(shown))
+    graph.add(version, f"{IT6}shortDescription", quads.words(of.summary))
+    _subject(graph, places, version, of)
+
+
+def _subject(graph: Graph, places: Places, of_iri: str, of: VersionFacts | ModelFacts) -> None:
+    """Licence, task and keywords of a model or a version; a licence that is lacking is told too."""
+    graph.add(of_iri, f"{DCTERMS}license", quads.link(places.licence(of.license)))
+    for predicate in (f"{FAIR4ML}mlTask", f"{DCTERMS}type"):
+        graph.add(of_iri, predicate, quads.link(places.task(of.task)))
+    graph.add(of_iri, f"{DCAT}keyword", *map(quads.words, of.keywords))
+
+
+def _file(graph: Graph, places: Places, version: str, of: FileFacts) -> None:
+    file = _file_iri(version, of.path)
+    checksum = f"{version}#sha256-{quads.part(of.path, '/')}"
+    graph.add(version, f"{DCAT}distribution", *([] if of.derived else [quads.link(file)]))
+    graph.add(version, f"{IT6}hasFile", quads.link(file))
+    graph.type(file, f"{DCAT}Distribution", f"{PROV}Entity")
+    graph.add(file, f"{DCTERMS}title", quads.string(of.path))
+    for predicate in (f"{DCAT}downloadURL", f"{IT6}url"):
+        graph.add(file, predicate, quads.link(file))
+    graph.add(file, f"{DCAT}byteSize", quads.count(of.size_bytes))
+    graph.add(file, f"{SPDX}checksum", quads.link(checksum))
+    graph.type(checksum, f"{SPDX}Checksum")
+    graph.add(checksum, f"{SPDX}algorithm", quads.link(f"{SPDX}checksumAlgorithm_sha256"))
+    graph.add(checksum, f"{SPDX}checksumValue", quads.typed(of.sha256, "hexBinary"))
+    if of.path.lower().endswith(".onnx"):
+        graph.add(file, f"{DCTERMS}format", quads.link(f"{places.home}/formats/onnx"))
+
+
+def _generation(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+    """How the version was made, as far as the file and the card say."""
+    made = f"{version}#generation"
+    graph.add(version, f"{PROV}wasGeneratedBy", quads.link(made))
+    kind = declared.generation(places, of.card)
+    graph.type(made, f"{PROV}Activity", f"{MLS}Run", *([kind] if kind else []))
+    producer = of.variants[0].facts.get("producer") if of.variants else None
+    if not isinstance(producer, dict) or not producer.get("name"):
+        return
+    tool = f"{version}#producer"
+    graph.add(made, f"{PROV}wasAssociatedWith", quads.link(tool))
+    graph.type(tool, f"{PROV}SoftwareAgent")
+    graph.add(tool, f"{FOAF}name", quads.string(producer["name"]))
+    graph.add(tool, f"{DCAT}version", quads.string(producer.get("version")))
+
+
+def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> None:
+    variant = _variant_iri(version, of.name)
+    graph.add(version, places.term("hasVariant"), quads.link(variant))
+    graph.type(variant, places.term("Variant"), f"{PROV}Entity")
+    graph.add(variant, f"{DCTERMS}title", quads.string(of.name))
+    graph.add(variant, places.term("variantOrigin"), quads.string(of.origin))
+    graph.add(variant, f"{DCAT}distribution", quads.link(_file_iri(version, of.entry)))
+    if not of.source:
+        return
+    made = f"{version}#generation-{quads.part(of.name)}"
+    source = quads.link(_variant_iri(version, of.source))
+    graph.add(variant, f"{PROV}wasDerivedFrom", source)
+    graph.add(variant, f"{PROV}wasGeneratedBy", quads.link(made))
+    graph.add(variant, f"{PROV}wasAttributedTo", quads.link(places.worker))
+    task = str(of.derivation.get("task", ""))
+    kind = "Conversion" if of.derivation.get("recipe") == "fp16" else _MADE_BY.get(task, "")
+    graph.type(made, f"{PROV}Activity", f"{MLS}Run", *([places.term(kind)] if kind else []))
+    graph.add(made, f"{PROV}used", source)
+    graph.add(made, f"{PROV}wasAssociatedWith", quads.link(places.worker))
+    graph.add(made, places.term("recipe"), quads.string(of.derivation.get("recipe")))
+    if of.job is not None:
+        graph.add(made, f"{PROV}startedAtTime", quads.moment(of.job.started_at))
+        graph.add(made, f"{PROV}endedAtTime", quads.moment(of.job.finished_at))
+        graph.add(made, f"{RDFS}seeAlso", quads.link(places.job(of.job.uuid)))
+
+
+def _agent(graph: Graph, agent: str, name: str, *, organisation: bool) -> None:
+    kind = f"{PROV}Organization" if organisation else f"{PROV}Person"
+    graph.type(agent, f"{FOAF}Agent", kind)
+    graph.add(agent, f"{FOAF}name", quads.string(name))
+
+
+def _file_iri(version: str, path: str) -> str:
+    return f"{version}/files/{quads.part(path, '/')}"
+
+
+def _variant_iri(version: str, name: str) -> str:
+    return f"{version}#variant-{quads.part(name)}"

@@ -1,0 +1,150 @@
+"""Keeping the stored graphs equal to the rows that they are made from.
+
+The counter is locked before the rows are read: what is written is never older than what is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import transaction
+
+from metadata import projection, services, subjects
+from metadata.models import NamedGraph
+from metadata.places import Places, graph_of
+from registry.models import RegisteredModel, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+
+
+@transaction.atomic
+def refresh_version(pk: int) -> bool:
+    """Make a version's graph equal to its rows, or empty where not everybody may have it.
+
+    The graph of the version after it follows, as it names the one before.
+    """
+    services.lock_counter()
+    version = _versions().filter(pk=pk).first()
+    if version is None:
+        return False
+    written = _write_version(version)
+    after = subjects.versions_of(version.model).filter(number__gt=version.number)
+    following = after.select_related("model__namespace", "created_by").first()
+    return (following is not None and _write_version(following)) or written
+
+
+@transaction.atomic
+def refresh_model(pk: int, *, with_versions: bool = False) -> bool:
+    """Make a model's graph, and those of its versions where asked, equal to their rows."""
+    services.lock_counter()
+    model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
+    if model is None:
+        return False
+    written = _write_model(model)
+    for version in _versions().filter(model=model) if with_versions else ():
+        written = _write_version(version) or written
+    return written
+
+
+@transaction.atomic
+def refresh_catalogue() -> bool:
+    """Make the graph of the hub itself what this release tells of it."""
+    home = settings.HUB_PUBLIC_URL
+    return services.put_graph(Places(home).catalogue, projection.catalogue_graph(home))
+
+
+def rebuild() -> int:
+    """Make every graph again, and empty those that should not be; returns how many had changed."""
+    changed = int(refresh_catalogue())
+    for pk in RegisteredModel.objects.order_by("pk").values_list("pk", flat=True):
+        changed += refresh_model(pk)
+    for pk in Version.objects.order_by("pk").values_list("pk", flat=True):
+        changed += refresh_version(pk)
+    wanted = {iri for iri, _ in expected()}
+    for graph in NamedGraph.objects.select_related("version"):
+        if graph.iri not in wanted:
+            changed += services.put_graph(graph.iri, "", graph.version)
+    return changed
+
+
+def differences() -> Iterator[str]:
+    """The IRIs of graphs that are not what their rows say, or are not sound, with the reason."""
+    stored = {
+        iri: (sha256, services.digest(nquads))
+        for iri, sha256, nquads in NamedGraph.objects.values_list(
+            "iri", "sha256", "nquads"
+        ).iterator()
+    }
+    for iri, nquads in expected():
+        sha256, found = stored.pop(iri, ("", ""))
+        if found != services.digest(nquads):
+            yield f"{iri} {'differs from its rows' if found else 'is missing'}"
+        elif sha256 != found:
+            yield f"{iri} has another digest than its text"
+    empty = services.digest("")
+    for iri, (sha256, found) in sorted(stored.items()):
+        if found != empty:
+            yield f"{iri} should be empty"
+        elif sha256 != found:
+            yield f"{iri} has another digest than its text"
+
+
+def expected() -> Iterator[tuple[str, str]]:
+    """Every graph that there should be: its IRI and its text."""
+    home = settings.HUB_PUBLIC_URL
+    yield Places(home).catalogue, projection.catalogue_graph(home)
+    for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
+        if model.is_public:
+            yield model_iri(model), projection.model_graph(subjects.model_facts(model), home)
+    for version in _versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
+        if subjects.is_public(version):
+            text = projection.version_graph(subjects.version_facts(version), home)
+            yield version_iri(version), text
+
+
+def model_iri(model: RegisteredModel) -> str:
+    """The named graph of a model."""
+    places = Places(settings.HUB_PUBLIC_URL)
+    return graph_of(places.model(model.namespace.slug, model.name))
+
+
+def version_iri(version: Version) -> str:
+    """The named graph of a version."""
+    places = Places(settings.HUB_PUBLIC_URL)
+    model = version.model
+    return graph_of(places.version(model.namespace.slug, model.name, version.number))
+
+
+def _versions() -> QuerySet[Version]:
+    return Version.objects.select_related("model__namespace", "created_by")
+
+
+def _gave_way(model: RegisteredModel) -> bool:
+    """Whether a deleted model's name, and with it its IRI, is another model's now."""
+    return (
+        model.deleted_at is not None
+        and RegisteredModel.objects.filter(
+            namespace=model.namespace_id, name=model.name, deleted_at=None
+        ).exists()
+    )
+
+
+def _write_version(version: Version) -> bool:
+    iri = version_iri(version)
+    if not subjects.is_public(version):
+        return not _gave_way(version.model) and services.remove_graph(iri)
+    known = subjects.version_facts(version)
+    text = projection.version_graph(known, settings.HUB_PUBLIC_URL)
+    return services.put_graph(iri, text, version)
+
+
+def _write_model(model: RegisteredModel) -> bool:
+    iri = model_iri(model)
+    if not model.is_public:
+        return not _gave_way(model) and services.remove_graph(iri)
+    text = projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
+    return services.put_graph(iri, text)

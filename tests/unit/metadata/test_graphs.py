@@ -1,0 +1,169 @@
+"""Stored graphs follow their rows, and hold what everybody may see and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from metadata import services, upkeep
+from metadata.models import NamedGraph, Revision
+from registry import outbox
+from registry.models import Delivery, RegisteredModel, Version
+from registry.services import registered_models, versions
+from tests import factories, proven
+
+HOME = "http://testserver"
+ONE = f"{HOME}/models/ada/net/v/1/metadata"
+TWO = f"{HOME}/models/ada/net/v/2/metadata"
+MODEL = f"{HOME}/models/ada/net/metadata"
+CHECKSUM = "spdx.org/rdf/terms#checksumValue"
+
+
+def text(iri):
+    return NamedGraph.objects.get(iri=iri).nquads
+
+
+def filled():
+    return set(NamedGraph.objects.exclude(nquads="").values_list("iri", flat=True))
+
+
+@pytest.fixture
+def published(ada):
+    return factories.published(ada)
+
+
+def test_an_equal_graph_is_not_written_again(db):
+    assert services.put_graph("https://a.example/g", "one\n")
+    assert not services.put_graph("https://a.example/g", "one\n")
+    assert services.put_graph("https://a.example/g", "two\n")
+    assert services.put_graph("https://a.example/h", "")
+    assert Revision.objects.get().number == 3
+    assert NamedGraph.objects.get(iri="https://a.example/g").revision == 2
+
+
+def test_a_removed_graph_is_empty_under_a_new_revision(db):
+    services.put_graph("https://a.example/g", "one\n")
+    assert services.remove_graph("https://a.example/g")
+    assert not services.remove_graph("https://a.example/g")
+    assert not services.remove_graph("https://a.example/other")
+    row = NamedGraph.objects.get()
+    assert (row.nquads, row.sha256, row.revision) == ("", services.digest(""), 2)
+
+
+def test_a_published_version_has_a_graph_and_its_model_too(published):
+    assert filled() == {ONE, MODEL, f"{HOME}/catalog"}
+    assert NamedGraph.objects.get(iri=ONE).version == published
+    assert published.files.get(path="model.onnx").blob_id in text(ONE)
+    assert f"<{HOME}/models/ada/net/v/1>" in text(MODEL)
+    assert not Delivery.objects.exists()
+
+
+def test_what_was_not_published_has_none(ada):
+    factories.submitted(ada)
+    factories.draft(ada, factories.model(ada, "other"))
+    outbox.deliver()
+    assert filled() <= {f"{HOME}/catalog"}
+
+
+def test_private_models_never_have_a_graph(ada):
+    factories.published(ada, factories.model(ada, visibility="private"))
+    assert filled() == {f"{HOME}/catalog"}
+    upkeep.rebuild()
+    assert filled() == {f"{HOME}/catalog"}
+    assert not NamedGraph.objects.filter(nquads__contains="ada/net").exists()
+
+
+def test_a_model_that_becomes_private_loses_them_and_gets_them_back(ada, published):
+    model = registered_models.edit(ada, model=published.model, visibility="private")
+    outbox.deliver()
+    assert filled() == {f"{HOME}/catalog"}
+    registered_models.edit(ada, model=model, visibility="public")
+    outbox.deliver()
+    assert filled() == {ONE, MODEL, f"{HOME}/catalog"}
+
+
+def test_a_deleted_model_has_none(ada, published):
+    registered_models.delete(ada, model=published.model)
+    outbox.deliver()
+    assert filled() == {f"{HOME}/catalog"}
+
+
+def test_a_withdrawn_version_has_none_and_the_next_one_forgets_it(ada, published):
+    second = factories.published(ada, published.model)
+    assert second.number == 2
+    assert f"#previousVersion> <{HOME}/models/ada/net/v/1>" in text(TWO)
+    versions.withdraw(ada, version=published, reason="Wrong data.")
+    outbox.deliver()
+    assert filled() == {TWO, MODEL, f"{HOME}/catalog"}
+    assert "previousVersion" not in text(TWO)
+    assert "/v/1>" not in text(MODEL)
+
+
+def test_a_yanked_version_keeps_its_graph(ada, published):
+    versions.yank(ada, version=published, reason="Wrong labels.")
+    outbox.deliver()
+    assert "owl#deprecated" in text(ONE)
+    assert "hasCurrentVersion" not in text(MODEL)
+    versions.restore(ada, version=Version.objects.get(pk=published.pk))
+    outbox.deliver()
+    assert "owl#deprecated" not in text(ONE)
+
+
+def test_results_of_jobs_join_the_graph_as_they_end(published):
+    before = NamedGraph.objects.get(iri=ONE).revision
+    found = proven.conformance(published, [proven.measure("bundled", "failed", blames="runtime")])
+    assert f"#conf-{found['bundled'].pk}-result> <http://www.w3.org/ns/earl#outcome>" in text(ONE)
+    variant = proven.convert(published)
+    assert f"#variant-{variant.name}> <http://www.w3.org/ns/prov#wasDerivedFrom>" in text(ONE)
+    assert f"{HOME}/jobs/{variant.job_uuid}>" in text(ONE)
+    assert NamedGraph.objects.get(iri=ONE).revision > before
+
+
+def test_an_edited_model_is_told_anew(ada, published):
+    registered_models.edit(ada, model=published.model, summary="Newly said.")
+    outbox.deliver()
+    assert "Newly said." in text(MODEL)
+
+
+def test_a_deleted_models_late_news_spare_its_successor(ada):
+    old = factories.model(ada)
+    registered_models.delete(ada, model=old)
+    factories.published(ada, factories.model(ada))
+    upkeep.refresh_model(old.pk, with_versions=True)
+    assert RegisteredModel.objects.filter(name="net").count() == 2
+    assert {ONE, MODEL} <= filled()
+
+
+def test_rebuilding_changes_nothing_that_is_right(published, capsys):
+    number = Revision.objects.get().number
+    call_command("rebuild_graphs")
+    call_command("rebuild_graphs", "--check")
+    assert "0 graphs changed" in capsys.readouterr().out
+    assert Revision.objects.get().number == number
+
+
+@pytest.mark.parametrize(
+    ("iri", "changed", "said"),
+    [
+        (ONE, {"nquads": "<a:a> <a:b> <a:c> <a:g> .\n"}, "differs from its rows"),
+        (ONE, {"sha256": "0" * 64}, "another digest"),
+        (ONE, {"iri": f"{HOME}/elsewhere"}, "should be empty"),
+        (MODEL, None, "is missing"),
+    ],
+)
+def test_the_check_finds_a_row_that_was_tampered_with(published, capsys, iri, changed, said):
+    row = NamedGraph.objects.filter(iri=iri)
+    if changed is None:
+        row.delete()
+    else:
+        row.update(**changed)
+    with pytest.raises(CommandError):
+        call_command("rebuild_graphs", "--check")
+    assert said in capsys.readouterr().out
+    call_command("rebuild_graphs")
+    call_command("rebuild_graphs", "--check")
+
+
+def test_writing_a_graph_takes_few_queries(published, django_assert_max_num_queries):
+    with django_assert_max_num_queries(40):
+        upkeep.refresh_version(published.pk)
