@@ -3,12 +3,14 @@
 Only the standard library is imported here; urllib3 and onnx come at the first call that needs them.
 """
 
+from hub import errors
 from hub.client.api import download, info, list_models, load, login, make_variant, push, session
 from hub.protocol.version import __version__
 
 __all__ = [
     "__version__",
     "download",
+    "errors",
     "info",
     "list_models",
     "load",

@@ -52,7 +52,10 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, UnusableSampleError):
             raise
-        raise UnusableSampleError(f"The sample is no readable .npz: {error}. {wanted}") from None
+        # The library's own words recommend to load a pickle unsafely.
+        why = "it holds pickled objects, or nothing that NumPy wrote"
+        said = why if "pickle" in str(error) else str(error)
+        raise UnusableSampleError(f"The sample is no readable .npz: {said}. {wanted}") from None
     if set(held) != set(ports):
         given = ", ".join(sorted(held)[:8]) or "nothing"
         raise UnusableSampleError(f"The sample holds {given}. {wanted}")

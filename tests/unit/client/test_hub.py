@@ -282,4 +282,5 @@ def test_hub_names_no_more_than_its_verbs():
         for name, value in vars(hub).items()
         if not name.startswith("_") and not isinstance(value, types.ModuleType)
     }
-    assert public == set(hub.__all__) - {"__version__"}
+    assert public == set(hub.__all__) - {"__version__", "errors"}
+    assert hub.errors.NotFound is problems.NotFound
