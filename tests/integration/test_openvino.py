@@ -13,7 +13,7 @@ import pytest
 
 from tests import samples
 from tests.faults.conftest import ROOT, Hub, wait_for
-from tests.faults.test_proofs import bundled, publish, results
+from tests.integration.test_proofs import bundled, publish, results
 
 INSTALL_SECONDS = 600
 
