@@ -21,27 +21,6 @@ POLICY = (
 )
 
 
-class Reader(Client):
-    """A browser without scripts."""
-
-    def page(self, path, status=200):
-        response = self.get(path, HTTP_ACCEPT="text/html")
-        assert response.status_code == status, response.content[:2000]
-        return response.content.decode()
-
-
-@pytest.fixture
-def guest():
-    return Reader()
-
-
-@pytest.fixture
-def reader(ada):
-    browser = Reader()
-    browser.force_login(ada)
-    return browser
-
-
 @pytest.fixture
 def version(ada):
     return factories.published(ada, factories.model(ada, summary="A small net."))

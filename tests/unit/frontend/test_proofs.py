@@ -14,25 +14,12 @@ from runners import services, verification
 from runners.engine import agreement
 from runners.models import ConformanceResult, Job, SuiteRun
 from tests import factories, proven
-from tests.unit.frontend.test_pages import Reader
 
 pytestmark = pytest.mark.django_db
 PAGE = "/models/ada/net/v/1"
 MATRIX = f"{PAGE}/conformance"
 VARIANTS = f"{PAGE}/variants"
 CAPABILITIES = {"versions": proven.VERSIONS, "runtimes": {"onnxruntime": {}, "onnx-reference": {}}}
-
-
-@pytest.fixture
-def guest():
-    return Reader()
-
-
-@pytest.fixture
-def reader(ada):
-    browser = Reader()
-    browser.force_login(ada)
-    return browser
 
 
 @pytest.fixture
