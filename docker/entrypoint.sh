@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a container does: setup, web, worker or beat, or says whether one of them lives; anything
+# What a container does: setup, web, graphs, worker or beat, or says whether one of them lives; anything
 # else is run as it is.
 set -eu
 
@@ -33,6 +33,7 @@ PY
             --bind "0.0.0.0:${PORT:-8000}" \
             --workers "${WEB_WORKERS:-2}" --worker-class gthread --threads "${WEB_THREADS:-16}" \
             --timeout 120 --keep-alive 15 --log-level warning --worker-tmp-dir /dev/shm \
+            --limit-request-line 8190 \
             "$@" hub.server.wsgi:application
         ;;
     worker)
@@ -43,6 +44,13 @@ PY
     beat)
         exec python -m celery -A hub.server.celery beat \
             --schedule "$HUB_HOME/celerybeat-schedule" --pidfile= --loglevel warning "$@"
+        ;;
+    graphs)
+        exec python -m hub.server.graphs "$@"
+        ;;
+    graphs-is-alive)
+        # It touches a file every five seconds, however long the store takes to be made.
+        find "$HUB_GRAPHS/alive" -mmin -5 | grep -q .
         ;;
     worker-is-alive)
         # Its main process gives signs of life however busy its pool is.

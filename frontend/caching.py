@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from django.views.decorators.http import conditional_page
+from django.utils.cache import get_conditional_response, set_response_etag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +17,27 @@ if TYPE_CHECKING:
 
 
 def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Give a view's answers an ``ETag``, and keep them out of shared caches."""
+    """Give a view's answers an ``ETag``, and keep them out of shared caches.
+
+    A HEAD answers as a GET would, ``ETag`` and 304 included (RFC 9110, section 9.3.2). Each
+    representation has an ``ETag`` of its own: one that Accept chose never stands for another.
+    """
 
     @wraps(view)
     def kept(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        return response
+        if request.method not in ("GET", "HEAD") or "no-store" in response["Cache-Control"]:
+            return response
+        if not response.has_header("ETag"):
+            set_response_etag(response)  # it leaves streams alone
+        if not response.has_header("ETag"):
+            return response
+        answer = get_conditional_response(
+            request,
+            etag=response["ETag"],
+            response=response,  # type: ignore[arg-type]
+        )
+        return answer or response
 
-    conditional: Callable[..., HttpResponseBase] = conditional_page(kept)
-    return conditional
+    return kept

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import connection
 
 from frontend import formatting
+from metadata import periodic
 from registry.blobs import store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from runners.models import Worker
 
 LAYERS = {
@@ -24,6 +24,7 @@ LAYERS = {
     "seccomp": "seccomp (few system calls)",
 }
 LOW = 2**28
+_NIGHTLY = {"comparison": "Graphs", "dump": "Dump of the graphs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,21 @@ def parts(workers: int, queue: dict[str, int]) -> list[Part]:
             "at work" if workers else "none",
             f"{formatting.plural(workers, 'worker')}; {waiting} waiting, {running} running jobs",
         ),
+        *(_night(found) for found in periodic.outcomes()),
     ]
 
 
 def worker(row: Worker) -> Live:
     """A worker's row as the page shows it."""
     return Live(row.name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
+
+
+def _night(found: periodic.Outcome) -> Part:
+    """What was done last night: the dump of the graphs, or their comparison with the rows."""
+    at = datetime.fromisoformat(found.finished_at)
+    detail = f"{found.detail} ({at:%Y-%m-%d %H:%M} UTC)"
+    state, word = ("passed", "done") if found.ok else ("errored", "told something")
+    return Part(_NIGHTLY.get(found.task, found.task), state, word, detail)
 
 
 def _storage() -> Part:

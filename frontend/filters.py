@@ -26,6 +26,7 @@ SORTS = {
     "updated": "Recently updated",
     "downloads": "Most downloaded",
     "size": "Smallest",
+    "carbon": "Least carbon",
     "name": "Name",
 }
 
@@ -38,15 +39,31 @@ def _precision(value: str) -> str:
     return "no weights" if value == "none" else value
 
 
+def _evidence(value: str) -> str:
+    return {"carbon": "training carbon told"}.get(value, value)
+
+
 # Parameter -> title, words for a value. The order is that of the page.
 GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "task": ("Task", words.task),
+    "passes_on": ("Passes on", words.runtime),
     "precision": ("Precision", _precision),
     "opset_max": ("Opset at most", _same),
     "license": ("Licence", words.licence),
+    "evidence": ("Evidence", _evidence),
     "namespace": ("Namespace", _same),
     "keyword": ("Keyword", _same),
 }
+# What an address may ask for beside that, as the API does: shown as chips where it is chosen.
+MORE: dict[str, tuple[str, Callable[[str], str]]] = {
+    "domain": ("Domain", _same),
+    "operator": ("Operator", _same),
+    "pixel_format": ("Pixels", _same),
+    "personal_data": ("Personal data in training", _same),
+    "fails_on": ("Fails on", words.runtime),
+    "contains": ("Name or summary holds", _same),
+}
+_ONE = ("opset_max", "contains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +106,21 @@ def read(data: QueryDict) -> search.Query:
     def many(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(value for value in data.getlist(name) if value))[:20]
 
+    groups: dict[str, Any] = {name: many(name) for name in (*GROUPS, *MORE) if name not in _ONE}
     sort = data.get("sort", "updated")
     return search.Query(
         text=data.get("q", "").strip()[:200],
         sort=sort if sort in SORTS else "updated",
-        namespace=many("namespace"),
-        license=many("license"),
-        task=many("task"),
-        keyword=many("keyword"),
-        precision=many("precision"),
+        contains=data.get("contains", "").strip()[:200],
         opset_max=int(opset) if opset else None,
+        **groups,
     )
 
 
 def address(query: search.Query, cursor: str = "") -> str:
     """The one address of a view of the list."""
     pairs = [("q", query.text)]
-    for name in GROUPS:
+    for name in (*GROUPS, *MORE):
         pairs += [(name, value) for value in _chosen(query, name)]
     pairs += [("sort", "" if query.sort == "updated" else query.sort), ("cursor", cursor)]
     written = urlencode([(name, value) for name, value in pairs if value])
@@ -115,12 +130,17 @@ def address(query: search.Query, cursor: str = "") -> str:
 def chips(query: search.Query) -> list[Chip]:
     """Every chosen value with the address that drops it."""
     found = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
-    for name, (title, said) in GROUPS.items():
+    for name, (title, said) in (GROUPS | MORE).items():
         found += [
             Chip(title, said(value), _drop(query, name, value), name)
             for value in _chosen(query, name)
         ]
     return found
+
+
+def kept(query: search.Query) -> list[tuple[str, str]]:
+    """Choices that no filter of the page shows: its form has to send them along."""
+    return [(name, value) for name in MORE for value in _chosen(query, name)]
 
 
 def groups(
@@ -167,6 +187,8 @@ def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
 def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
     if name == "opset_max":
         return () if query.opset_max is None else (str(query.opset_max),)
+    if name == "contains":
+        return (query.contains,) if query.contains else ()
     value: tuple[str, ...] = getattr(query, name)
     return value
 
@@ -174,7 +196,7 @@ def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
 def _drop(query: search.Query, name: str, value: str) -> str:
     if name == "q":
         return address(replace(query, text=""))
-    if name == "opset_max":
+    if name in _ONE:
         return address(query.without(name))
     left = tuple(other for other in _chosen(query, name) if other != value)
     changed: dict[str, Any] = {name: left}

@@ -52,6 +52,14 @@ def size(count: int) -> str:
     return _multiple(count, "B")
 
 
+def carbon(kilograms: float) -> str:
+    """Emissions of CO2 equivalents: 20.5 g CO₂e, 1.5 kg CO₂e, 3.2 t CO₂e."""
+    for factor, unit in ((1e3, "t"), (1.0, "kg")):
+        if kilograms >= factor * 0.9995:
+            return f"{rounded(kilograms / factor)}{NARROW}{unit}{NARROW}CO₂e"
+    return f"{figure(kilograms * 1e3)}{NARROW}g{NARROW}CO₂e"
+
+
 def _multiple(number: int, unit: str) -> str:
     for factor, letter in _MULTIPLES:
         # 999 500 rounds to 1 M, never to 1000 k

@@ -67,6 +67,7 @@ class Row:
     opset: int | None
     precision: str
     size: int | None
+    carbon_kg: float | None
     updated_at: Any
 
 
@@ -127,6 +128,7 @@ def row(document: Any) -> Row:
         opset=document.opset,
         precision=document.precision,
         size=document.size,
+        carbon_kg=latest.get("training_carbon_kg"),
         updated_at=document.updated_at,
     )
 

@@ -27,6 +27,7 @@ _VIEWS = {
     "conformance": "version-conformance",
     "upgrade": "version-variants",
     "convert": "version-variants",
+    "annotate": "version-variants",
 }
 
 

@@ -6,19 +6,24 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
 from frontend.caching import page
+from frontend.query_page import DOWNLOADS
 from frontend.views import (
     account,
     conformance,
+    datasets,
     drafts,
     graphs,
     home,
     jobs,
     lists,
+    query,
     scoreboard,
+    things,
     uploads,
     variants,
     versions,
 )
+from metadata.entities import KINDS
 from metadata.negotiation import FORMATS
 from registry.api import converters  # noqa: F401 - registers `number`
 
@@ -35,6 +40,20 @@ class Ending(StringConverter):
     regex = "|".join(FORMATS)
 
 
+class Place(StringConverter):
+    """The kinds of things that graphs name, as metadata.entities has them."""
+
+    regex = "|".join(KINDS)
+
+
+class DownloadEnding(StringConverter):
+    """The ending of a result that is taken away, as frontend.query_page has them."""
+
+    regex = "|".join(DOWNLOADS)
+
+
+register_converter(DownloadEnding, "download")
+register_converter(Place, "place")
 register_converter(Name, "name")
 register_converter(Ending, "ending")
 
@@ -50,11 +69,14 @@ urlpatterns = [
     path("problems/<slug:slug>", home.problem, name="problem"),
     path("models", page(lists.models), name="models"),
     path(f"{MODEL}.<ending:ending>", page(graphs.model), name="model-graph"),
-    path(MODEL, page(versions.newest), name="model"),
+    path(MODEL, page(graphs.model_page), name="model"),
+    path(f"{MODEL}/linkset", page(graphs.model_links), name="model-links"),
     path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
     path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
     path(f"{VERSION}.<ending:ending>", page(graphs.version), name="version-graph"),
-    path(VERSION, page(versions.overview), name="version"),
+    path(VERSION, page(graphs.version_page), name="version"),
+    path(f"{VERSION}/linkset", page(graphs.version_links), name="version-links"),
+    path(f"{VERSION}/export/<str:filename>", page(graphs.export), name="version-export"),
     path(f"{VERSION}/files", page(versions.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),
     path(f"{VERSION}/checks", page(versions.checks), name="version-checks"),
@@ -62,6 +84,7 @@ urlpatterns = [
     path(f"{VERSION}/conformance/again", conformance.again, name="conformance-again"),
     path(f"{VERSION}/conformance/<number:pk>", page(conformance.result), name="conformance"),
     path(f"{VERSION}/variants", page(variants.show), name="version-variants"),
+    path(f"{VERSION}/variants/annotate", variants.annotate, name="variant-annotate"),
     path(f"{VERSION}/draft", drafts.show, name="draft"),
     path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
     path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),
@@ -69,7 +92,26 @@ urlpatterns = [
     path(f"{VERSION}/draft/submit", drafts.submit, name="draft-submit"),
     path(f"{VERSION}/draft/publish", drafts.publish, name="draft-publish"),
     path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
+    path("ns", page(things.terms), name="ns"),
+    path("ns.<ending:ending>", page(things.terms_graph), name="ns-graph"),
+    path("ns/shapes.ttl", page(things.shapes), name="ns-shapes"),
+    path("ns/context.jsonld", page(things.context), name="ns-context"),
+    path("catalog", page(things.catalog), name="catalog"),
+    path("catalog.<ending:ending>", page(things.catalog_graph), name="catalog-graph"),
+    path("catalog.nq.gz", things.dumped, name="catalog-dump"),
+    path(".well-known/void", page(things.void), name="void"),
+    path("<place:place>/<path:name>.<ending:ending>", page(things.thing_graph), name="thing-graph"),
+    path("<place:place>/<path:name>", page(things.thing), name="thing"),
+    path("datasets", page(datasets.every), name="datasets"),
+    path("datasets/new", datasets.new, name="dataset-new"),
+    path("datasets/<slug:slug>.<ending:ending>", page(datasets.graph), name="dataset-graph"),
+    path("datasets/<slug:slug>", page(datasets.show), name="dataset"),
+    path("datasets/<slug:slug>/edit", datasets.edit, name="dataset-edit"),
+    path("datasets/<slug:slug>/withdraw", datasets.withdraw, name="dataset-withdraw"),
+    path("datasets/<slug:slug>/restore", datasets.restore, name="dataset-restore"),
     path("upload", uploads.new_model, name="upload"),
+    path("query", page(query.ask), name="query"),
+    path("query/result.<download:ending>", query.result, name="query-result"),
     path("scoreboard", page(scoreboard.board), name="scoreboard"),
     path("scoreboard/start", scoreboard.start, name="scoreboard-start"),
     path("scoreboard/<str:runtime>/<str:version>", page(scoreboard.score), name="score"),

@@ -89,6 +89,52 @@ class Checks:
     checked_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CardChecked:
+    """The check of a version's card: one verdict, and what is wrong."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    checked_at: datetime | None = None
+
+
+def overall(checks: Iterable[Check]) -> str:
+    """The outcome of all required checks together; "not run" where there is none."""
+    outcomes = {check.outcome for check in checks if check.required}
+    worst = ("failed", "errored", "pending", "passed")
+    return next((outcome for outcome in worst if outcome in outcomes), "not run")
+
+
+def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
+    """The verdict of a version's ``card`` check; what is older than the check never had one."""
+    check = next((check for check in checks if check.kind == "card"), None)
+    if check is None:
+        late = "Not run: it was published before the hub checked cards."
+        early = "It runs when the draft is submitted."
+        return CardChecked(_card_verdict("not run", late if published else early))
+    if check.outcome == "pending":
+        return CardChecked(_card_verdict("pending", "It waits for its turn."))
+    report = check.report if isinstance(check.report, dict) else {}
+    rows = report.get("files")
+    found = tuple(
+        finding
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+        for finding in findings(row)
+    )
+    words = {
+        "passed": "Its graph keeps the hub's rules.",
+        "failed": "Correct the fields below, then submit again.",
+        "errored": "It could not be completed; the fault is the hub's, not the card's.",
+    }
+    verdict = _card_verdict(check.outcome, words.get(check.outcome, ""))
+    return CardChecked(verdict, found, check.updated_at)
+
+
+def _card_verdict(outcome: str, words: str) -> Verdict:
+    return Verdict("Card", "Does what it says of itself make a sound graph?", outcome, words)
+
+
 def read(checks: Iterable[Check]) -> Checks:
     """The verdicts of a version's ``onnx`` check; all "not run" where there is none yet."""
     check = next((check for check in checks if check.kind == "onnx"), None)

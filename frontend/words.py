@@ -84,8 +84,16 @@ JOBS = {
     "check": "Check",
     "upgrade": "Upgrade the opset",
     "convert": "Convert the precision",
+    "annotate": "Add the metadata",
     "conformance": "Conformance",
     "suite": "Operator suite",
+}
+# Whether data are about people -> words.
+PERSONAL = {
+    "unknown": "unknown",
+    "yes": "yes, about people",
+    "anonymised": "anonymised",
+    "no": "no, not about people",
 }
 RUNTIMES = {
     "onnxruntime": "ONNX Runtime",

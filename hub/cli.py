@@ -1,4 +1,4 @@
-"""The `hub` command: get, push, search, info, login, cache; and on the server serve, worker, token.
+"""The `hub` command: what a user of hubs does, and on a server what its operator does.
 
 The only file that reaches both halves; the server is imported by the commands that need it.
 Exit codes: 0 done, 1 a problem (one message on standard error), 2 wrong usage, 130 interrupted.
@@ -25,6 +25,7 @@ DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 SERVER_COMMANDS = {
     "serve": "start the hub on this machine: a web process and its workers",
     "worker": "start one more worker for a hub, of another runtime if you like",
+    "graphs": "keep the store that SPARQL queries ask; `hub serve` does it by itself",
     "token": "make a token for scripts, on the hub of this machine",
 }
 _PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
@@ -71,6 +72,8 @@ def _run_server(command: str, arguments: list[str]) -> int:
             from hub.server.serve import main as run  # noqa: PLC0415  (needs the server extra)
         elif command == "worker":
             from hub.server.worker import main as run  # noqa: PLC0415
+        elif command == "graphs":
+            from hub.server.graphs import main as run  # noqa: PLC0415
         else:
             from hub.server.tokens import main as run  # noqa: PLC0415
         return int(run(arguments))

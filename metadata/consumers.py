@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
-from metadata import upkeep
-from registry import outbox
+from metadata import gate, reports, upkeep
+from registry import mentions, outbox
+from registry.events import RELEASE_VERBS
+from registry.models import Dataset, Mention, RegisteredModel, Version
 
-VERBS = ("version.", "variant.", "check.finished", "conformance.added", "model.")
+VERSION_VERBS = (*RELEASE_VERBS, "variant.", "check.finished", "conformance.added")
+# What makes a model's name mean another version, or none, in the cards that are based on it.
+BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 
 
 def connect() -> None:
     """Subscribe to whatever changes what a graph tells."""
-    outbox.subscribe("metadata.graphs", VERBS, _on_event)
+    outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version)
+    outbox.subscribe("metadata.hiding", ("model.",), _on_hidden)
+    outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
+    outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
+    outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
+    outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
+    outbox.subscribe("metadata.card", ("version.submitted",), gate.on_submitted, apart=True)
+    outbox.subscribe("metadata.report", reports.VERBS, reports.on_published, apart=True)
 
 
-def _on_event(subject: outbox.Subject) -> None:
-    """A version's event concerns its own graph and its model's; a model's event all of them."""
-    if subject.model_id is None:
+def _on_version(subject: outbox.Subject) -> None:
+    """A version's event concerns its own graph and its model's, once it was released."""
+    if subject.model_id is None or subject.kind != "version":
         return
-    if subject.kind != "version":
+    if Version.objects.filter(pk=subject.key, state__in=Version.RELEASED).exists():
+        upkeep.refresh_version(int(subject.key))
+        upkeep.refresh_model(subject.model_id)
+
+
+def _on_hidden(subject: outbox.Subject) -> None:
+    """What is no longer for everybody leaves its graphs at once."""
+    hidden = RegisteredModel.objects.filter(pk=subject.model_id or 0).select_related("namespace")
+    if not all(model.is_public for model in hidden):
+        upkeep.refresh_model(hidden[0].pk, with_versions=True)
+
+
+def _on_model(subject: outbox.Subject) -> None:
+    """A model's event concerns the graphs of all its versions, however many."""
+    if subject.model_id is not None:
         upkeep.refresh_model(subject.model_id, with_versions=True)
         upkeep.refresh_catalogue()
-        return
-    upkeep.refresh_version(int(subject.key))
-    upkeep.refresh_model(subject.model_id)
+
+
+def _on_base(subject: outbox.Subject) -> None:
+    """A model concerns the graphs of the versions whose cards are based on it."""
+    rows = RegisteredModel.objects.filter(pk=subject.model_id or 0)
+    for model in rows.select_related("namespace"):
+        upkeep.refresh_versions(_naming(Mention.Kind.MODEL, [mentions.key(model.ref)]))
+
+
+def _on_dataset(subject: outbox.Subject) -> None:
+    """A data set's event concerns its own graph."""
+    upkeep.refresh_dataset(int(subject.key))
+
+
+def _on_used(subject: outbox.Subject) -> None:
+    """And the graphs of the versions whose cards name it, however many."""
+    for dataset in Dataset.objects.filter(pk=subject.key):
+        upkeep.refresh_versions(_naming(Mention.Kind.DATASET, mentions.keys_of(dataset)))
+    upkeep.refresh_catalogue()
+
+
+def _naming(kind: str, names: list[str]) -> list[int]:
+    rows = Mention.objects.filter(kind=kind, name__in=names).order_by("version")
+    return list(rows.values_list("version", flat=True).distinct())

@@ -1,6 +1,7 @@
-"""What a card says beyond licence, task and keywords: claims of the publisher, never measured here.
+"""What a card says of a version in words: people, languages, papers, risks, uses and limits.
 
-A card's fields have whatever shape their author gave them: what has another one is left out.
+These are claims of the publisher, never measured here. A card's fields have whatever shape their
+author gave them: what has another one is left out.
 """
 
 from __future__ import annotations
@@ -8,200 +9,175 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import problems, refs
-from metadata import quads, terms
+from metadata import languages, quads
+from metadata.datasets import mappings
+from metadata.terms import BIRO, DCTERMS, FAIR4ML, FOAF, IT6, PROV, SCHEMA
 
 if TYPE_CHECKING:
-    from decimal import Decimal
+    from collections.abc import Iterator
 
     from metadata.places import Places
     from metadata.quads import Graph
 
+LISTED = 200
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_LISTED = 200
-# Fields of text -> the term, and its alias.
+_DOI = re.compile(r"\b10\.[0-9]{4,9}/[^\s\"<>{}|\\^`,;]+")
+_ARXIV_ID = re.compile(r"[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?")
+_ARXIV = re.compile(rf"arxiv(?:\.org/(?:abs|pdf)/|:)\s*({_ARXIV_ID.pattern})", re.IGNORECASE)
+_ORCID = re.compile(r"\b([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])\b")
+_ROR = re.compile(r"\bror\.org/(0[a-hj-km-np-tv-z0-9]{6}[0-9]{2})\b", re.IGNORECASE)
+# Fields of text -> the term and its alias; those of the second table have one value at most.
 _TEXTS = {
-    "intended_use": (f"{terms.IT6}intendedUse", f"{terms.FAIR4ML}intendedUse"),
-    "limitations": (f"{terms.IT6}limitations",),
-    "bias": (f"{terms.IT6}bias", f"{terms.FAIR4ML}modelRisksBiasLimitations"),
-    "architecture": (f"{terms.IT6}modelArchitecture", f"{terms.FAIR4ML}modelCategory"),
+    "intended_use": (f"{IT6}intendedUse", f"{FAIR4ML}intendedUse"),
+    "architecture": (f"{IT6}modelArchitecture", f"{FAIR4ML}modelCategory"),
+}
+_WHOLE = {
+    "limitations": (f"{IT6}limitations",),
+    "bias": (f"{IT6}bias", f"{FAIR4ML}modelRisksBiasLimitations"),
 }
 _OWN_TEXTS = ("preprocessing", "postprocessing")
-_RELATIONS = {
-    "adapter": "Finetuning",
-    "finetune": "Finetuning",
-    "merge": "Merge",
-    "quantized": "Quantization",
-}
-# Metrics whose value is a share: people write 97 or 0.97.
-_SHARES = frozenset({"accuracy", "auc", "f1", "precision", "recall", "roc_auc", "top-1", "top-5"})
-# What a card may say of personal data -> the term and class of DPV; "unknown" is neither.
-_PERSONAL = {
-    "yes": ("hasPersonalData", "PersonalData"),
-    "no": ("hasData", "NonPersonalData"),
-    "anonymised": ("hasData", "AnonymisedData"),
-}
+_PARTS_OF_RISK = ("severity", "probability", "mitigation")
 
 
-def tell(graph: Graph, places: Places, version: str, card: dict[str, Any], publisher: str) -> None:
-    """Tell of ``version`` what its card claims; ``publisher`` is the agent whose word it is."""
+def tell(graph: Graph, places: Places, version: str, card: dict[str, Any]) -> None:
+    """Tell of ``version`` what its card claims in words."""
     for field, predicates in _TEXTS.items():
         for predicate in predicates:
-            graph.add(version, predicate, *map(quads.words, _texts(card.get(field))))
+            graph.add(version, predicate, *map(quads.words, texts(card.get(field))))
+    for field, terms_of_it in _WHOLE.items():
+        for predicate in terms_of_it:
+            graph.add(version, predicate, quads.words("\n".join(texts(card.get(field)))))
     for field in _OWN_TEXTS:
-        graph.add(version, places.term(field), *map(quads.words, _texts(card.get(field))))
-    for code in _texts(card.get("language")):
-        if _LANGUAGE.fullmatch(code.strip()):
-            graph.add(version, f"{terms.DCTERMS}language", quads.string(code.strip().lower()))
-    _training_data(graph, places, version, card)
-    _lineage(graph, places, version, card)
-    _carbon(graph, places, version, card)
-    _evaluations(graph, places, version, card, publisher)
+        graph.add(version, places.term(field), *map(quads.words, texts(card.get(field))))
+    for code in texts(card.get("language")):
+        graph.add(version, f"{DCTERMS}language", _language(code))
+    _creators(graph, version, card)
+    _references(graph, version, card)
+    _risks(graph, version, card)
 
 
-def generation(places: Places, card: dict[str, Any]) -> str:
-    """The class of the step that a card says made the model; empty where it says nothing."""
-    word = _RELATIONS.get(str(card.get("base_model_relation", "")).strip().lower())
-    return places.term(word) if word else ""
-
-
-def _training_data(graph: Graph, places: Places, version: str, card: dict[str, Any]) -> None:
-    """Data sets as parts of the version, so that nobody tells of what belongs to others."""
-    general = card.get("personal_data")
-    told = _mappings(card.get("training_data"))
-    named = {str(row.get("name") or row.get("iri") or "").strip().lower() for row in told}
-    plain = [name for name in _texts(card.get("datasets")) if name.strip().lower() not in named]
-    rows = [*told, *({"name": name} for name in plain)]
-    if not rows and general is not None:
-        rows = [{"name": ""}]
-    for row in rows[:_LISTED]:
-        name = str(row.get("name") or row.get("iri") or "").strip()
-        node = f"{version}#data-{quads.part(name.lower())}" if name else f"{version}#data"
-        for predicate in (f"{terms.IT6}trainedOn", f"{terms.FAIR4ML}trainedOn"):
-            graph.add(version, predicate, quads.link(node))
-        graph.type(node, f"{terms.DCAT}Dataset")
-        graph.add(node, f"{terms.DCTERMS}title", quads.words(name))
-        same = quads.foreign(str(row.get("iri") or "")) or _dataset(places, name)
-        graph.add(node, f"{terms.PROV}specializationOf", quads.link(same))
-        if row.get("license"):
-            licence = places.licence(str(row["license"]))
-            graph.add(node, f"{terms.DCTERMS}license", quads.link(licence))
-        _personal(graph, node, row.get("personal_data", general))
-
-
-def _personal(graph: Graph, node: str, said: Any) -> None:
-    """YAML makes booleans of yes and no; a mapping has the word as its status."""
-    word = said.get("status") if isinstance(said, dict) else said
-    if isinstance(word, bool):
-        word = "yes" if word else "no"
-    predicate, kind = _PERSONAL.get(str(word).strip().lower(), ("", ""))
-    if predicate:
-        graph.add(node, f"{terms.DPV}{predicate}", quads.link(f"{terms.DPV}{kind}"))
-
-
-def _lineage(graph: Graph, places: Places, version: str, card: dict[str, Any]) -> None:
-    tuned = generation(places, card).endswith("#Finetuning")
-    for base in _texts(card.get("base_model")):
-        iri = quads.foreign(base) or _version_named(places, base)
-        if not iri:
-            # A name alone may be of this hub or of another: a claim without an address.
-            graph.add(version, f"{terms.DC}source", quads.string(base))
-            continue
-        graph.add(version, f"{terms.PROV}wasDerivedFrom", quads.link(iri))
-        if tuned:
-            graph.add(version, f"{terms.IT6}fineTunedFrom", quads.link(iri))
-            graph.add(version, f"{terms.FAIR4ML}fineTunedFrom", quads.link(iri))
-
-
-def _version_named(places: Places, text: str) -> str:
-    try:
-        ref = refs.parse(text.strip())
-    except problems.Problem:
-        return ""
-    return places.version(ref.namespace, ref.model, ref.number) if ref.number else ""
-
-
-def _carbon(graph: Graph, places: Places, version: str, card: dict[str, Any]) -> None:
-    """Emissions of the training: Hugging Face cards have them in grams, the graph in kilograms."""
-    said = card.get("co2_eq_emissions")
-    grams = quads.number(said.get("emissions") if isinstance(said, dict) else said)
-    if grams is None or grams < 0:
-        return
-    kilograms = grams / 1000
-    impact = f"{version}#impact"
-    graph.type(impact, f"{terms.IT6}EnvironmentalImpact")
-    graph.add(impact, f"{terms.IT6}carbonEmitted", quads.decimal(kilograms))
-    method = card.get("carbon_method") or (said.get("source") if isinstance(said, dict) else "")
-    for text in _texts(method):
-        graph.add(impact, f"{terms.IT6}measurementMethodology", quads.words(text))
-    graph.add(f"{version}#generation", f"{terms.IT6}hasTrainingImpact", quads.link(impact))
-    graph.add(version, places.term("trainingCO2eKg"), quads.decimal(kilograms))
-    alias = quads.string(f"{kilograms.normalize():f} kg CO2e")
-    graph.add(version, f"{terms.FAIR4ML}hasCO2eEmissions", alias)
-
-
-def _evaluations(
-    graph: Graph, places: Places, version: str, card: dict[str, Any], publisher: str
-) -> None:
-    found = [
-        (result, metric)
-        for model in _mappings(card.get("model-index"))
-        for result in _mappings(model.get("results"))
-        for metric in _mappings(result.get("metrics"))
-    ]
-    for index, (result, metric) in enumerate(found[:_LISTED], start=1):
-        name = str(metric.get("type") or metric.get("name") or "").strip()
-        value = quads.number(metric.get("value"))
-        if not name or value is None:
-            continue
-        node = f"{version}#eval-{index}"
-        graph.add(version, f"{terms.FAIR4ML}hasEvaluation", quads.link(node))
-        graph.type(
-            node,
-            f"{terms.FAIR4ML}MLModelEvaluation",
-            f"{terms.MLS}ModelEvaluation",
-            f"{terms.DQV}QualityMeasurement",
-        )
-        _value(graph, places, node, name, value)
-        for predicate in (f"{terms.DQV}computedOn", f"{terms.FAIR4ML}evaluatedMLModel"):
-            graph.add(node, predicate, quads.link(version))
-        graph.add(node, f"{terms.DCTERMS}type", quads.link(places.term("ModelQuality")))
-        graph.add(node, f"{terms.PROV}wasAttributedTo", quads.link(publisher))
-        _on(graph, places, node, result.get("dataset"))
-
-
-def _value(graph: Graph, places: Places, node: str, name: str, value: Decimal) -> None:
-    """A measured value; shares that were written as percentages become fractions."""
-    if name.lower() in _SHARES and 1 < value <= 100:
-        graph.add(node, places.term("reportedUnder"), quads.string("percent"))
-        value = value / 100
-    for predicate in (f"{terms.DQV}value", f"{terms.MLS}hasValue"):
-        graph.add(node, predicate, quads.decimal(value))
-    for predicate in (f"{terms.DQV}isMeasurementOf", f"{terms.MLS}specifiedBy"):
-        graph.add(node, predicate, quads.link(places.metric(name)))
-
-
-def _on(graph: Graph, places: Places, node: str, dataset: Any) -> None:
-    if isinstance(dataset, dict):
-        name = str(dataset.get("type") or dataset.get("name") or "")
-        graph.add(node, places.term("split"), quads.string(dataset.get("split")))
-    else:
-        name = dataset if isinstance(dataset, str) else ""
-    iri = quads.link(_dataset(places, name))
-    graph.add(node, f"{terms.FAIR4ML}evaluationDataset", iri)
-
-
-def _dataset(places: Places, name: str) -> str:
-    return quads.foreign(name) or places.dataset(name)
-
-
-def _texts(said: Any) -> list[str]:
+def texts(said: Any) -> list[str]:
     """One text or a list of them, as texts."""
     rows = said if isinstance(said, list) else [said]
-    return [str(row) for row in rows if isinstance(row, str | int | float) and str(row).strip()][
-        :_LISTED
-    ]
+    return [
+        str(row)
+        for row in rows
+        if isinstance(row, str | int | float) and not isinstance(row, bool) and str(row).strip()
+    ][:LISTED]
 
 
-def _mappings(said: Any) -> list[dict[str, Any]]:
-    return [row for row in said if isinstance(row, dict)] if isinstance(said, list) else []
+def _language(code: str) -> str:
+    known = languages.iri(code)
+    if known:
+        return quads.link(known)
+    return quads.string(code.strip().lower()) if _LANGUAGE.fullmatch(code.strip()) else ""
+
+
+def _creators(graph: Graph, version: str, card: dict[str, Any]) -> None:
+    """People and organisations as parts of the version: nobody has verified who they are."""
+    said = card.get("creators")
+    rows = said if isinstance(said, list) else [said]
+    for index, row in enumerate(rows[:LISTED], start=1):
+        name, identity = _person(row)
+        if not name:
+            continue
+        node = f"{version}#creator-{index}"
+        for predicate in (f"{DCTERMS}creator", f"{SCHEMA}author"):
+            graph.add(version, predicate, quads.link(node))
+        graph.type(node, f"{FOAF}Agent", *_kinds(identity))
+        graph.add(node, f"{FOAF}name", quads.string(name))
+        graph.add(node, f"{PROV}specializationOf", quads.link(identity))
+
+
+def _person(row: Any) -> tuple[str, str]:
+    """A creator's name, and the IRI that the card gives for them."""
+    if isinstance(row, str):
+        identity = _identity(row)
+        bare = re.sub(r"https?://\S+", "", _ORCID.sub("", row)).strip(" ()<>[],;")
+        return bare or row.strip(), identity
+    if not isinstance(row, dict):
+        return "", ""
+    written = [str(row[field]) for field in ("orcid", "ror", "url", "iri") if row.get(field)]
+    found = [_identity(f"https://ror.org/{one}" if _is_ror(one) else one) for one in written]
+    identity = next((one for one in found if one), "")
+    return str(row.get("name") or identity).strip(), identity
+
+
+def _is_ror(text: str) -> bool:
+    return _ROR.search(f"ror.org/{text.strip()}") is not None and "/" not in text
+
+
+def _identity(text: str) -> str:
+    orcid = _ORCID.search(text)
+    if orcid and _is_orcid(orcid[1]):
+        return f"https://orcid.org/{orcid[1]}"
+    ror = _ROR.search(text)
+    if ror:
+        return f"https://ror.org/{ror[1].lower()}"
+    return next((iri for word in text.split() if (iri := quads.foreign(word.strip("()<>,;")))), "")
+
+
+def _is_orcid(written: str) -> bool:
+    """Whether the last character is the checksum of the others (ISO 7064 11,2)."""
+    total = 0
+    digits = written.replace("-", "")
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11] == digits[-1]
+
+
+def _kinds(identity: str) -> list[str]:
+    if identity.startswith("https://orcid.org/"):
+        return [f"{PROV}Person"]
+    return [f"{PROV}Organization"] if identity.startswith("https://ror.org/") else []
+
+
+def _references(graph: Graph, version: str, card: dict[str, Any]) -> None:
+    """What to cite, and the papers that are named by DOI or arXiv number."""
+    for index, text in enumerate(texts(card.get("citation")), start=1):
+        node = f"{version}#citation-{index}"
+        graph.add(version, f"{IT6}hasBibliographicReference", quads.link(node))
+        graph.type(node, f"{BIRO}BibliographicReference")
+        graph.add(node, f"{DCTERMS}bibliographicCitation", quads.string(text))
+        kind = "BibTeX" if text.lstrip().startswith("@") else "text"
+        graph.add(node, f"{DCTERMS}format", quads.string(kind))
+        graph.add(node, f"{DCTERMS}references", *map(quads.link, _papers(text)))
+    named = [*texts(card.get("doi")), *texts(card.get("tags"))]
+    for text in named:
+        graph.add(version, f"{DCTERMS}isReferencedBy", *map(quads.link, _papers(text)))
+    for text in texts(card.get("arxiv")):
+        number = _ARXIV_ID.search(text)
+        if number:
+            paper = quads.link(f"https://arxiv.org/abs/{number[0]}")
+            graph.add(version, f"{DCTERMS}isReferencedBy", paper)
+
+
+def _papers(text: str) -> Iterator[str]:
+    for found in _DOI.findall(text):
+        yield quads.foreign(f"https://doi.org/{found.rstrip('.)]')}")
+    for found in _ARXIV.findall(text):
+        yield f"https://arxiv.org/abs/{found}"
+
+
+def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
+    said = card.get("risks")
+    plain = [{"description": text} for text in texts(said)]
+    for index, row in enumerate([*mappings(said), *plain][:LISTED], start=1):
+        words = [str(row[field]) for field in ("title", "description") if row.get(field)]
+        if not words:
+            continue
+        node = f"{version}#risk-{index}"
+        graph.add(version, f"{IT6}hasRisk", quads.link(node))
+        graph.type(node, f"{IT6}HarmRisk")
+        graph.add(node, f"{DCTERMS}title", quads.words(_short(words[0])))
+        graph.add(node, f"{DCTERMS}description", quads.words(words[-1]))
+        for part in _PARTS_OF_RISK:
+            graph.add(node, f"{IT6}{part}", quads.words(_scalar(row.get(part))))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:99].rstrip()}…"
+
+
+def _scalar(said: Any) -> Any:
+    return said if isinstance(said, str | int | float) else None

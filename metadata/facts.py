@@ -10,15 +10,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
+    from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
+    """A file; ``source`` is the path of the one that a copy with more metadata was made from."""
+
     path: str
     sha256: str
     size_bytes: int
     derived: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class CheckFacts:
 
 @dataclass(frozen=True, slots=True)
 class ResultFacts:
-    """A conformance result; ``outcome`` is a word of EARL."""
+    """A conformance result; ``outcome`` is a word of EARL, ``figures`` those of each output."""
 
     key: int
     variant: str
@@ -69,6 +73,58 @@ class ResultFacts:
     blames: str
     reason: str
     at: datetime
+    figures: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFacts:
+    """A value that a worker measured on a data set, named as cards name it."""
+
+    key: str
+    metric: str
+    value: Decimal
+    dataset: str
+    split: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFacts:
+    """A model that a card is based on, as ``named`` there, and the version that is meant."""
+
+    named: str
+    namespace: str
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFacts:
+    """A data set of this hub: by which names cards know it."""
+
+    slug: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFacts:
+    """Everything that a data set's graph tells; ``publisher`` is the namespace whose word it is."""
+
+    slug: str
+    publisher: AgentFacts
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    description: str = ""
+    iri: str = ""
+    license: str = ""
+    personal_data: str = "unknown"
+    categories: tuple[str, ...] = ()
+    legal_basis: str = ""
+    source: str = ""
+    rows: int | None = None
+    size_bytes: int | None = None
+    collected_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +141,7 @@ class VersionFacts:
     """Everything that a version's graph tells; licence and words are the card's, else the model's.
 
     ``variants`` are in order: the first is the one that a reference without a variant loads.
+    ``bases`` and ``entries`` are what the hub found for names in the card.
     """
 
     namespace: str
@@ -109,11 +166,17 @@ class VersionFacts:
     variants: tuple[VariantFacts, ...] = ()
     checks: tuple[CheckFacts, ...] = ()
     results: tuple[ResultFacts, ...] = ()
+    measured: tuple[EvaluationFacts, ...] = ()
+    bases: tuple[BaseFacts, ...] = ()
+    entries: tuple[EntryFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """A model and its released versions, each with the label that people know it by."""
+    """A model and its released versions, with the licences that these are told to have.
+
+    ``card_license`` is what the card of the newest one says.
+    """
 
     namespace: AgentFacts
     name: str
@@ -126,3 +189,5 @@ class ModelFacts:
     versions: tuple[int, ...] = ()
     newest: int | None = None
     uploaders: tuple[str, ...] = ()
+    card_license: str = ""
+    licenses: tuple[str, ...] = ()

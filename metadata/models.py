@@ -42,3 +42,37 @@ class NamedGraph(models.Model):
 
     def __str__(self) -> str:
         return self.iri
+
+
+class ShapeReport(models.Model):
+    """What a profile's shapes said of a version's graph: the last word of each set of shapes.
+
+    ``shapes_title`` and ``shapes_sha256`` say which they were, ``graph_sha256`` what they were
+    shown. Findings of the same kind are one, with the number of ``times``.
+    """
+
+    version = models.ForeignKey("registry.Version", models.CASCADE, related_name="shape_reports")
+    profile = models.CharField(max_length=32)
+    shapes_title = models.CharField(max_length=100)
+    shapes_sha256 = models.CharField(max_length=64)
+    official = models.BooleanField(default=False)
+    graph_sha256 = models.CharField(max_length=64)
+    conforms = models.BooleanField()
+    count = models.PositiveIntegerField()
+    findings = models.JSONField(default=list)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["profile", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "profile"], name="shapereport_unique"),
+            models.CheckConstraint(
+                condition=Q(conforms=True, count=0) | Q(conforms=False, count__gt=0),
+                name="shapereport_conforms_without_findings",
+            ),
+            matches("shapes_sha256", r"^[0-9a-f]{64}$", "shapereport"),
+            matches("graph_sha256", r"^[0-9a-f]{64}$", "shapereport"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.profile} of {self.version_id}: {self.count} findings"

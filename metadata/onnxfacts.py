@@ -40,14 +40,14 @@ def tell(graph: Graph, places: Places, subject: str, version: str, of: VariantFa
     graph.add(subject, places.term("irVersion"), quads.count(of.ir_version))
     graph.add(subject, f"{terms.IT6}totalNumberOfParameters", quads.count(of.parameters))
     _precision(graph, places, subject, of)
-    for row in _rows(of.facts.get("operators")):
+    for row in rows(of.facts.get("operators")):
         name = row.get("name")
         if isinstance(name, str) and name:
             operator = places.operator(str(row.get("domain", "")), name)
             graph.add(subject, places.term("usesOperator"), quads.link(operator))
     _opsets(graph, places, subject, version, of)
     for way, key in (("in", "inputs"), ("out", "outputs")):
-        for row in _rows(of.facts.get(key)):
+        for row in rows(of.facts.get(key)):
             _port(graph, places, subject, f"{version}#{way}-{quads.part(of.name)}", way, row)
     for term, value in _image(of.facts.get("metadata")):
         graph.add(subject, places.term(term), quads.string(value))
@@ -122,5 +122,6 @@ def _image(metadata: Any) -> Iterator[tuple[str, str]]:
                 yield term, word
 
 
-def _rows(found: Any) -> list[dict[str, Any]]:
+def rows(found: Any) -> list[dict[str, Any]]:
+    """The mappings of a list that a worker reported; none where it is no list."""
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []

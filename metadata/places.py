@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metadata.quads import part
-from metadata.terms import LICENCE, SPDX_IDS
+from metadata.terms import LICENCE, spdx_id
 
 _WORKER = "worker"
 # How onnx.ai spells the domains whose operators it documents.
@@ -55,7 +55,7 @@ class Places:
         slug = name.strip().lower()
         if not slug:
             return self.term("NoLicenceGiven")
-        known = SPDX_IDS.get(slug)
+        known = spdx_id(name)
         return f"{LICENCE}{known}" if known else f"{self.home}/licences/{part(slug)}"
 
     def dataset(self, name: str) -> str:
@@ -63,6 +63,13 @@ class Places:
 
     def metric(self, name: str) -> str:
         return f"{self.home}/metrics/{part(name.strip().lower().replace(' ', '-'))}"
+
+    def modality(self, name: str) -> str:
+        return f"{self.home}/modalities/{part(name)}"
+
+    def format(self, name: str) -> str:
+        """The format of files with this ending."""
+        return f"{self.home}/formats/{part(name)}"
 
     def test(self, *names: str) -> str:
         return "/".join([f"{self.home}/tests", *map(part, names)])

@@ -6,15 +6,27 @@ Whatever is told is a part of the version: its IRI, or a fragment of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from metadata import assertions, declared, onnxfacts, quads
+from metadata import (
+    assertions,
+    datasets,
+    declarations,
+    declared,
+    evaluations,
+    metrics,
+    modalities,
+    onnxfacts,
+    quads,
+    terms,
+    training,
+)
+from metadata.datasets import dataset_graph
 from metadata.places import Places, graph_of
 from metadata.quads import Graph
 from metadata.terms import (
     DCAT,
     DCTERMS,
-    DOMAIN_OF,
     EARL,
     FAIR4ML,
     FOAF,
@@ -27,10 +39,12 @@ from metadata.terms import (
     SKOS,
     SPDX,
 )
+from registry.tasks import DOMAIN_OF
 
 if TYPE_CHECKING:
     from metadata.facts import FileFacts, ModelFacts, VariantFacts, VersionFacts
 
+__all__ = ["catalogue_graph", "dataset_graph", "model_graph", "version_graph"]
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
 _MADE_BY = {"upgrade": "Conversion", "convert": "Quantization"}
@@ -44,10 +58,17 @@ def version_graph(of: VersionFacts, home: str) -> str:
     publisher = places.agent(of.namespace)
     _identity(graph, places, version, of)
     _description(graph, places, version, of)
-    declared.tell(graph, places, version, of.card, publisher)
+    names = datasets.Names(places, of)
+    declared.tell(graph, places, version, of.card)
+    datasets.tell_uses(graph, version, of.card, names)
+    evaluations.tell_claims(graph, version, of.card, publisher, names)
+    for measured in of.measured:
+        evaluations.tell_measured(graph, version, measured, names)
     for file in of.files:
         _file(graph, places, version, file)
-    _generation(graph, places, version, of)
+    training.tell(graph, places, version, of)
+    _modalities(graph, places, version, of)
+    _file_claims(graph, places, version, of)
     for index, variant in enumerate(of.variants):
         _variant(graph, places, version, variant)
         onnxfacts.tell(graph, places, _variant_iri(version, variant.name), version, variant)
@@ -59,6 +80,8 @@ def version_graph(of: VersionFacts, home: str) -> str:
     for result in of.results:
         subject = version if result.variant == main else _variant_iri(version, result.variant)
         assertions.tell_result(graph, places, version, subject, result)
+        here = f"{version}#conf-{result.key}"
+        evaluations.tell_figures(graph, places, subject, here, result.figures, here)
     return graph.text()
 
 
@@ -78,6 +101,10 @@ def model_graph(of: ModelFacts, home: str) -> str:
     graph.add(model, f"{DCTERMS}issued", quads.moment(of.published_at))
     graph.add(model, f"{DCTERMS}description", quads.words(of.summary))
     _subject(graph, places, model, of)
+    if _is_conflict(of.license, of.card_license):
+        graph.add(model, places.term("licenceConflict"), quads.truth(True))
+    for name in of.licenses:
+        declarations.licence(graph, places, name)
     for number in of.versions:
         version = places.version(of.namespace.name, of.name, number)
         graph.add(model, f"{DCAT}hasVersion", quads.link(version))
@@ -85,9 +112,9 @@ def model_graph(of: ModelFacts, home: str) -> str:
         newest = places.version(of.namespace.name, of.name, of.newest)
         graph.add(model, f"{DCAT}hasCurrentVersion", quads.link(newest))
     for name in of.uploaders:
-        _agent(graph, places.agent(name), name, organisation=False)
+        declarations.agent(graph, places.agent(name), name, organisation=False)
     title = of.namespace.title or of.namespace.name
-    _agent(graph, publisher, title, organisation=of.namespace.organisation)
+    declarations.agent(graph, publisher, title, organisation=of.namespace.organisation)
     return graph.text()
 
 
@@ -121,6 +148,8 @@ def catalogue_graph(home: str) -> str:
         graph.add(test, f"{DCTERMS}title", quads.string(" ".join(names), "en"))
         if is_part_of:
             graph.add(test, f"{DCTERMS}isPartOf", quads.link(places.test(*is_part_of)))
+    metrics.tell(graph, places)
+    declarations.tell(graph, places)
     return graph.text()
 
 
@@ -182,33 +211,55 @@ def _file(graph: Graph, places: Places, version: str, of: FileFacts) -> None:
     checksum = f"{version}#sha256-{quads.part(of.path, '/')}"
     graph.add(version, f"{DCAT}distribution", *([] if of.derived else [quads.link(file)]))
     graph.add(version, f"{IT6}hasFile", quads.link(file))
-    graph.type(file, f"{DCAT}Distribution", f"{PROV}Entity")
-    graph.add(file, f"{DCTERMS}title", quads.string(of.path))
+    graph.type(file, f"{IT6}File", f"{DCAT}Resource", f"{PROV}Entity")
+    for predicate in (f"{DCTERMS}title", f"{DCTERMS}identifier"):
+        graph.add(file, predicate, quads.string(of.path))
     for predicate in (f"{DCAT}downloadURL", f"{IT6}url"):
         graph.add(file, predicate, quads.link(file))
+    if of.source:
+        graph.add(file, f"{PROV}wasDerivedFrom", quads.link(_file_iri(version, of.source)))
+        graph.add(file, f"{PROV}wasAttributedTo", quads.link(places.worker))
     graph.add(file, f"{DCAT}byteSize", quads.count(of.size_bytes))
     graph.add(file, f"{SPDX}checksum", quads.link(checksum))
     graph.type(checksum, f"{SPDX}Checksum")
     graph.add(checksum, f"{SPDX}algorithm", quads.link(f"{SPDX}checksumAlgorithm_sha256"))
     graph.add(checksum, f"{SPDX}checksumValue", quads.typed(of.sha256, "hexBinary"))
-    if of.path.lower().endswith(".onnx"):
-        graph.add(file, f"{DCTERMS}format", quads.link(f"{places.home}/formats/onnx"))
+    graph.add(file, f"{DCTERMS}format", quads.link(declarations.format_of(places, of.path)))
 
 
-def _generation(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
-    """How the version was made, as far as the file and the card say."""
-    made = f"{version}#generation"
-    graph.add(version, f"{PROV}wasGeneratedBy", quads.link(made))
-    kind = declared.generation(places, of.card)
-    graph.type(made, f"{PROV}Activity", f"{MLS}Run", *([kind] if kind else []))
-    producer = of.variants[0].facts.get("producer") if of.variants else None
-    if not isinstance(producer, dict) or not producer.get("name"):
-        return
-    tool = f"{version}#producer"
-    graph.add(made, f"{PROV}wasAssociatedWith", quads.link(tool))
-    graph.type(tool, f"{PROV}SoftwareAgent")
-    graph.add(tool, f"{FOAF}name", quads.string(producer["name"]))
-    graph.add(tool, f"{DCAT}version", quads.string(producer.get("version")))
+def _modalities(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+    """What goes in and out: as the main variant denotes it, else as the declared task implies."""
+    told = of.variants[0].facts if of.variants else {}
+    implied = modalities.OF_TASK.get(of.task.strip().lower(), ((), ()))
+    sides = ((f"{IT6}hasInputModality", "inputs"), (f"{IT6}hasOutputModality", "outputs"))
+    for (predicate, key), by_task in zip(sides, implied, strict=True):
+        rows = onnxfacts.rows(told.get(key))
+        words = [modalities.DENOTED.get(str(row.get("denotation")).upper(), "") for row in rows]
+        for name in sorted(filter(None, words)) or by_task:
+            graph.add(version, predicate, quads.link(places.modality(name)))
+
+
+def _file_claims(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+    """Author and licence as the file itself has them, and whether the card says otherwise."""
+    told = of.variants[0].facts.get("metadata") if of.variants else None
+    props = {str(key).lower(): value for key, value in told.items()} if _is_mapping(told) else {}
+    author, licence = (str(props.get(f"model_{what}") or "") for what in ("author", "license"))
+    graph.add(version, places.term("authorInFile"), quads.string(author))
+    if licence.strip():
+        named = quads.link(places.licence(licence))
+        graph.add(version, places.term("licenceInFile"), named)
+    if _is_conflict(of.license, licence):
+        graph.add(version, places.term("licenceConflict"), quads.truth(True))
+
+
+def _is_mapping(told: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(told, dict)
+
+
+def _is_conflict(one: str, other: str) -> bool:
+    """Whether two licences differ; of a name that SPDX does not know nobody can tell."""
+    ids = (terms.spdx_id(one), terms.spdx_id(other))
+    return all(ids) and not terms.is_same_licence(*ids)
 
 
 def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> None:
@@ -230,6 +281,8 @@ def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> No
     graph.type(made, f"{PROV}Activity", f"{MLS}Run", *([places.term(kind)] if kind else []))
     graph.add(made, f"{PROV}used", source)
     graph.add(made, f"{PROV}wasAssociatedWith", quads.link(places.worker))
+    here = f"{version}#parity-{quads.part(of.name)}"
+    evaluations.tell_figures(graph, places, variant, here, _parity(of.derivation), made)
     graph.add(made, places.term("recipe"), quads.string(of.derivation.get("recipe")))
     if of.job is not None:
         graph.add(made, f"{PROV}startedAtTime", quads.moment(of.job.started_at))
@@ -237,10 +290,16 @@ def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> No
         graph.add(made, f"{RDFS}seeAlso", quads.link(places.job(of.job.uuid)))
 
 
-def _agent(graph: Graph, agent: str, name: str, *, organisation: bool) -> None:
-    kind = f"{PROV}Organization" if organisation else f"{PROV}Person"
-    graph.type(agent, f"{FOAF}Agent", kind)
-    graph.add(agent, f"{FOAF}name", quads.string(name))
+def _parity(derivation: dict[str, Any]) -> list[Any]:
+    """The worst figures of a derived variant against its source, as upgrades or conversions have.
+
+    What a conversion measured on made inputs alone stays out: they go where no data goes.
+    """
+    told = derivation.get("parity")
+    if not _is_mapping(told):
+        return []
+    worst = told.get("worst")
+    return [worst if _is_mapping(worst) else told]
 
 
 def _file_iri(version: str, path: str) -> str:

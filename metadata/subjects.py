@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metadata import facts
-from registry import cards
+from registry import cards, datasets, mentions
 from registry.models import Check, Namespace, Version
-from runners import proofs
+from registry.models.registered_models import listed_for_everybody
+from runners import annotated, proofs
 from runners.models import Job
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from registry.models import RegisteredModel, Variant
+    from registry.models import Dataset, RegisteredModel, Variant
 
 SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
+# Names without a number that are looked for; nobody merges more.
+_MOST_BASES = 10
 
 
 def is_public(version: Version) -> bool:
@@ -34,6 +37,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
     card = cards.Card(version.card, cards.parse(version.readme).body if version.readme else "")
     variants = list(version.variants.select_related("entry", "derived_from").order_by("pk"))
     jobs = _jobs(variants)
+    sources = annotated.sources(version)
     return facts.VersionFacts(
         namespace=model.namespace.slug,
         name=model.name,
@@ -49,12 +53,23 @@ def version_facts(version: Version) -> facts.VersionFacts:
         previous=_previous(version),
         summary=card.summary or model.summary,
         body=card.body.strip(),
-        license=card.license or model.license,
+        license=_license(card) or model.license,
         task=card.task or model.task,
         keywords=tuple(card.keywords or map(str, model.keywords)),
         card=dict(version.card),
+        bases=_bases(version),
+        entries=tuple(
+            facts.EntryFacts(row.slug, tuple(mentions.keys_of(row)))
+            for row in datasets.named_by(mentions.datasets_in(version.card))
+        ),
         files=tuple(
-            facts.FileFacts(file.path, file.blob_id, file.blob.size, file.derived)
+            facts.FileFacts(
+                file.path,
+                file.blob_id,
+                file.blob.size,
+                file.derived,
+                sources.get(file.blob_id, "") if file.derived else "",
+            )
             for file in version.files.select_related("blob")
         ),
         variants=tuple(_variant(row, jobs) for row in variants),
@@ -73,6 +88,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
                 blames=str(row.blames),
                 reason=row.reason,
                 at=row.at,
+                figures=list(row.figures),
             )
             for row in proofs.results_of(version)
         ),
@@ -82,14 +98,12 @@ def version_facts(version: Version) -> facts.VersionFacts:
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:
     """What is known of a model as guests see it."""
     rows = list(versions_of(model).select_related("created_by"))
-    newest = [
-        row.number for row in rows if row.state == Version.State.PUBLISHED and row.branch == "main"
-    ]
+    newest = [row for row in rows if row.state == Version.State.PUBLISHED and row.branch == "main"]
+    told = [_license(cards.Card(row.card, "")) for row in rows]
+    last = max(newest, key=lambda row: row.number, default=None)
     space = model.namespace
     return facts.ModelFacts(
-        namespace=facts.AgentFacts(
-            space.slug, space.kind == Namespace.Kind.ORG, space.display_name
-        ),
+        namespace=_namespace(space),
         name=model.name,
         created_at=model.created_at,
         published_at=model.first_published_at,
@@ -98,9 +112,66 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         task=model.task,
         keywords=tuple(map(str, model.keywords)),
         versions=tuple(row.number for row in rows),
-        newest=max(newest, default=None),
+        newest=last.number if last else None,
         uploaders=tuple(sorted({row.created_by.username for row in rows})),
+        card_license=_license(cards.Card(last.card, "")) if last else "",
+        licenses=tuple(sorted({model.license, *told} - {""})),
     )
+
+
+def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
+    """What is told of a data set."""
+    space = dataset.namespace
+    return facts.DatasetFacts(
+        slug=dataset.slug,
+        publisher=_namespace(space),
+        title=dataset.title,
+        created_at=dataset.created_at,
+        updated_at=dataset.updated_at,
+        description=dataset.description,
+        iri=dataset.iri,
+        license=dataset.license,
+        personal_data=str(dataset.personal_data),
+        categories=tuple(map(str, dataset.categories)),
+        legal_basis=dataset.legal_basis,
+        source=dataset.source,
+        rows=dataset.rows,
+        size_bytes=dataset.size_bytes,
+        collected_on=dataset.collected_on,
+    )
+
+
+def _namespace(space: Namespace) -> facts.AgentFacts:
+    return facts.AgentFacts(space.slug, space.kind == Namespace.Kind.ORG, space.display_name)
+
+
+def _license(card: cards.Card) -> str:
+    """The licence that a card names, under its own name where it is none of the usual ones."""
+    name = str(card.front.get("license_name") or "")[:64]
+    return name or card.license if card.license.lower() == "other" else card.license
+
+
+def _bases(version: Version) -> tuple[facts.BaseFacts, ...]:
+    """For each model that a card names without a number: the version of it that is meant here.
+
+    It is the newest that was there before this one was begun, as far as everybody may see it now:
+    so no two versions come from each other. A name without a namespace may be anybody's.
+    """
+    wanted = [name for name in sorted(mentions.models_in(version.card)) if name.count("/") == 1]
+    found = []
+    for name in wanted[:_MOST_BASES]:
+        space, _, model = name.partition("/")
+        rows = Version.objects.filter(
+            listed_for_everybody("model__"),
+            state__in=SHOWN,
+            model__namespace__slug__iexact=space,
+            model__name__iexact=model,
+            created_at__lt=version.created_at,
+        ).order_by("-number")
+        row = rows.values_list("model__namespace__slug", "model__name", "number").first()
+        if row is not None:
+            found.append(facts.BaseFacts(name, *row))
+    return tuple(found)
 
 
 def _previous(version: Version) -> int | None:

@@ -21,6 +21,10 @@ FAIR4ML = "https://w3id.org/fair4ml#"
 MLS = "http://www.w3.org/ns/mls#"
 SCHEMA = "https://schema.org/"
 DPV = "https://w3id.org/dpv#"
+PD = "https://w3id.org/dpv/pd#"
+QUDT = "http://qudt.org/schema/qudt/"
+UNIT = "http://qudt.org/vocab/unit/"
+BIRO = "http://purl.org/spar/biro/"
 
 PREFIXES = {
     "rdf": RDF,
@@ -42,7 +46,23 @@ PREFIXES = {
     "mls": MLS,
     "schema": SCHEMA,
     "dpv": DPV,
+    "pd": PD,
+    "qudt": QUDT,
+    "unit": UNIT,
+    "biro": BIRO,
 }
+# The hub's own terms that graphs may hold, each declared in metadata/vocab/terms.ttl.
+_OWN = """
+Conversion Finetuning Merge ModelQuality NoLicenceGiven OpsetImport Port Quantization Training
+Variant authorInFile bitmapPixelFormat blames colorSpaceGamma denotation elementType hasInput
+hasOutput hasVariant irVersion licenceConflict licenceInFile manifestSha256 mixedPrecision
+needsNoDataset nominalPixelRange opsetDomain opsetImport opsetVersion portName postprocessing
+precision preprocessing quantization recipe reportedUnder runtime runtimeVersion shape split
+trainingCO2eKg usesOperator valueType variant variantOrigin weightDataType
+"""
+OWN = frozenset(_OWN.split())
+# Types of elements, named after TensorProto.DataType, begin with this.
+DATA_TYPE = "dt-"
 # What the hub itself writes in place of a language that nobody told (BCP 47, "und").
 UNTOLD = "und"
 
@@ -59,16 +79,44 @@ NCSA ODbL-1.0 ODC-By-1.0 OFL-1.1 OSL-3.0 PDDL-1.0 PostgreSQL Unlicense WTFPL Zli
 """
 SPDX_IDS = {name.lower(): name for name in _SPDX.split()}
 
-# The domain of each Hugging Face task (pipeline_tag) that the hub knows.
-_DOMAINS = {
-    "audio": "audio-classification automatic-speech-recognition text-to-speech",
-    "cv": "depth-estimation image-classification image-segmentation image-to-image "
-    "keypoint-detection mask-generation object-detection",
-    "multimodal": "text-to-image",
-    "nlp": "feature-extraction fill-mask question-answering sentence-similarity summarization "
-    "text-classification text-generation token-classification translation "
-    "zero-shot-classification",
-    "other": "graph-ml reinforcement-learning",
-    "tabular": "tabular-classification tabular-regression time-series-forecasting",
+# What files and cards write in place of an SPDX id, without case, spaces and punctuation.
+_SPELT = {
+    "apache": "Apache-2.0",
+    "apache2": "Apache-2.0",
+    "apache20": "Apache-2.0",
+    "apachelicense20": "Apache-2.0",
+    "apachelicenseversion20": "Apache-2.0",
+    "wwwapacheorglicenseslicense20": "Apache-2.0",
+    "mitlicense": "MIT",
+    "opensourceorglicensesmit": "MIT",
+    "opensourceorglicensemit": "MIT",
+    "bsd2": "BSD-2-Clause",
+    "bsd3": "BSD-3-Clause",
+    "gplv3": "GPL-3.0",
+    "gpl3": "GPL-3.0",
+    "agplv3": "AGPL-3.0",
+    "lgplv3": "LGPL-3.0",
+    "cc0": "CC0-1.0",
+    "ccby": "CC-BY-4.0",
+    "creativecommonsorglicensesby40": "CC-BY-4.0",
+    "creativecommonsorglicensesbysa40": "CC-BY-SA-4.0",
+    "creativecommonsorglicensesbync40": "CC-BY-NC-4.0",
+    "creativecommonsorgpublicdomainzero10": "CC0-1.0",
 }
-DOMAIN_OF = {task: domain for domain, tasks in _DOMAINS.items() for task in tasks.split()}
+_BARE_IDS = {"".join(filter(str.isalnum, key)): name for key, name in SPDX_IDS.items()}
+
+
+def spdx_id(written: str) -> str:
+    """The SPDX id of a licence that somebody wrote as an id, a name or an address; else empty."""
+    text = written.strip().lower().removeprefix("https://").removeprefix("http://")
+    bare = "".join(filter(str.isalnum, text.removesuffix(".txt").removesuffix(".html")))
+    return _BARE_IDS.get(bare) or _SPELT.get(bare, "")
+
+
+def is_same_licence(one: str, other: str) -> bool:
+    """Whether two SPDX ids name one licence; GPL-3.0 and GPL-3.0-only do."""
+    return _family(one) == _family(other)
+
+
+def _family(name: str) -> str:
+    return name.removesuffix("-only")

@@ -5,6 +5,7 @@ The counter is locked before the rows are read: what is written is never older t
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -13,12 +14,15 @@ from django.db import transaction
 from metadata import projection, services, subjects
 from metadata.models import NamedGraph
 from metadata.places import Places, graph_of
-from registry.models import RegisteredModel, Version
+from registry.models import Dataset, RegisteredModel, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from django.db.models import QuerySet
+
+# Versions whose graphs are made in one transaction.
+BATCH = 50
 
 
 @transaction.atomic
@@ -28,7 +32,7 @@ def refresh_version(pk: int) -> bool:
     The graph of the version after it follows, as it names the one before.
     """
     services.lock_counter()
-    version = _versions().filter(pk=pk).first()
+    version = versions().filter(pk=pk).first()
     if version is None:
         return False
     written = _write_version(version)
@@ -37,17 +41,42 @@ def refresh_version(pk: int) -> bool:
     return (following is not None and _write_version(following)) or written
 
 
-@transaction.atomic
 def refresh_model(pk: int, *, with_versions: bool = False) -> bool:
     """Make a model's graph, and those of its versions where asked, equal to their rows."""
-    services.lock_counter()
-    model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
-    if model is None:
-        return False
-    written = _write_model(model)
-    for version in _versions().filter(model=model) if with_versions else ():
-        written = _write_version(version) or written
+    written = _refresh_model_alone(pk)
+    if with_versions:
+        own = Version.objects.filter(model=pk).order_by("pk").values_list("pk", flat=True)
+        written = refresh_versions(own) or written
     return written
+
+
+def refresh_versions(pks: Iterable[int]) -> bool:
+    """Make the graphs of these versions equal to their rows.
+
+    However many they are, others' writes wait for one batch at most, unless the caller has a
+    transaction of its own.
+    """
+    written = False
+    waiting = iter(pks)
+    while batch := list(itertools.islice(waiting, BATCH)):
+        with transaction.atomic():
+            services.lock_counter()
+            for version in versions().filter(pk__in=batch).order_by("pk"):
+                written = _write_version(version) or written
+    return written
+
+
+@transaction.atomic
+def refresh_dataset(pk: int) -> bool:
+    """Make a data set's graph equal to its row, or empty where it was withdrawn."""
+    services.lock_counter()
+    dataset = Dataset.objects.select_related("namespace").filter(pk=pk).first()
+    if dataset is None:
+        return False
+    iri = dataset_iri(dataset)
+    if dataset.withdrawn_at is not None:
+        return services.remove_graph(iri)
+    return services.put_graph(iri, _dataset_text(dataset))
 
 
 @transaction.atomic
@@ -64,6 +93,8 @@ def rebuild() -> int:
         changed += refresh_model(pk)
     for pk in Version.objects.order_by("pk").values_list("pk", flat=True):
         changed += refresh_version(pk)
+    for pk in Dataset.objects.order_by("pk").values_list("pk", flat=True):
+        changed += refresh_dataset(pk)
     wanted = {iri for iri, _ in expected()}
     for graph in NamedGraph.objects.select_related("version"):
         if graph.iri not in wanted:
@@ -100,7 +131,9 @@ def expected() -> Iterator[tuple[str, str]]:
     for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
         if model.is_public:
             yield model_iri(model), projection.model_graph(subjects.model_facts(model), home)
-    for version in _versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
+    for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
+        yield dataset_iri(dataset), _dataset_text(dataset)
+    for version in versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
         if subjects.is_public(version):
             text = projection.version_graph(subjects.version_facts(version), home)
             yield version_iri(version), text
@@ -119,8 +152,26 @@ def version_iri(version: Version) -> str:
     return graph_of(places.version(model.namespace.slug, model.name, version.number))
 
 
-def _versions() -> QuerySet[Version]:
+def dataset_iri(dataset: Dataset) -> str:
+    """The named graph of a data set."""
+    return graph_of(Places(settings.HUB_PUBLIC_URL).dataset(dataset.slug))
+
+
+def versions() -> QuerySet[Version]:
+    """Every version with what its graph is made from."""
     return Version.objects.select_related("model__namespace", "created_by")
+
+
+@transaction.atomic
+def _refresh_model_alone(pk: int) -> bool:
+    services.lock_counter()
+    model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
+    return model is not None and _write_model(model)
+
+
+def _dataset_text(dataset: Dataset) -> str:
+    known = subjects.dataset_facts(dataset)
+    return projection.dataset_graph(known, settings.HUB_PUBLIC_URL)
 
 
 def _gave_way(model: RegisteredModel) -> bool:

@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class BlobStore:
-    """A folder of blobs (``sha256/ab/cd/<hex>``) and of uploads (``staging/<name>``)."""
+    """A folder of blobs (``sha256/ab/cd/<hex>``), of uploads (``staging/<name>``) and of xorbs.
+
+    Xorbs are packs of chunks (``xorbs/<chunk store>/<hash>``), kept until files hold the chunks.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._staging = root / "staging"
+        self._xorbs = root / "xorbs"
         self._staging.mkdir(parents=True, exist_ok=True)
 
     def staged(self, name: str) -> Path:
@@ -98,6 +102,26 @@ class BlobStore:
         """Every SHA-256 that storage holds."""
         for path in sorted((self.root / "sha256").glob("??/??/*")):
             yield path.name
+
+    def keep_xorb(self, name: str, folder: str, xorb: str) -> None:
+        """Keep the staged file ``name``, already synced and checked, as a xorb of a chunk store."""
+        target = self._xorbs / folder / xorb
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self.staged(name).replace(target)
+        for changed in (target.parent, self._xorbs, self.root):
+            _sync_folder(changed)
+
+    def open_xorb(self, folder: str, xorb: str) -> io.BufferedReader:
+        """Open a xorb for reading; raises FileNotFoundError."""
+        return (self._xorbs / folder / xorb).open("rb")
+
+    def drop_xorb(self, folder: str, xorb: str) -> None:
+        """Remove a xorb, if it is there."""
+        (self._xorbs / folder / xorb).unlink(missing_ok=True)
+
+    def drop_xorbs(self, folder: str) -> None:
+        """Remove every xorb of a chunk store."""
+        shutil.rmtree(self._xorbs / folder, ignore_errors=True)
 
     def staged_names(self) -> Iterator[str]:
         """Every staged file's name."""

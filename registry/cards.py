@@ -7,6 +7,7 @@ constructors, no values that JSON lacks. Source: Hugging Face model card specifi
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
 import re
 from dataclasses import dataclass
@@ -15,14 +16,17 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from hub.protocol import problems
+from registry.authoring import fields, source
+from registry.authoring.findings import Notes, nearest
+from registry.authoring.source import LIMIT_FRONT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from registry.authoring.findings import Finding
+
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
-LIMIT_FRONT_BYTES = 200_000
-_FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +68,96 @@ class Card:
         return said if len(said) <= 300 else said[:299].rstrip() + "…"
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe YAML without aliases, which is all that a card needs."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A card that was looked at: what it says as far as it can be read, and what is wrong."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(
-                None, None, "aliases (*name) are not allowed in a card", event.start_mark
-            )
-        return super().compose_node(parent, index)
+    card: Card
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """What keeps it from being saved."""
+        return [one for one in self.findings if one.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        return [one for one in self.findings if one.severity == "warning"]
+
+
+def check(text: str) -> Checked:
+    """Look at a whole card and name everything that is wrong with it; never raises."""
+    notes = Notes()
+    if len(text.encode("utf-8", "replace")) > LIMIT_BYTES:
+        notes.error(
+            "/line/1",
+            f"A card may have {LIMIT_BYTES:,} bytes.",
+            "Move the rest to a file.",
+            line=1,
+        )
+        return Checked(Card({}, ""), notes.in_order())
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        notes.error(
+            f"/line/{line}", "The card holds a NUL.", "Save it as plain UTF-8 text.", line=line
+        )
+        return Checked(Card({}, ""), notes.in_order())
+    front = source.read(text)
+    fields.check(front.notes, front.values)
+    return Checked(Card(front.values, text[front.parts.body :]), front.notes.in_order())
+
+
+def accept(text: str) -> Card:
+    """The card that somebody wants to save; raises CardInvalid naming every error at once."""
+    checked = check(text)
+    if errors := checked.errors:
+        raise refusal(errors)
+    return parse(text)
+
+
+def digest(readme: str) -> str:
+    """What tells one text of a card from another: 32 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(readme.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def refusal(errors: list[Finding]) -> problems.CardInvalid:
+    """The problem that tells of these errors, each with its pointer, line and cure."""
+    detail = errors[0].detail
+    if len(errors) > 1:
+        detail = f"{detail} And {len(errors) - 1} more."
+    return problems.CardInvalid(
+        detail, errors=[{"pointer": one.pointer, "detail": one.detail} for one in errors]
+    )
+
+
+def line_of(readme: str, pointer: str) -> int | None:
+    """The line of the README, from 1, on which a field of the front matter stands.
+
+    ``pointer`` is a JSON pointer such as ``/training_data/1/name``; of what is missing inside a
+    field, the line of the part that lacks it. None where the field itself is not there.
+    """
+    if found := re.fullmatch(r"/line/([1-9][0-9]{0,8})", pointer):
+        return int(found.group(1))
+    return nearest(source.read(readme).notes.lines, pointer)
 
 
 def parse(text: str) -> Card:
-    """Split and read a card; raises CardInvalid naming the line and the field."""
+    """Split and read a card; raises CardInvalid naming the line and the field.
+
+    Whatever was ever stored passes here: what is checked when a card is written may grow
+    stricter (``accept``), this does not.
+    """
     if len(text.encode()) > LIMIT_BYTES:
         raise problems.CardInvalid(f"A card may have {LIMIT_BYTES} bytes; move the rest to a file.")
     if "\x00" in text:
         raise problems.CardInvalid("The card holds a NUL character; save it as plain UTF-8 text.")
-    fence = _FENCE.match(text)
-    if fence is None:
+    parts = source.split(text)
+    if not parts.start:
         return Card({}, text)
-    source = fence.group(1)
-    if len(source) > LIMIT_FRONT_BYTES:
+    if len(parts.front) > LIMIT_FRONT_BYTES:
         raise problems.CardInvalid(f"The front matter may have {LIMIT_FRONT_BYTES} characters.")
     try:
-        front = yaml.load(source, Loader=_Loader)  # noqa: S506 - a safe loader, narrowed further
+        front = yaml.load(parts.front, Loader=source.Loader)  # noqa: S506 - safe, narrowed further
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         detail = f"Line {line}: {error.problem or error}. Mend the YAML between the --- lines."
@@ -102,7 +170,7 @@ def parse(text: str) -> Card:
         raise problems.CardInvalid.at("/line/2", "The front matter must be `field: value` lines.")
     plain = _plain(front, "")
     _check_fields(plain)
-    return Card(plain, text[fence.end() :])
+    return Card(plain, text[parts.body :])
 
 
 def _plain(value: Any, where: str) -> Any:

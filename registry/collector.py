@@ -1,8 +1,8 @@
 """Freeing storage: bytes that nothing needs any more, and a look at whether the rest is sound.
 
-A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, or
-a finished upload names it. Bytes without any file go with their row; where a withdrawn page still
-names them, the row stays and says that the bytes are gone.
+A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
+commit to such a version, or a finished upload names it. Bytes without any file go with their row;
+where a withdrawn page still names them, the row stays and says that the bytes are gone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from hub.protocol import digests
+from registry import chunks
 from registry.blobs import store
-from registry.models import Blob, File, Upload, Version
+from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 GRACE = timedelta(days=1)
+IDLE = timedelta(days=7)
 
 
 def unneeded() -> QuerySet[Blob]:
@@ -35,9 +37,13 @@ def unneeded() -> QuerySet[Blob]:
     files = File.objects.filter(blob=OuterRef("pk"), version__model__deleted_at=None).exclude(
         version__state=Version.State.WITHDRAWN
     )
+    commits = CommitFile.objects.filter(
+        blob=OuterRef("pk"), commit__model__deleted_at=None
+    ).exclude(commit__version__state=Version.State.WITHDRAWN)
     uploads = Upload.objects.filter(blob=OuterRef("pk"))
     return Blob.objects.filter(
         ~Exists(files),
+        ~Exists(commits),
         ~Exists(uploads),
         erased_at=None,
         touched_at__lt=timezone.now() - GRACE,
@@ -50,9 +56,9 @@ def collect() -> int:
     for sha256 in list(unneeded().values_list("pk", flat=True)):
         with transaction.atomic():
             blob = unneeded().select_for_update(of=("self",)).filter(pk=sha256).first()
-            if blob is None:
+            if blob is None or not _forget_chunks(blob):
                 continue
-            if File.objects.filter(blob=blob).exists():
+            if File.objects.filter(blob=blob).exists() or blob.commit_files.exists():
                 Blob.objects.filter(pk=sha256).update(erased_at=timezone.now())
             else:
                 blob.delete()
@@ -60,6 +66,30 @@ def collect() -> int:
         freed += 1
         log.info("blob_freed", sha256=sha256)
     return freed
+
+
+def collect_chunks() -> int:
+    """End the epochs of chunk stores that nobody uses and that keep something back; how many.
+
+    That is: those of deleted models, and those with chunks that were sent and never made a file.
+    """
+    ended = 0
+    deleted = XetStore.objects.exclude(model__deleted_at=None).filter(xorbs__isnull=False)
+    idle = XetStore.objects.filter(xorbs__is_kept=True, used_at__lt=timezone.now() - IDLE)
+    for store_ in (deleted | idle).distinct():
+        chunks.end_epoch(store_)
+        ended += 1
+    return ended
+
+
+def _forget_chunks(blob: Blob) -> bool:
+    """End the epochs of chunk stores that count on a blob; False while one of them is in use."""
+    stores = list(XetStore.objects.filter(xorbs__parts__blob=blob).distinct())
+    if any(found.used_at > timezone.now() - GRACE for found in stores):
+        return False
+    for found in stores:
+        chunks.end_epoch(found)
+    return True
 
 
 def verify() -> Iterator[tuple[str, str]]:

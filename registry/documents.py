@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Sum
 
-from registry import outbox
+from registry import cards, events, mentions, outbox, searchable
 from registry.cards import Card
-from registry.models import DocumentKeyword, RegisteredModel, SearchDocument, Version
+from registry.models import (
+    Dataset,
+    DocumentFact,
+    DocumentKeyword,
+    Mention,
+    RegisteredModel,
+    SearchDocument,
+    Variant,
+    Version,
+)
 from registry.models.search import EVERYBODY
 
 BODY_CHARACTERS = 20_000
@@ -16,13 +26,35 @@ BODY_CHARACTERS = 20_000
 
 def connect() -> None:
     """Have documents follow what happens to models and versions."""
-    verbs = ("model.", "version.", "variant.")
+    verbs = ("model.", *events.RELEASE_VERBS, "variant.")
     outbox.subscribe("registry.search", verbs, _on_event)
+    outbox.subscribe("registry.search.datasets", ("dataset.",), _on_dataset, background=True)
+
+
+def contribute(name: str, verbs: tuple[str, ...], reader: searchable.Reader) -> None:
+    """Have ``reader`` tell facts of versions that a search can ask for, anew after ``verbs``."""
+    searchable.contribute(reader)
+    outbox.subscribe(f"registry.search.{name}", verbs, _on_event)
 
 
 def _on_event(subject: outbox.Subject) -> None:
-    if subject.model_id is not None:
-        refresh(subject.model_id)
+    """What happens to a version before its release changes nothing that lists show."""
+    if subject.model_id is None:
+        return
+    waiting = Version.objects.filter(pk=subject.key).exclude(state__in=Version.RELEASED)
+    if subject.kind == "version" and waiting.exists():
+        return
+    refresh(subject.model_id)
+
+
+def _on_dataset(subject: outbox.Subject) -> None:
+    """What is told of a data set counts for every model whose card names it."""
+    for dataset in Dataset.objects.filter(pk=subject.key):
+        named = Mention.objects.filter(
+            kind=Mention.Kind.DATASET, name__in=mentions.keys_of(dataset)
+        )
+        for model_id in set(named.values_list("version__model", flat=True)):
+            refresh(model_id)
 
 
 def refresh(model_id: int) -> None:
@@ -41,22 +73,25 @@ def refresh(model_id: int) -> None:
         .prefetch_related("variants__entry")
         .first()
     )
-    latest = _latest(version) if version else None
-    words = sorted({str(word).lower()[:64] for word in model.keywords if str(word).strip()})
+    main = version.variants.order_by("pk").first() if version else None
+    told = _told(model, version)
+    latest = _latest(version, main) if version else None
+    words = sorted({str(word).lower()[:64] for word in told.keywords if str(word).strip()})
     document, _ = SearchDocument.objects.update_or_create(
         model=model,
         defaults={
             "title": model.ref,
             "audience": EVERYBODY if model.is_public else model.namespace_id,
-            "body": _body(model, version, latest),
+            "body": _body(model, version, told),
             "namespace_slug": model.namespace.slug,
-            "license": model.license.lower(),
-            "task": model.task,
+            "license": told.license.lower(),
+            "task": told.task,
             "keywords": words,
             "precision": (latest or {}).get("precision") or "",
             "opset": (latest or {}).get("opset"),
             "size": (latest or {}).get("size"),
             "parameters": (latest or {}).get("parameters"),
+            "carbon_kg": (latest or {}).get("training_carbon_kg"),
             "downloads": model.downloads,
             "updated_at": (version and version.published_at) or model.created_at,
             "latest": latest,
@@ -67,10 +102,43 @@ def refresh(model_id: int) -> None:
     DocumentKeyword.objects.bulk_create(
         [DocumentKeyword(document=document, word=word) for word in words if word not in known]
     )
+    _keep(document, searchable.facts_of(version, main) if version else set())
 
 
-def _latest(version: Version) -> dict[str, Any]:
-    variant = version.variants.order_by("pk").first()
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What people say of a model: the newest published version's card, else the model's row."""
+
+    license: str
+    task: str
+    keywords: list[str]
+
+
+def _told(model: RegisteredModel, version: Version | None) -> _Told:
+    if version is not None:
+        card = Card(version.card, "")
+        return _Told(
+            card.license or model.license, card.task or model.task, card.keywords or model.keywords
+        )
+    if model.first_published_at is None:
+        return _Told(model.license, model.task, model.keywords)
+    return _Told("", "", [])  # what was said, was said of versions that are published no more
+
+
+def _keep(document: SearchDocument, facts: set[searchable.Fact]) -> None:
+    """Make the stored facts of a document these."""
+    stored = {(row.group, row.value): row.pk for row in document.facts.all()}
+    gone = [pk for fact, pk in stored.items() if fact not in facts]
+    DocumentFact.objects.filter(pk__in=gone).delete()
+    DocumentFact.objects.bulk_create(
+        [
+            DocumentFact(document=document, group=group, value=value)
+            for group, value in sorted(facts - set(stored))
+        ]
+    )
+
+
+def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
     sizes = version.files.filter(derived=False).aggregate(sum=Sum("blob__size"), n=Count("pk"))
     facts = variant.facts if variant else {}
     return {
@@ -85,14 +153,20 @@ def _latest(version: Version) -> dict[str, Any]:
         "size": sizes["sum"] or 0,
         "files": sizes["n"],
         "barcode": facts.get("barcode"),
+        "summary": _summary(version),
+        "training_carbon_kg": searchable.training_carbon_kg(version.card),
     }
 
 
-def _body(model: RegisteredModel, version: Version | None, latest: dict[str, Any] | None) -> str:
-    parts = [model.summary, model.task, model.license, " ".join(map(str, model.keywords))]
-    if version and latest:
+def _summary(version: Version) -> str:
+    """What the version's own card says in a sentence, else what its model does."""
+    body = cards.parse(version.readme).body if version.readme else ""
+    return Card(version.card, body).summary or version.model.summary
+
+
+def _body(model: RegisteredModel, version: Version | None, told: _Told) -> str:
+    parts = [model.summary, told.task, told.license, " ".join(map(str, told.keywords))]
+    if version:
         parts.append(Card(version.card, version.readme).body)
-        for variant in version.variants.all():
-            operators = variant.facts.get("operators", [])
-            parts.append(" ".join(str(operator.get("name", "")) for operator in operators))
+        parts += [" ".join(searchable.operators(row.facts)) for row in version.variants.all()]
     return "\n".join(part for part in parts if part)[:BODY_CHARACTERS]

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from registry.models import RegisteredModel, User
 
+# What happens to versions that were released; before that nothing of them is shown or told.
+RELEASE_VERBS = (
+    "version.published", "version.yanked", "version.restored", "version.withdrawn",
+    "version.annotated", "version.described",
+)  # fmt: skip
+
 
 def record(
     verb: str,

@@ -52,6 +52,13 @@ def tree_id(files: Iterable[tuple[str, str]]) -> str:
     return _tree(list(files)).id.decode()
 
 
+def folder_ids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The 40-hex id of every folder, by its path, in which ``(path, blob id)`` pairs lie."""
+    found: dict[str, str] = {}
+    _tree(list(files), "", found)
+    return found
+
+
 def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str:
     """The 40-hex id of a commit."""
     commit = Commit()
@@ -66,7 +73,10 @@ def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str
     return commit.id.decode()
 
 
-def _tree(files: list[tuple[str, str]]) -> Tree:
+def _tree(
+    files: list[tuple[str, str]], above: str = "", found: dict[str, str] | None = None
+) -> Tree:
+    """A folder as git has it; the ids of those inside are put into ``found``."""
     tree = Tree()
     folders: dict[str, list[tuple[str, str]]] = {}
     for path, oid in files:
@@ -76,5 +86,9 @@ def _tree(files: list[tuple[str, str]]) -> Tree:
         else:
             tree.add(head.encode(), FILE_MODE, ObjectID(oid.encode()))
     for name, inside in folders.items():
-        tree.add(name.encode(), FOLDER_MODE, _tree(inside).id)
+        path = f"{above}{name}"
+        folder = _tree(inside, f"{path}/", found)
+        tree.add(name.encode(), FOLDER_MODE, folder.id)
+        if found is not None:
+            found[path] = folder.id.decode()
     return tree

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import manifests, problems
-from registry import cards, events, git
-from registry.models import Check, Ref, RegisteredModel, Version
+from registry import cards, events, git, mentions
+from registry.models import Branch, Check, Ref, RegisteredModel, Version
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from registry.models import User
 
-CHECKS = ("onnx",)
+CHECKS = ("onnx", "card")
 BRANCH = "main"
 
 
@@ -38,27 +41,40 @@ def expect(version: Version, *states: str) -> None:
         )
 
 
-def freeze(version: Version, actor: User, *, publish: bool) -> None:
+def draft(
+    model: RegisteredModel, user: User, *, message: str = "", label: str = "", branch: str = BRANCH
+) -> Version:
+    """Open a new version under the next number of a locked model; raises NameTaken."""
+    try:
+        with transaction.atomic():
+            version = Version.objects.create(
+                model=model,
+                number=model.next_number,
+                message=message,
+                label=label,
+                branch=branch,
+                created_by=user,
+            )
+    except IntegrityError as error:
+        raise problems.NameTaken.at(
+            "/label", f"{model.ref} has a version {label!r} already."
+        ) from error
+    model.next_number += 1
+    model.save(update_fields=["next_number"])
+    events.record("version.drafted", version, actor=user, model=model)
+    return version
+
+
+def freeze(version: Version, actor: User, *, publish: bool, at: datetime | None = None) -> None:
     """Submit a draft: compute its manifest and commit id, and open its checks."""
-    files = list(version.files.select_related("blob"))
-    at = timezone.now()
-    parent = (
-        Version.objects.filter(model=version.model, number__lt=version.number)
-        .exclude(commit_id=None)
-        .exclude(state=Version.State.DRAFT)
-        .first()
-    )
+    at = at or timezone.now()
     version.manifest_sha256 = manifests.digest(
-        (file.path, file.blob_id, file.blob.size) for file in files if not file.derived
+        (file.path, file.blob_id, file.blob.size)
+        for file in version.files.select_related("blob")
+        if not file.derived
     )
-    version.tree_id = git.tree_id((file.path, file.git_oid) for file in files)
-    version.parent = parent
-    version.commit_id = git.commit_id(
-        version.tree_id,
-        parent.commit_id if parent else None,
-        version.message or f"Version {version.number}",
-        git.Signature(actor.username, at),
-    )
+    version.parent = parent_of(version)
+    version.tree_id, version.commit_id = name_commit(version, actor, at)
     version.state = Version.State.SUBMITTED
     version.submitted_at = at
     version.publish_requested = publish
@@ -70,7 +86,42 @@ def freeze(version: Version, actor: User, *, publish: bool) -> None:
             kind=kind,
             defaults={"required": True, "outcome": Check.Outcome.PENDING, "report": None},
         )
+    mentions.note(version)
     events.record("version.submitted", version, actor=actor, model=version.model)
+
+
+def name_commit(version: Version, actor: User, at: datetime) -> tuple[str, str]:
+    """The ids of the tree and of the commit that a version's files are at ``at``."""
+    tree_id = git.tree_id(version.files.values_list("path", "git_oid"))
+    parent = parent_of(version)
+    message = version.message or f"Version {version.number}"
+    return tree_id, git.commit_id(
+        tree_id,
+        parent.commit_id if parent else None,
+        message,
+        git.Signature(actor.username, at),
+    )
+
+
+def parent_of(version: Version) -> Version | None:
+    """The version that a version follows: the one before it on its branch, or where that began."""
+    earlier = (
+        Version.objects.filter(model=version.model, number__lt=version.number)
+        .exclude(commit_id=None)
+        .exclude(state=Version.State.DRAFT)
+    )
+    if found := earlier.filter(branch=version.branch).first():
+        return found
+    return earlier.filter(branches__model=version.model, branches__name=version.branch).first()
+
+
+def reopen(version: Version) -> None:
+    """Take a submitted version back to draft, since a commit is about to amend it."""
+    version.state = Version.State.DRAFT
+    version.publish_requested = False
+    version.commit_id = None
+    version.parent = None
+    version.save()
 
 
 def reject(version: Version) -> None:
@@ -80,6 +131,8 @@ def reject(version: Version) -> None:
     version.commit_id = None
     version.parent = None
     version.save()
+    # A tag never moves, and what it named may be mended now; nobody else has seen it.
+    Ref.objects.filter(version=version, kind=Ref.Kind.TAG).delete()
     events.record("version.rejected", version, actor=None, model=version.model)
 
 
@@ -104,14 +157,24 @@ def publish(version: Version, actor: User) -> None:
     version.published_at = now
     version.save(update_fields=["state", "published_at"])
     model = version.model
-    if version.branch == BRANCH and not _newer_published(version):
-        _describe(model, version)
-        Ref.objects.update_or_create(
-            model=model, name=BRANCH, defaults={"kind": Ref.Kind.BRANCH, "version": version}
-        )
+    if not _newer_published(version):
+        if version.branch == BRANCH:
+            _describe(model, version)
+        _move_branch(version)
     model.first_published_at = model.first_published_at or now
     model.save()
     events.record("version.published", version, actor=actor, model=model)
+
+
+def _move_branch(version: Version) -> None:
+    """Let the branch name its newest version; one that was deleted meanwhile stays away."""
+    name = version.branch
+    if name == BRANCH or Branch.objects.filter(model=version.model, name=name).exists():
+        Ref.objects.update_or_create(
+            model=version.model,
+            name=name,
+            defaults={"kind": Ref.Kind.BRANCH, "version": version},
+        )
 
 
 def _newer_published(version: Version) -> bool:

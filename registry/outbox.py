@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -17,9 +18,14 @@ from django.utils import timezone
 
 from registry.models import Delivery
 
+if TYPE_CHECKING:
+    from registry.models import Event
+
 log = structlog.get_logger(__name__)
 
 LONGEST_DELAY_SECONDS = 3600
+# How long whoever takes a delivery that is made apart has it for itself.
+APART_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +41,28 @@ Handler = Callable[[Subject], None]
 
 _handlers: dict[str, Handler] = {}
 _verbs: dict[str, tuple[str, ...]] = {}
+_background: set[str] = set()
+_apart: set[str] = set()
 
 
-def subscribe(consumer: str, verbs: tuple[str, ...], handler: Handler) -> None:
-    """Have ``handler`` told of events whose verb starts with one of ``verbs``."""
+def subscribe(
+    consumer: str,
+    verbs: tuple[str, ...],
+    handler: Handler,
+    *,
+    background: bool = False,
+    apart: bool = False,
+) -> None:
+    """Have ``handler`` told of events whose verb starts with one of ``verbs``.
+
+    What takes long belongs in the ``background``: no request waits for it. The process that keeps
+    graphs tells it within a second, and so do workers that wait for jobs. What waits for another
+    process is told ``apart``, in no transaction: nobody's writes wait for it.
+    """
     _handlers[consumer] = handler
     _verbs[consumer] = verbs
+    (_background.add if background or apart else _background.discard)(consumer)
+    (_apart.add if apart else _apart.discard)(consumer)
 
 
 def consumers_of(verb: str) -> list[str]:
@@ -48,28 +70,36 @@ def consumers_of(verb: str) -> list[str]:
     return [name for name, verbs in _verbs.items() if verb.startswith(verbs)]
 
 
-def deliver(limit: int = 1000) -> int:
+def deliver(limit: int = 1000, *, background: bool = True) -> int:
     """Tell whoever is due; returns how many deliveries were settled."""
     settled = 0
     while settled < limit:
-        done = _deliver_next()
+        done = _deliver_next(background=background)
         if not done:
             break
         settled += done
     return settled
 
 
+def waits() -> bool:
+    """Whether anything is due: a quick look that locks nothing."""
+    return Delivery.objects.filter(next_at__lte=timezone.now()).exists()
+
+
 def nudge() -> None:
     """Deliver now what the transaction just committed left; what fails waits for the sweep."""
     try:
-        deliver(limit=100)
+        deliver(limit=100, background=False)
     except DatabaseError:
         log.warning("outbox_nudge_failed", exc_info=True)
 
 
-def _deliver_next() -> int:
+def _deliver_next(*, background: bool) -> int:
+    taken: Delivery | None = None
     with transaction.atomic():
         due = Delivery.objects.filter(next_at__lte=timezone.now()).select_related("event")
+        if not background:
+            due = due.exclude(consumer__in=_background)
         if connection.features.has_select_for_update_skip_locked:
             due = due.select_for_update(skip_locked=True, of=("self",))
         delivery = due.first()
@@ -80,23 +110,43 @@ def _deliver_next() -> int:
         if handler is None:  # a subscriber that this release no longer has
             delivery.delete()
             return 1
-        try:
-            with transaction.atomic():
-                handler(Subject(event.subject_kind, event.subject_id, event.model_id))
-        except Exception as error:  # noqa: BLE001 - a handler's failure must not stop the others
-            _postpone(delivery, error)
-            return 1
-        # Deliveries about the same subject that waited beside this one have been served with it.
-        same = Delivery.objects.filter(
-            consumer=delivery.consumer,
-            event__subject_kind=event.subject_kind,
-            event__subject_id=event.subject_id,
-            event_id__lte=event.pk,
-        )
-        if connection.features.has_select_for_update_skip_locked:
-            # What somebody else is delivering is theirs; each could wait for the other for ever.
-            same = same.select_for_update(skip_locked=True, of=("self",))
-        return Delivery.objects.filter(pk__in=[row.pk for row in same]).delete()[0]
+        if delivery.consumer not in _apart:
+            try:
+                with transaction.atomic():
+                    handler(_subject(event))
+            except Exception as error:  # noqa: BLE001 - one failure must not stop the others
+                _postpone(delivery, error)
+                return 1
+            return _settle(delivery)
+        delivery.next_at = timezone.now() + timedelta(seconds=APART_SECONDS)
+        delivery.save(update_fields=["next_at"])
+        taken = delivery
+    try:
+        handler(_subject(taken.event))
+    except Exception as error:  # noqa: BLE001 - one failure must not stop the others
+        _postpone(taken, error)
+        return 1
+    with transaction.atomic():
+        return _settle(taken)
+
+
+def _subject(event: Event) -> Subject:
+    return Subject(event.subject_kind, event.subject_id, event.model_id)
+
+
+def _settle(delivery: Delivery) -> int:
+    """Forget a delivery, and what waited beside it about the same subject: it was served too."""
+    event = delivery.event
+    same = Delivery.objects.filter(
+        consumer=delivery.consumer,
+        event__subject_kind=event.subject_kind,
+        event__subject_id=event.subject_id,
+        event_id__lte=event.pk,
+    )
+    if connection.features.has_select_for_update_skip_locked:
+        # What somebody else is delivering is theirs; each could wait for the other for ever.
+        same = same.select_for_update(skip_locked=True, of=("self",))
+    return Delivery.objects.filter(pk__in=[row.pk for row in same]).delete()[0]
 
 
 def _postpone(delivery: Delivery, error: Exception) -> None:

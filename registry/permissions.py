@@ -44,6 +44,9 @@ ACTIONS = {
     "version.withdraw": Need("owner", "publish"),
     "ref.move": Need("maintainer", "publish"),
     "job.cancel": Need("writer", "write"),
+    "dataset.create": Need("writer", "write"),
+    "dataset.edit": Need("writer", "write"),
+    "dataset.withdraw": Need("maintainer", "publish"),
     "member.edit": Need("owner", "admin"),
 }
 

@@ -21,11 +21,12 @@ from django.db.models.expressions import RawSQL
 from redis.exceptions import RedisError
 
 from hub.protocol import problems
-from registry import cursors, selectors
-from registry.models import DocumentKeyword, RegisteredModel, SearchDocument
+from registry import cursors, selectors, tags
+from registry.models import DocumentFact, DocumentKeyword, RegisteredModel, SearchDocument
 from registry.models.search import EVERYBODY
 from registry.prepared import Prepared
 from registry.summaries import COLUMNS, Summary
+from registry.tasks import TASKS_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +41,8 @@ CANDIDATES = COUNT_CAP
 COMMON = 10_000
 FACET_MATCHES = 10_000
 FACET_VALUES = 50
+# Parameters that one question to SQLite may have, with room to spare.
+IDS_AT_ONCE = 10_000
 KEPT_SECONDS = 60
 
 # Sort word -> (column, whether the largest comes first).
@@ -48,29 +51,61 @@ SORTS = {
     "downloads": ("downloads", True),
     "name": ("title", False),
     "size": ("size", False),
+    "carbon": ("carbon_kg", False),
+}
+# Sorts by what not every model has: those without it are left out.
+SPARSE = ("size", "carbon", "largest", "parameters")
+# The orders of the Hub protocol, all of them with the largest first.
+ORDERS = SORTS | {
+    "created": ("pk", True),
+    "modified": ("updated_at", True),
+    "parameters": ("parameters", True),
+    "largest": ("size", True),
+    "name-down": ("title", True),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a list is asked for. Values of one group are alternatives; groups narrow each other."""
+    """What a list is asked for. Values of one group are alternatives; groups narrow each other.
+
+    Of the groups in CUMULATIVE a model must have every value. All of them go by the newest
+    published version.
+    """
 
     text: str = ""
+    contains: str = ""
     sort: str = "updated"
     namespace: tuple[str, ...] = ()
     license: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
     task: tuple[str, ...] = ()
     keyword: tuple[str, ...] = ()
     precision: tuple[str, ...] = ()
     opset_max: int | None = None
+    tags: tuple[str, ...] = ()
+    """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
+
+    operator: tuple[str, ...] = ()
+    pixel_format: tuple[str, ...] = ()
+    personal_data: tuple[str, ...] = ()
+    passes_on: tuple[str, ...] = ()
+    fails_on: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     def without(self, group: str) -> Query:
         """The same query with one group's choice lifted."""
-        lifted: dict[str, Any] = {group: None if group == "opset_max" else ()}
+        lifted: dict[str, Any] = {group: getattr(_NOTHING, group)}
         return replace(self, **lifted)
 
 
-# Group -> column.
+_NOTHING = Query()
+# Groups whose values are facts of documents, see registry.searchable.
+FACTS = ("operator", "pixel_format", "personal_data", "passes_on", "fails_on", "evidence")
+CUMULATIVE = ("passes_on", "evidence")
+
+
+# Group -> column; those of facts have none.
 FACETS = {
     "task": "task",
     "license": "license",
@@ -78,6 +113,8 @@ FACETS = {
     "namespace": "namespace_slug",
     "keyword": "keywords",
     "opset_max": "opset",
+    "passes_on": "",
+    "evidence": "",
 }
 
 
@@ -100,12 +137,17 @@ class Facets(dict[str, list[tuple[str, int]]]):
     capped = False
     """Whether only the first ``FACET_MATCHES`` matches were counted."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.untold: dict[str, int] = {}
+        """For each group that a model has one value of, how many models have none."""
+
 
 def find(
     actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
 ) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
-    if query.sort not in SORTS:
+    if query.sort not in ORDERS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
     if query.text and query.sort == "updated":
         return _ranked(actor, query, limit, cursor, columns)
@@ -130,6 +172,8 @@ def facets(actor: Actor, query: Query) -> Facets:
         found.capped |= capped
         for group in groups:
             found[group] = _listed(group, counted[group])
+            if FACETS[group] not in ("", "keywords"):
+                found.untold[group] = counted[group][""] + counted[group][None]
     return found
 
 
@@ -185,7 +229,7 @@ def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
     public, *own = selectors.documents_apart(actor)
     kept = _kept(
         "search:facets",
-        lambda: {group: _all_of(public, column) for group, column in FACETS.items()},
+        lambda: {group: _all_of(public, group) for group in FACETS},
     )
     if not own:
         return kept, False
@@ -193,17 +237,18 @@ def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
     return {group: kept[group] + counted[group] for group in FACETS}, capped
 
 
-def _all_of(rows: QuerySet[SearchDocument], column: str) -> Counter[Any]:
-    """Count each value of a column of public documents; few are not public, so they are barred."""
+def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
+    """Count each value of a group in public documents; few are not public, so they are barred."""
     pairs: Iterable[tuple[Any, int]]
-    if column == "keywords":
-        others = SearchDocument.objects.exclude(audience=EVERYBODY)
-        pairs = (
-            DocumentKeyword.objects.exclude(document__in=others.values("pk"))
-            .values_list("word")
-            .annotate(models=Count("pk"))
-            .order_by()
+    column = FACETS[group]
+    if column in ("", "keywords"):
+        others = SearchDocument.objects.exclude(audience=EVERYBODY).values("pk")
+        listed: QuerySet[Any, Any] = (
+            DocumentKeyword.objects.values_list("word")
+            if column
+            else DocumentFact.objects.filter(group=group).values_list("value")
         )
+        pairs = listed.exclude(document__in=others).annotate(models=Count("pk")).order_by()
     else:
         pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
     return Counter(dict(pairs))
@@ -213,19 +258,35 @@ def _counted(
     parts: list[QuerySet[SearchDocument]], groups: list[str]
 ) -> tuple[dict[str, Counter[Any]], bool]:
     """Count the values of some groups in the first ``FACET_MATCHES`` rows."""
+    plain = [group for group in groups if FACETS[group]]
     rows: list[tuple[Any, ...]] = []
     for part in parts:
-        columns = part.order_by().values_list(*(FACETS[group] for group in groups))
+        columns = part.order_by().values_list("pk", *(FACETS[group] for group in plain))
         rows += columns[: FACET_MATCHES + 1 - len(rows)]
     capped = len(rows) > FACET_MATCHES
-    values = zip(*rows[:FACET_MATCHES], strict=True) if rows else ((),) * len(groups)
+    rows = rows[:FACET_MATCHES]
+    pks, *values = zip(*rows, strict=True) if rows else ((),) * (len(plain) + 1)
     counted = {
         group: Counter(word for words in column for word in words)
         if group == "keyword"
         else Counter(column)
-        for group, column in zip(groups, values, strict=True)
+        for group, column in zip(plain, values, strict=True)
     }
-    return counted, capped
+    facts = [group for group in groups if not FACETS[group]]
+    return counted | _counted_facts(pks, facts), capped
+
+
+def _counted_facts(pks: Sequence[int], groups: list[str]) -> dict[str, Counter[Any]]:
+    """Count the facts of some groups that these documents have."""
+    counted: dict[str, Counter[Any]] = {group: Counter() for group in groups}
+    for start in range(0, len(pks) if groups else 0, IDS_AT_ONCE):
+        rows = DocumentFact.objects.filter(
+            group__in=groups, document__in=pks[start : start + IDS_AT_ONCE]
+        )
+        pairs = rows.values_list("group", "value").annotate(models=Count("pk")).order_by()
+        for group, value, models in pairs:
+            counted[group][value] += models
+    return counted
 
 
 def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
@@ -239,26 +300,66 @@ def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
 def _matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
     """What the actor may see and the query asks for, public and own apart unless told."""
     parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
-    conditions = Q()
-    for column, values in (
-        ("namespace_slug__in", query.namespace),
-        ("license__in", tuple(value.lower() for value in query.license)),
-        ("task__in", query.task),
-        ("precision__in", query.precision),
-    ):
-        if values:
-            conditions &= Q(**{column: values})
-    if query.keyword:
-        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
-        conditions &= Q(pk__in=words.values("document_id"))
-    if query.opset_max is not None:
-        conditions &= Q(opset__lte=query.opset_max)
-    if query.sort == "size":
-        conditions &= Q(size__isnull=False)
+    conditions = _conditions(query)
     if query.text:
         found = _engine_match(query.text)
         return [rows.filter(conditions).filter(found) for rows in parts] if found else []
     return [rows.filter(conditions) for rows in parts] if conditions else parts
+
+
+def _tagged(wanted: Iterable[str]) -> Q:
+    """The condition that a model has all these tags of the Hub protocol."""
+    conditions = Q()
+    for tag in wanted:
+        conditions &= _has_tag(tag)
+    return conditions
+
+
+def _has_tag(tag: str) -> Q:
+    if tag == "onnx":
+        return Q(latest__isnull=False)  # nothing is published without a model
+    prefix, _, value = tag.partition(":")
+    if prefix == "license":
+        return Q(license=value.lower())
+    words = DocumentKeyword.objects.filter(word=tag.lower())
+    facts = DocumentFact.objects.filter(group=tags.GROUP, value__in=tags.spellings(tag))
+    return (
+        Q(task=tag) | Q(pk__in=words.values("document_id")) | Q(pk__in=facts.values("document_id"))
+    )
+
+
+def _conditions(query: Query) -> Q:
+    """Everything that the query asks for but its text."""
+    tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
+    conditions = Q()
+    for column, asked, values in (
+        ("namespace_slug__in", query.namespace, query.namespace),
+        ("license__in", query.license, tuple(value.lower() for value in query.license)),
+        ("task__in", query.task, query.task),
+        ("task__in", query.domain, tuple(tasks)),
+        ("precision__in", query.precision, query.precision),
+    ):
+        if asked:
+            conditions &= Q(**{column: values})
+    if query.keyword:
+        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
+        conditions &= Q(pk__in=words.values("document_id"))
+    for group in FACTS:
+        values = getattr(query, group)
+        for chosen in [[value] for value in values] if group in CUMULATIVE else [values]:
+            if chosen:
+                facts = DocumentFact.objects.filter(group=group, value__in=chosen)
+                conditions &= Q(pk__in=facts.values("document_id"))
+    if query.opset_max is not None:
+        conditions &= Q(opset__lte=query.opset_max)
+    if query.contains:
+        part = query.contains
+        said = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
+        conditions &= Q(latest__isnull=False) & said
+    conditions &= _tagged(query.tags)
+    if query.sort in SPARSE:
+        conditions &= Q(**{f"{ORDERS[query.sort][0]}__isnull": False})
+    return conditions
 
 
 def _terms(text: str) -> list[str]:
@@ -325,7 +426,7 @@ def _narrows(query: Query) -> bool:
 
 
 def _ordered(rows: QuerySet[SearchDocument], sort: str) -> QuerySet[SearchDocument]:
-    column, down = SORTS[sort]
+    column, down = ORDERS[sort]
     sign = "-" if down else ""
     return rows.order_by(f"{sign}{column}", f"{sign}pk")
 
@@ -343,7 +444,7 @@ def _front(sort: str, limit: int) -> Prepared:
 
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
-    everything = query.sort not in ("name", "size") and not _narrows(query)
+    everything = query.sort in ("updated", "downloads") and not _narrows(query)
     if everything and _kept("search:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
@@ -358,11 +459,16 @@ def _shown(rows: QuerySet[SearchDocument], columns: Sequence[str]) -> QuerySet[A
     return rows.select_related("model")
 
 
+def _key(row: Any, column: str) -> Any:
+    """What a row is sorted by; carbon is also in the part that is shown of it."""
+    return row.latest["training_carbon_kg"] if column == "carbon_kg" else getattr(row, column)
+
+
 def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The rows after the cursor's key, of each part as many as a page holds, in one order."""
-    column, down = SORTS[query.sort]
+    column, down = ORDERS[query.sort]
     # Only the database knows the order of names (its collation), so their parts are not merged.
-    parts = _matching(actor, query, apart=query.sort != "name")
+    parts = _matching(actor, query, apart=column != "title")
     after = cursors.after(column, cursor, down=down) if cursor else None
     found: list[Any] = []
     if columns == COLUMNS and not (actor.is_authenticated or cursor or _narrows(query)):
@@ -372,11 +478,11 @@ def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
             rest = rows.filter(after) if after else rows
             found += _shown(_ordered(rest, query.sort), columns)[: limit + 1]
     if len(parts) > 1:
-        found.sort(key=lambda row: (getattr(row, column), row.pk), reverse=down)
+        found.sort(key=lambda row: (_key(row, column), row.pk), reverse=down)
     items = found[:limit]
     following = None
     if len(found) > limit:
-        value = getattr(items[-1], column)
+        value = _key(items[-1], column)
         key = value.isoformat() if column == "updated_at" else value
         following = cursors.encode([key, items[-1].pk])
     count = _count(parts, query) if cursor or following else len(items)

@@ -80,13 +80,25 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
 
 def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
-    rows = Version.objects.filter(model=of)
-    if not _sees_drafts(role(actor, of)):
-        rows = rows.filter(state__in=Version.RELEASED)
+    rows = versions_for(role(actor, of), of)
     return rows.select_related("model__namespace", "created_by", "parent")
 
 
-def _sees_drafts(held: str | None) -> bool:
+def versions_for(held: str | None, of: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a visible model for somebody of that role: those who write see drafts too."""
+    rows = Version.objects.filter(model=of)
+    return rows if sees_drafts(held) else rows.filter(state__in=Version.RELEASED)
+
+
+def used_bytes(actor: Actor, of: RegisteredModel) -> int:
+    """The size in bytes of what the versions that the actor may see hold, each blob once."""
+    seen = versions(actor, of).order_by().values("pk")
+    held = File.objects.filter(version__in=seen).order_by().values("blob")
+    used = Blob.objects.filter(pk__in=held, erased_at=None).aggregate(sum=Sum("size"))["sum"]
+    return used or 0
+
+
+def sees_drafts(held: str | None) -> bool:
     """Whether somebody of that role sees versions that were not released: whoever writes."""
     return held is not None and held != Membership.Role.READER
 
@@ -215,6 +227,20 @@ def readable_blob(actor: Actor, sha256: str) -> Blob:
     return found
 
 
+def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
+    """Whether a version of a model, itself seen by the actor, that the actor may see has a blob."""
+    rows = versions(actor, of).exclude(state=Version.State.WITHDRAWN)
+    return File.objects.filter(blob=sha256, blob__erased_at=None, version__in=rows).exists()
+
+
+def stored_blob(sha256: str) -> Blob:
+    """A blob, for whoever was given its address by somebody who asked; raises NotFound."""
+    found = Blob.objects.filter(pk=sha256, erased_at=None).first()
+    if found is None:
+        raise problems.NotFound(f"There is no blob sha256:{sha256} any more.")
+    return found
+
+
 def linkable_blob(actor: Actor, sha256: str) -> Blob:
     """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
     user = require_user(actor)
@@ -257,7 +283,7 @@ def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
 def refs_for(held: str | None, model_id: int) -> QuerySet[Ref]:
     """The refs of a visible model for somebody of that role: those who write see drafts too."""
     rows = Ref.objects.filter(model=model_id)
-    return rows if _sees_drafts(held) else rows.filter(version__state__in=Version.RELEASED)
+    return rows if sees_drafts(held) else rows.filter(version__state__in=Version.RELEASED)
 
 
 def role(actor: Actor, of: RegisteredModel) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from registry import outbox
 from registry.models import Check, File, Version
 from registry.services import checks
-from runners import results, services, verification
+from runners import readings, results, services, verification
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ def connect() -> None:
 def models_of(version: Version) -> list[str]:
     """The paths of the ONNX files that a version brought, the likeliest entry first."""
     paths = File.objects.filter(version=version, derived=False, path__iendswith=".onnx")
-    return sorted(
-        paths.values_list("path", flat=True),
-        key=lambda path: (path.count("/"), path != "model.onnx", path),
-    )
+    return sorted(paths.values_list("path", flat=True), key=readings.likelihood)
 
 
 def variant_name(path: str, all_paths: list[str]) -> str:
@@ -60,7 +57,7 @@ def _on_published(subject: outbox.Subject) -> None:
 
 def _on_finished(subject: outbox.Subject) -> None:
     job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
-    if job is None or not job.is_ended:
+    if job is None or not job.is_ended or job.input.get(readings.MARK):
         return
     if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
         TAKERS[job.kind](job)
@@ -98,6 +95,7 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "describe": _take_facts,
     "upgrade": results.take_variant,
     "convert": results.take_variant,
+    "annotate": results.take_copy,
     "conformance": results.take_conformance,
     "suite": results.take_suite,
 }
@@ -131,7 +129,9 @@ def _newest(version: Version, manifest: str) -> list[Job]:
     """The newest job of each kind and file for these very files."""
     rows = Job.objects.filter(version=version, kind__in=("describe", "check")).order_by("queued_at")
     newest = {
-        (row.kind, row.entry): row for row in rows if row.input.get("manifest_sha256") == manifest
+        (row.kind, row.entry): row
+        for row in rows
+        if row.input.get("manifest_sha256") == manifest and not row.input.get(readings.MARK)
     }
     return list(newest.values())
 

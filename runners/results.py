@@ -58,6 +58,20 @@ def take_variant(job: Job) -> Variant | None:
 
 
 @transaction.atomic
+def take_copy(job: Job) -> File | None:
+    """Keep the copy with more metadata that a job made; None where it made none."""
+    outputs = (job.report or {}).get("outputs", [])
+    if job.version is None or not outputs:
+        return None
+    return derivatives.attach_copy(
+        version=job.version,
+        manifest_sha256=job.input["manifest_sha256"],
+        source=job.entry,
+        output=derivatives.Output(str(outputs[0]["name"]), str(outputs[0]["sha256"])),
+    )
+
+
+@transaction.atomic
 def take_conformance(job: Job) -> int:
     """Write what a conformance job found, once; returns how many checks."""
     entry = File.objects.filter(version=job.version_id, path=job.entry).first()

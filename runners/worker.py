@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
+from registry import outbox
 from runners import environments, pools, registration, services, verification
 from runners.execution import execute
 from runners.sandbox import Sandbox
@@ -71,6 +72,8 @@ class Worker:
         self.queues = pools.queues_of(names, runtime)
         self.capabilities: dict[str, Any] = {}
         self._runtime = runtime
+        # What somebody waits for must not wait for the sweep where no process keeps graphs.
+        self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
         self._swept = self._tidied = float("-inf")
 
@@ -93,6 +96,8 @@ class Worker:
             self._swept = now
             services.sweep()
             verification.keep_up()
+        if self._delivers and outbox.waits():
+            outbox.deliver()
         if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()

@@ -8,7 +8,15 @@ import uuid
 
 from registry.blobs import store
 from registry.models import Blob, Namespace, Upload, Version
-from registry.services import files, namespaces, registered_models, tokens, users, versions
+from registry.services import (
+    datasets,
+    files,
+    namespaces,
+    registered_models,
+    tokens,
+    users,
+    versions,
+)
 from registry.services.uploads import LIFETIME
 from runners import services as runners
 from runners.models import Job
@@ -71,6 +79,12 @@ def model(owner, name="net", *, slug=None, **described):
     return registered_models.create(owner, namespace=space, name=name, **described)
 
 
+def dataset(owner, slug="stones", **described):
+    """An entry of a data set in its owner's own namespace."""
+    space = Namespace.objects.get(slug=owner.username)
+    return datasets.create(owner, namespace=space, slug=slug, **described)
+
+
 def blob(owner, content: bytes) -> str:
     """A blob that its owner uploaded; returns its digest."""
     from django.utils import timezone
@@ -109,6 +123,22 @@ def submitted(owner, of=None, contents=None, *, publish=True, **fields):
     return version
 
 
+def listed(owner, of, *, card=CARD):
+    """A published version that lists know, without the jobs and deliveries that would make it."""
+    from registry import documents, lifecycle
+    from registry.services import checks
+
+    version = draft(owner, of, card=card)
+    lifecycle.freeze(version, owner, publish=True)
+    named = {name: FACTS[name] for name in ("opset", "ir_version", "precision", "parameters")}
+    found = checks.Described("default", "model.onnx", FACTS, **named)
+    checks.describe(version=version, manifest_sha256=version.manifest_sha256, found=found)
+    version.checks.update(outcome="passed")
+    lifecycle.publish(version, owner)
+    documents.refresh(version.model_id)
+    return version
+
+
 def report(kind, outcome="passed", findings=(), facts=None):
     """What a worker answers."""
     verdicts = {
@@ -128,7 +158,7 @@ def report(kind, outcome="passed", findings=(), facts=None):
     )
 
 
-def work(outcome="passed", *, limit=100):
+def work(outcome="passed", *, limit=100, facts=None):
     """Do every waiting job as a worker would, each with the given outcome; returns how many."""
     from registry import outbox
 
@@ -136,7 +166,8 @@ def work(outcome="passed", *, limit=100):
     outbox.deliver()
     while done < limit and (job := runners.claim(f"test-{uuid.uuid4()}", Job.Pool.values)):
         finding = Finding("load-crashed", "error", "crashed: SIGSEGV in runtime load")
-        found = report(job.kind, outcome, [finding] if outcome == "failed" else [])
+        told = facts if job.kind == "describe" else None
+        found = report(job.kind, outcome, [finding] if outcome == "failed" else [], told)
         runners.finish(job, found)
         outbox.deliver()
         done += 1

@@ -12,36 +12,19 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend import facts, heads, receiving, verdicts, words
+from frontend import card_desk, facts, heads, receiving, verdicts, words
 from frontend.views.versions import context
 from hub.protocol import problems
-from registry import selectors
+from registry import cards, selectors
 from registry.permissions import can, require
 from registry.services import files, versions
+from runners import readings
 from runners import selectors as jobs
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from registry.models import Version
-
-CARD = """---
-license: {license}
-pipeline_tag: {task}
-summary: {summary}
-tags: []
----
-
-# {name}
-
-What it does, in one sentence.
-
-## Use
-
-## How it was made
-
-## Limits
-"""
 
 
 @login_required
@@ -52,10 +35,12 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     if version.state not in ("draft", "submitted"):
         return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
     require(request.user, "version.edit", version.model)
-    return _page(request, version, version.readme)
+    return _page(request, version, card_desk.opened(version, request.GET.get("card", "")))
 
 
-def _page(request: HttpRequest, version: Version, card: str, card_error: str = "") -> HttpResponse:
+def _page(
+    request: HttpRequest, version: Version, desk: card_desk.Desk, status: int = 200
+) -> HttpResponse:
     variant = heads.main_variant(version)
     model = version.model
     rows = [(file, words.kind(file.path)) for file in version.files.all()]
@@ -69,17 +54,15 @@ def _page(request: HttpRequest, version: Version, card: str, card_error: str = "
             "graph": facts.read(variant.facts if variant else {}),
             "variant": variant,
             "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=False),
+            "outcome": verdicts.overall(version.checks.all()),
             "jobs": jobs.of_version(request.user, version),
-            "card": card
-            or CARD.format(
-                license=model.license, task=model.task, summary=model.summary, name=model.name
-            ),
-            "card_error": card_error,
+            **card_desk.shown(desk, version),
             "may_publish": can(request.user, "version.publish", model),
             "form_bytes": receiving.FORM_BYTES,
             "file_bytes": settings.HUB_LIMITS_FILE_BYTES,
         },
-        status=422 if card_error else 200,
+        status=status,
     )
 
 
@@ -106,17 +89,36 @@ def remove(request: HttpRequest, namespace: str, name: str, number: int) -> Http
     return _back(namespace, name, number)
 
 
+@receiving.limited
 @login_required
 @require_POST
 def card(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """What the buttons of the card do: save it, or show it again changed and not saved."""
     version = selectors.whole_version(request.user, namespace, name, number)
-    text = request.POST.get("card", "").replace("\r\n", "\n")
+    require(request.user, "version.edit", version.model)
+    typed = request.POST.get("base", request.POST.get("card", "")).replace("\r\n", "\n")
+    desk = card_desk.Desk(typed, request.POST.get("mode", "text"), request.POST.get("seen", ""))
     try:
-        files.write_card(request.user, version=version, text=text)
-    except problems.CardInvalid as problem:
-        return _page(request, version, text, problem.detail)
+        desk = card_desk.posted(request, version)
+        if request.POST.get("do", "save") != "save":
+            if request.POST["do"] == "read":
+                readings.ask(request.user, version=version)
+            card_desk.act(desk, request, version)
+            return _page(request, version, desk)
+        files.write_card(
+            request.user, version=version, text=desk.text, instead_of=desk.seen or None
+        )
+    except problems.PreconditionFailed as problem:
+        version.refresh_from_db()
+        desk.error, desk.theirs = problem.detail, version.readme
+        desk.seen = cards.digest(version.readme)
+        return _page(request, version, desk, problem.status)
+    except (problems.CardInvalid, problems.InvalidRequest, problems.ModelMissing) as problem:
+        desk.error, desk.unsaved = problem.detail, True
+        return _page(request, version, desk, 422)
     messages.success(request, "The card is saved.")
-    return _back(namespace, name, number)
+    mode = "?card=form" if desk.mode == "form" else ""
+    return HttpResponseRedirect(f"{reverse('draft', args=[namespace, name, number])}{mode}")
 
 
 @login_required

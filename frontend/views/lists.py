@@ -38,6 +38,7 @@ def models(request: HttpRequest) -> HttpResponse:
             "section": "models",
             "query": query,
             "chips": chips,
+            "kept": filters.kept(query),
             "groups": filters.groups(query, counts, values),
             "counts_capped": formatting.grouped(search.FACET_MATCHES) if counts.capped else "",
             "sorts": [

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from frontend import conformance, derived, heads, receiving
+from frontend import conformance, derived, heads, receiving, with_metadata
 from frontend.forms import DeriveForm
 from frontend.views.versions import context
 from hub.protocol import problems
+from metadata import copies
 from registry import selectors
 from registry.permissions import can, require
 from runners import derivations, proofs, verification
@@ -46,9 +47,18 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "ladders": _ladders(version),
             "form": form,
             "form_bytes": receiving.FORM_BYTES,
+            "copies": with_metadata.rows(request.user, version),
         },
         status=422 if form is not None and form.errors else 200,
     )
+
+
+@require_POST
+def annotate(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Have a copy of a variant's file made with the hub's metadata in it; leads to its job."""
+    version = selectors.version(request.user, namespace, name, number)
+    job = copies.request(request.user, version, request.POST.get("variant", ""))
+    return HttpResponseRedirect(reverse("job", args=[job.pk]))
 
 
 def _ladders(version: Version) -> list[derived.Ladder]:

@@ -11,8 +11,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend import conformance, facts, heads, markdown, progress, verdicts, words
-from registry import search, selectors
+from frontend import conformance, facts, heads, linked, markdown, progress, verdicts, words
+from metadata import reports, signposting
+from metadata.places import Places
+from metadata.subjects import SHOWN
+from registry import datasets, mentions, search, selectors
 from registry.api import downloads
 from registry.permissions import can
 from runners import proofs
@@ -92,19 +95,27 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
     variant = shown["variant"]
     found = conformance.chosen(version, variant, proofs.matrices(version))
     files_url = reverse("version-file", args=[namespace, name, number, "-"])[:-1]
+    told = linked.of_version(version, shown["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
-    return render(
+    response = render(
         request,
         "models/overview.html",
         {
             **shown,
             "graph": facts.read(variant.facts if variant else {}),
             "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
+            "report": reports.of_version(version),
             "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
             "matrix": found,
             "get": _get(version, variant),
+            "datasets": datasets.named_by(mentions.dataset_names(version.card)),
+            "linked": told,
         },
     )
+    if told is not None:
+        response["Link"] = told.header
+    return response
 
 
 @require_safe
@@ -138,7 +149,13 @@ def content(
     file = selectors.file(version, path)
     if downloads.wants_beginning(request) and path.endswith(".onnx"):
         search.count_download(version.model_id)
-    return downloads.send(request, file.blob, path, immutable=False)
+    response = downloads.send(request, file.blob, path, immutable=False)
+    if version.state in SHOWN:
+        model = version.model
+        places = Places(settings.HUB_PUBLIC_URL)
+        page = places.version(model.namespace.slug, model.name, version.number)
+        response["Link"] = signposting.back(page)
+    return response
 
 
 @require_safe
@@ -150,6 +167,9 @@ def checks(request: HttpRequest, namespace: str, name: str, number: int) -> Http
         {
             **context(request, version, "checks"),
             "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
+            "report": reports.of_version(version),
+            "report_url": f"/api/v1/models/{version.model.ref}/versions/{number}/checks/mldcat-ap",
             "jobs": [
                 (job, progress.title(job))
                 for job in jobs.of_version(request.user, version, kinds=("describe", "check"))
@@ -184,6 +204,10 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "may_draft": can(request.user, "version.draft", model),
         },
     )
+
+
+def _was_published(version: Version) -> bool:
+    return version.published_at is not None
 
 
 def _group(file: File) -> str:

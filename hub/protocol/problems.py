@@ -150,6 +150,12 @@ class InvalidRequest(Problem):
     status = 400
 
 
+class QueryInvalid(Problem):
+    slug = "query-invalid"
+    title = "The query cannot be read"
+    status = 400
+
+
 class InvalidReference(Problem):
     slug = "invalid-reference"
     title = "The reference is not valid"
@@ -190,6 +196,12 @@ class MethodNotAllowed(Problem):
     slug = "method-not-allowed"
     title = "This address does not accept that method"
     status = 405
+
+
+class NotAcceptable(Problem):
+    slug = "not-acceptable"
+    title = "None of the formats asked for is offered"
+    status = 406
 
 
 class NameTaken(Problem):
@@ -336,6 +348,12 @@ class NotOnnx(Problem):
     status = 422
 
 
+class QueryTooCostly(Problem):
+    slug = "query-too-costly"
+    title = "The query or its result is too large"
+    status = 422
+
+
 class Throttled(Problem):
     slug = "throttled"
     title = "Too many requests"
@@ -352,6 +370,12 @@ class Unavailable(Problem):
     slug = "unavailable"
     title = "The hub cannot answer at the moment"
     status = 503
+
+
+class QueryTimeout(Problem):
+    slug = "query-timeout"
+    title = "The query took too long"
+    status = 504
 
 
 class StorageFull(Problem):

@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpResponse, JsonResponse
 
+from metadata.sparql import service
 from registry.blobs import store
 from runners import selectors
 
@@ -31,12 +32,13 @@ def ready(_request: HttpRequest) -> HttpResponse:
 
 
 def report() -> dict[str, dict[str, Any]]:
-    """The state of database, storage, cache and workers."""
+    """The state of database, storage, cache, workers and the store of graphs."""
     return {
         "database": _database(),
         "storage": _storage(),
         "cache": _cache(),
         "workers": _workers(),
+        "graphs": _graphs(),
     }
 
 
@@ -85,4 +87,17 @@ def _workers() -> dict[str, Any]:
             }
             for worker in live
         ],
+    }
+
+
+def _graphs() -> dict[str, Any]:
+    """How far the store of graphs follows the rows: seconds of the oldest change it lacks."""
+    try:
+        found = service.condition()
+    except DatabaseError:
+        return {"ok": False, "revision": None, "newest": None}
+    return {
+        "ok": found.revision is not None and found.behind <= service.LAG,
+        "revision": found.revision,
+        "newest": found.newest,
     }

@@ -1,7 +1,7 @@
-"""`hub serve`: first-run set-up, then a web process and two workers, kept alive until stopped.
+"""`hub serve`: first-run set-up, then the hub's processes, kept alive until stopped.
 
-One worker does every job; the other only those that somebody waits for, so that publishing is not
-delayed by a long one.
+A web process, one that keeps the graphs, and two workers: one does every job, the other only those
+that somebody waits for, so that publishing is not delayed by a long one.
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
@@ -146,12 +146,13 @@ def _set_up(*, samples: bool) -> str | None:
 
 
 class Supervisor:
-    """Keeps the web process and the workers running."""
+    """Keeps the web process, the graphs process and the workers running."""
 
     def __init__(self, listener: socket.socket, *, threads: int, worker: bool) -> None:
         self._listener = listener
         self._stopping = False
         self._commands = {"web": _web(listener.fileno(), threads)}
+        self._commands["graphs"] = [sys.executable, "-m", "hub.server.graphs"]
         if worker:
             work = [sys.executable, "-m", "hub.server.work"]
             self._commands |= {"worker": work, "urgent worker": [*work, "--pool", "cpu.urgent"]}
@@ -225,6 +226,8 @@ def _web(descriptor: int, threads: int) -> list[str]:
         "worker-class": "gthread",
         "timeout": "120",
         "keep-alive": "15",
+        # A query in an address may be long.
+        "limit-request-line": "8190",
         "log-level": "warning",
         "worker-tmp-dir": "/dev/shm" if Path("/dev/shm").is_dir() else os.environ["HUB_HOME"],  # noqa: S108 - gunicorn's heartbeat file
     }

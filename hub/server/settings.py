@@ -31,6 +31,9 @@ _more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
 HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
 # Largest sum of the files that one namespace may hold, in bytes.
 HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
+# Largest object that git-LFS clients are asked to send at once, in bytes; a larger one comes in
+# parts of this size from clients that can do so. A proxy in front must take as much.
+HUB_LIMITS_PUT_BYTES = env.int("HUB_LIMITS_PUT_BYTES", default=2**28)
 # Room on the disk that uploads leave free, in bytes, so that the database can always be written.
 HUB_LIMITS_FREE_BYTES = env.int("HUB_LIMITS_FREE_BYTES", default=2**28)
 # Most files in one version.
@@ -63,6 +66,27 @@ if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
 HUB_WORKER_HOST = env.str("HUB_WORKER_HOST", default="")
 # The runtime build of a Celery worker, where it has an environment of its own; see `hub worker`.
 HUB_WORKER_RUNTIME = env.str("HUB_WORKER_RUNTIME", default="")
+# The official SHACL file of MLDCAT-AP, if you have fetched it; else the hub's own transcription.
+HUB_MLDCAT_SHAPES = env.str("HUB_MLDCAT_SHAPES", default="")
+# Where a SPARQL 1.1 server of yours takes queries; without it the hub's own store answers. Its
+# parameters go with requests that name no data set, such as ?union-default-graph for Oxigraph.
+HUB_SPARQL_URL = env.str("HUB_SPARQL_URL", default="")
+# Graphs of that server (Graph Store HTTP Protocol); by default `store` beside HUB_SPARQL_URL.
+HUB_SPARQL_STORE_URL = env.str("HUB_SPARQL_STORE_URL", default="")
+# Folder of the store of graphs, seen by the graphs process and by web processes.
+HUB_GRAPHS = Path(env.str("HUB_GRAPHS", default=str(HUB_HOME / "graphs"))).resolve()
+# Query processes of one web process; 0 is one for each core, and four at least.
+HUB_SPARQL_PROCESSES = env.int("HUB_SPARQL_PROCESSES", default=0)
+# How long a guest's query may take, in seconds.
+HUB_SPARQL_SECONDS = env.float("HUB_SPARQL_SECONDS", default=10.0)
+# How long the query of somebody who signed in may take, in seconds.
+HUB_SPARQL_USER_SECONDS = env.float("HUB_SPARQL_USER_SECONDS", default=30.0)
+# Seconds of computing that one client's queries may take in a minute.
+HUB_SPARQL_MINUTE_SECONDS = env.float("HUB_SPARQL_MINUTE_SECONDS", default=60.0)
+# Memory that one query may take, in bytes.
+HUB_SPARQL_BYTES = env.int("HUB_SPARQL_BYTES", default=3 * 2**29)
+# Largest result of a query, in bytes.
+HUB_SPARQL_RESULT_BYTES = env.int("HUB_SPARQL_RESULT_BYTES", default=50 * 10**6)
 # Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
 REDIS_URL = env.str("REDIS_URL", default="")
 

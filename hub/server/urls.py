@@ -6,6 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from hub.server import checks, health  # noqa: F401 - checks register themselves
+from metadata.api import sparql
 
 handler400 = "hub.server.middleware.bad_request"
 handler403 = "hub.server.middleware.forbidden"
@@ -16,7 +17,10 @@ urlpatterns = [
     path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("api/v1/", include("registry.api.urls")),
     path("api/v1/", include("runners.api.urls")),
+    path("api/v1/", include("metadata.api.urls")),
+    path("sparql", sparql.endpoint, name="sparql"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("", include("registry.api.huggingface.urls")),
     path("", include("frontend.urls")),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,10 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             return None
+        return self.sign_in(secret)
+
+    def sign_in(self, secret: str) -> tuple[User, AccessToken]:
+        """The user of a token; raises NotAuthenticated."""
         now = timezone.now()
         token = (
             AccessToken.objects.select_related("user", "namespace")
@@ -47,3 +53,21 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="hub"'
+
+
+class BasicTokenAuthentication(TokenAuthentication):
+    """A token as the password of any user, as git and git-lfs send it (RFC 7617)."""
+
+    def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
+        """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "basic":
+            return None
+        try:
+            _, _, secret = base64.b64decode(given, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise problems.NotAuthenticated("The user and token are not base64.") from error
+        return self.sign_in(secret)
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Basic realm="hub"'

@@ -20,6 +20,8 @@ from hub.protocol import problems
 from registry.blobs import store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.http import HttpRequest
 
     from registry.models import Blob
@@ -72,17 +74,32 @@ class Slice(io.RawIOBase):
 
 
 def wants_beginning(request: HttpRequest) -> bool:
-    """Whether a request begins a download: a GET of the first byte, not of a later range."""
+    """Whether a request begins a download: a GET from the first byte on.
+
+    Not of a later range or of the tail, and not of the first byte alone, by which clients ask for
+    the size.
+    """
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
-    return request.method == "GET" and (found is None or found.group(1) in ("", "0"))
+    begins = found is None or (found.group(1) == "0" and found.group(2) != "0")
+    return request.method == "GET" and begins
 
 
-def send(request: HttpRequest, blob: Blob, filename: str, *, immutable: bool) -> HttpResponseBase:
+def send(
+    request: HttpRequest,
+    blob: Blob,
+    filename: str,
+    *,
+    immutable: bool,
+    tag: str = "",
+    opened: Callable[[], io.BufferedReader] | None = None,
+) -> HttpResponseBase:
     """The bytes of a blob, or the range of them that was asked for.
 
+    A file that is no blob of the store is ``opened`` here; ``blob`` has its digest and size then.
+    Its ETag is ``tag``, another name for exactly these bytes, where one is given, else the SHA-256.
     Raises RangeNotSatisfiable, and Unavailable where storage has other bytes than the row says.
     """
-    etag = f'"{blob.sha256}"'
+    etag = f'"{tag or blob.sha256}"'
     headers = {
         "ETag": etag,
         "Accept-Ranges": "bytes",
@@ -110,7 +127,7 @@ def send(request: HttpRequest, blob: Blob, filename: str, *, immutable: bool) ->
         response = HttpResponse(status=status, headers=headers)
         response["Content-Type"] = "application/octet-stream"
         return response
-    file = store().open(blob.sha256)
+    file = opened() if opened else store().open(blob.sha256)
     if file.seek(0, io.SEEK_END) != blob.size:
         file.close()
         raise problems.Unavailable(

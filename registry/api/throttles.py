@@ -54,3 +54,9 @@ class SignInThrottle(_Lenient):
         """Count one try; False when there have been too many of late."""
         allow: Any = self.allow_request
         return bool(allow(request, None))
+
+
+def address_of(request: HttpRequest) -> str:
+    """The address that a request came from, as HUB_PROXIES lets it be believed."""
+    asked: Any = request
+    return str(AnonThrottle().get_ident(asked) or "unknown")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from registry.api import accounts, converters, uploads, views  # noqa: F401 - registers forms
+from registry.api import (
+    accounts,
+    cards,
+    converters,  # noqa: F401 - registers forms
+    datasets,
+    uploads,
+    views,
+)
 
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
@@ -14,10 +21,16 @@ urlpatterns = [
     path(MODEL, views.ModelDetail.as_view()),
     path(f"{MODEL}/versions", views.VersionList.as_view()),
     path(VERSION, views.VersionDetail.as_view()),
+    path("cards/check", cards.CardCheck.as_view()),
     path(f"{VERSION}/card", views.CardDetail.as_view()),
+    path(f"{VERSION}/card/import", cards.CardImport.as_view()),
     path(f"{VERSION}/files/<path:path>", views.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in views.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", views.RefDetail.as_view()),
+    path("datasets", datasets.DatasetList.as_view()),
+    path("datasets/<slug:slug>", datasets.DatasetDetail.as_view()),
+    path("datasets/<slug:slug>/withdraw", datasets.DatasetWithdraw.as_view()),
+    path("datasets/<slug:slug>/restore", datasets.DatasetRestore.as_view()),
     path("resolve", views.Resolve.as_view()),
     path("blobs/<sha256:sha256>", views.BlobDetail.as_view()),
     path("uploads", uploads.UploadList.as_view()),

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
     from registry.permissions import Actor
 
-LISTS = ("namespace", "license", "task", "keyword", "precision")
+LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *search.FACTS)
+PLAIN = ("sort", "opset_max", "contains")
 
 
 def parse(shape: type[fields.Serializer[Any]], data: Any) -> dict[str, Any]:
@@ -76,6 +77,21 @@ def version_data(version: Version) -> dict[str, Any]:
     return dict(shapes.VersionOutput(full).data)
 
 
+def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, Any]:
+    """The counts of some groups; nothing where none was asked for."""
+    if not groups:
+        return {}
+    found = search.facets(actor, query)
+    told = {
+        group: [
+            *({"value": value, "count": count} for value, count in found[group]),
+            *([{"value": None, "count": found.untold[group]}] if found.untold.get(group) else []),
+        ]
+        for group in groups
+    }
+    return {"facets": told, "facets_capped": found.capped}
+
+
 class ModelList(APIView):
     """Every model the caller may see."""
 
@@ -86,25 +102,27 @@ class ModelList(APIView):
             shapes.ModelSummaryOutput,
             count=fields.IntegerField(),
             count_capped=fields.BooleanField(),
+            facets=fields.DictField(
+                child=shapes.FacetOutput(many=True), required=False, help_text="where asked for"
+            ),
+            facets_capped=fields.BooleanField(
+                required=False, help_text="whether only the first matches were counted"
+            ),
         ),
     )
     def get(self, request: Request) -> Response:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on."""
-        given = {key: request.query_params.getlist(key) for key in LISTS}
+        given = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
         plain = {
-            key: request.query_params[key]
-            for key in ("q", "sort", "opset_max")
-            if key in request.query_params
+            key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
         }
-        query = parse(shapes.ModelsQuery, plain | given)
+        asked = parse(shapes.ModelsQuery, plain | given)
+        chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
+        chosen |= {key: tuple(asked[key]) for key in LISTS}
+        query = search.Query(text=asked["q"], **chosen)
         page = search.find(
             request.user,
-            search.Query(
-                text=query["q"],
-                sort=query["sort"],
-                opset_max=query["opset_max"],
-                **{key: tuple(query[key]) for key in LISTS},
-            ),
+            query,
             limit=pagination.limit_of(request),
             cursor=request.query_params.get("cursor", ""),
             columns=summaries.COLUMNS,
@@ -115,6 +133,7 @@ class ModelList(APIView):
             page.next,
             count=page.count,
             count_capped=page.capped,
+            **_facets(request.user, query, asked["facets"]),
         )
 
     @extend_schema(

@@ -1,26 +1,36 @@
 """Rows that say who owns what, which bytes, and in which state."""
 
 from registry.models.blobs import Blob
+from registry.models.commits import Branch, Commit, CommitFile
+from registry.models.datasets import Dataset
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
+from registry.models.mentions import Mention
 from registry.models.namespaces import Membership, Namespace
 from registry.models.refs import Ref
 from registry.models.registered_models import RegisteredModel, RetiredName
-from registry.models.search import DocumentKeyword, SearchDocument
+from registry.models.search import DocumentFact, DocumentKeyword, SearchDocument
 from registry.models.tokens import AccessToken
 from registry.models.uploads import Upload
 from registry.models.users import User
 from registry.models.versions import Check, Version
+from registry.models.xet import XetStore, Xorb, XorbPart
 
 __all__ = [
     "AccessToken",
     "Blob",
+    "Branch",
     "Check",
+    "Commit",
+    "CommitFile",
+    "Dataset",
     "Delivery",
+    "DocumentFact",
     "DocumentKeyword",
     "Event",
     "File",
     "Membership",
+    "Mention",
     "Namespace",
     "Ref",
     "RegisteredModel",
@@ -30,4 +40,7 @@ __all__ = [
     "User",
     "Variant",
     "Version",
+    "XetStore",
+    "Xorb",
+    "XorbPart",
 ]

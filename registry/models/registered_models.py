@@ -108,6 +108,9 @@ class RetiredName(models.Model):
     """A name that was once published and is never given to another model."""
 
     name = models.CharField(max_length=200, unique=True, help_text="namespace/name in lower case")
+    moved_to = models.ForeignKey(
+        RegisteredModel, models.CASCADE, null=True, blank=True, related_name="former_names"
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -29,6 +29,9 @@ class SearchDocument(models.Model):
     parameters = models.BigIntegerField(null=True, blank=True)
     downloads = models.BigIntegerField(default=0)
     updated_at = models.DateTimeField()
+    carbon_kg = models.FloatField(
+        null=True, blank=True, help_text="kilograms of CO2e that training took, as declared"
+    )
     latest = models.JSONField(
         null=True, blank=True, help_text="the newest published version, or null"
     )
@@ -43,6 +46,7 @@ class SearchDocument(models.Model):
             models.Index(fields=["audience", "title", "model"], name="search_by_title"),
             models.Index(fields=["audience", "-downloads", "-model"], name="search_by_downloads"),
             models.Index(fields=["audience", "size", "model"], name="search_by_size"),
+            models.Index(fields=["audience", "carbon_kg", "model"], name="search_by_carbon"),
             models.Index(
                 fields=["audience", "task", "-updated_at", "-model"], name="search_by_task"
             ),
@@ -75,3 +79,22 @@ class DocumentKeyword(models.Model):
 
     def __str__(self) -> str:
         return self.word
+
+
+class DocumentFact(models.Model):
+    """Something a search can ask for of which a model may have several, such as its operators."""
+
+    document = models.ForeignKey(SearchDocument, models.CASCADE, related_name="facts")
+    group = models.CharField(max_length=16)
+    value = models.CharField(max_length=96)
+
+    class Meta:
+        ordering = ["group", "value", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["group", "value", "document"], name="documentfact_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.value}"

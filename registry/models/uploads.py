@@ -10,6 +10,7 @@ from django.db.models import F, Q
 
 from registry.models.blobs import Blob
 from registry.models.constraints import one_of
+from registry.models.registered_models import RegisteredModel
 
 
 class UploadState(models.TextChoices):
@@ -25,6 +26,10 @@ class Upload(models.Model):
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
+    # Set where the bytes were brought to one model, through the Hub protocol.
+    model = models.ForeignKey(
+        RegisteredModel, models.CASCADE, null=True, blank=True, related_name="uploads"
+    )
     filename = models.CharField(max_length=512, blank=True, default="")
     length = models.BigIntegerField()
     offset = models.BigIntegerField(default=0)

@@ -107,6 +107,24 @@ def attach_evidence(
     return _file(version, f"{folder}/{output.sha256[:MARK]}-{output.name}", output)
 
 
+@transaction.atomic
+def attach_copy(
+    *, version: Version, manifest_sha256: str, source: str, output: Output
+) -> File | None:
+    """Keep a copy of the file ``source`` that differs in its metadata alone, beside it.
+
+    It is no variant: there is nothing in it to prove again.
+    """
+    version = lifecycle.lock(version)
+    if version.is_draft or version.manifest_sha256 != manifest_sha256:
+        return None
+    if not File.objects.filter(version=version, path=source).exists():
+        return None
+    file = _file(version, str(PurePosixPath(source).parent / output.name), output)
+    events.record("version.annotated", version, actor=None, model=version.model, path=file.path)
+    return file
+
+
 def _file(version: Version, path: str, output: Output) -> File:
     """The derived file at ``path``, or beside it where other bytes have that name."""
     refs.check_path(path)

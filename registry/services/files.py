@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 
 from hub.protocol import digests, problems, refs
 from registry import cards, events, formats, git, lifecycle, selectors
 from registry.blobs import store
-from registry.models import Blob, File, Version
+from registry.models import Blob, CommitFile, File, Version
 from registry.permissions import require
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File
         formats.expect_onnx(path, store().read(sha256, formats.HEAD_BYTES), blob.size)
     _check_room(version, path, blob.size)
     if path == cards.CARD_PATH:
-        _take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
+        take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
     file, created = File.objects.update_or_create(
         version=version, path=path, defaults={"blob": blob, **git_names(path, blob)}
     )
@@ -60,13 +60,23 @@ def remove(actor: Actor, *, version: Version, path: str) -> None:
 
 
 @transaction.atomic
-def write_card(actor: Actor, *, version: Version, text: str) -> Version:
-    """Write the card of a draft from text; raises CardInvalid."""
+def write_card(
+    actor: Actor, *, version: Version, text: str, instead_of: str | None = None
+) -> Version:
+    """Write the card of a draft from text; raises CardInvalid.
+
+    ``instead_of`` is the digest of the card that was read before (``cards.digest``): where another
+    one is there by now, raises PreconditionFailed and changes nothing.
+    """
     require(actor, "version.edit", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
+    if instead_of is not None and instead_of != cards.digest(version.readme):
+        raise problems.PreconditionFailed(
+            "Somebody changed the card since you read it. Look at theirs, then save yours again."
+        )
     content = text.encode()
-    _take_card(version, content)
+    take_card(version, content)
     _check_room(version, cards.CARD_PATH, len(content))
     sha256 = store().write(content)
     blob = Blob.objects.keep(sha256, len(content))
@@ -98,15 +108,27 @@ def room_left(namespace: Namespace) -> int:
         .aggregate(sum=Sum("blob__size"))["sum"]
     )
     quota = namespace.quota_bytes
-    return (settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota) - (used or 0)
+    most = settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota
+    return most - (used or 0) - _bytes_of_commits(namespace)
 
 
-def _take_card(version: Version, content: bytes) -> None:
+def _bytes_of_commits(namespace: Namespace) -> int:
+    """Bytes that only commits hold which were amended since."""
+    amended = CommitFile.objects.filter(
+        commit__model__namespace=namespace, commit__model__deleted_at=None
+    ).exclude(commit__version__state=Version.State.WITHDRAWN)
+    held = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
+    rows = Blob.objects.filter(~Exists(held), pk__in=amended.values("blob"))
+    return rows.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def take_card(version: Version, content: bytes) -> None:
+    """Keep what a card says beside a draft, inside the caller's transaction; raises CardInvalid."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise problems.CardInvalid("README.md is not UTF-8 text; save it as UTF-8.") from error
-    version.card, version.readme = cards.parse(text).front, text
+    version.card, version.readme = cards.accept(text).front, text
     version.save(update_fields=["card", "readme"])
 
 

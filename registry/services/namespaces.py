@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # Words that are addresses of the hub itself, or of the Hub protocol.
 RESERVED = frozenset(
     """
-    about account admin agents api benchmarks blob blobs commit compare datasets devices docs
-    federated fleets health healthz help home jobs kernels latest licences login logout main
-    metrics models ns oauth problems query raw readyz resolve runtimes settings spaces sparql
-    static tasks tests theme tokens trainings tree upload uploads
+    about account admin agents api benchmarks blob blobs buckets collections commit compare datasets
+    devices docs federated fleets health healthz help home jobs kernels keys latest licences login
+    logout main metrics models ns oauth onnx-hub papers problems query raw readyz resolve runtimes
+    scoreboard settings spaces sparql static tasks tests theme tokens trainings tree upload uploads
     """.split()  # noqa: SIM905 - a list of fifty quoted words is harder to read
 )
 

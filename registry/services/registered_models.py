@@ -69,6 +69,41 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     events.record("model.deleted", model, actor=actor, model=model)
 
 
+@transaction.atomic
+def move(
+    actor: Actor, *, model: RegisteredModel, namespace: Namespace, name: str
+) -> RegisteredModel:
+    """Give a model another name, perhaps in another namespace; the old one leads to it for ever.
+
+    Raises NameTaken, NameRetired, InvalidName, and StateConflict for a model that was published:
+    its name is part of the addresses that data elsewhere goes by.
+    """
+    require(actor, "model.delete", model)
+    require(actor, "model.create", namespace)
+    refs.check_name(name)
+    model = RegisteredModel.objects.select_for_update().select_related("namespace").get(pk=model.pk)
+    if model.first_published_at is not None:
+        raise problems.StateConflict(
+            f"{model.ref} was published, and a published name is for ever: metadata elsewhere "
+            "names it. Make a new model, and say in this one's card where it went."
+        )
+    old, new = model.ref, f"{namespace.slug}/{name}"
+    if old.lower() != new.lower() and RetiredName.objects.filter(name=new.lower()).exists():
+        raise problems.NameRetired(
+            f"{new} once named another model; names are never given twice. Choose another."
+        )
+    model.namespace, model.name = namespace, name
+    try:
+        with transaction.atomic():
+            model.save()
+    except IntegrityError as error:
+        raise problems.NameTaken(f"{new} exists already. Choose another name.") from error
+    if old.lower() != new.lower():
+        RetiredName.objects.create(name=old.lower(), moved_to=model)
+    events.record("model.moved", model, actor=actor, model=model, old=old, new=new)
+    return model
+
+
 def _keep_hidden(model: RegisteredModel) -> None:
     """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
     if not model.is_public:

@@ -24,18 +24,20 @@ from django.utils import timezone
 from hub.protocol import digests, problems
 from registry.blobs import full, store
 from registry.models import Blob, Namespace, Upload
-from registry.permissions import require_user
+from registry.permissions import require, require_user
 from registry.services import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from registry.models import RegisteredModel
     from registry.permissions import Actor
 
 log = structlog.get_logger(__name__)
 
 CHUNK_BYTES = 2**20
 LIFETIME = timedelta(hours=24)
+PARTS = ".parts"
 
 
 class Stream(Protocol):
@@ -74,9 +76,21 @@ _hashes = _Hashes()
 
 
 @transaction.atomic
-def create(actor: Actor, *, length: int, filename: str = "", claimed: str = "") -> Upload:
-    """Open an upload of ``length`` bytes; raises TooLarge and QuotaExceeded before any byte."""
+def create(
+    actor: Actor,
+    *,
+    length: int,
+    filename: str = "",
+    claimed: str = "",
+    model: RegisteredModel | None = None,
+) -> Upload:
+    """Open an upload of ``length`` bytes; raises TooLarge and QuotaExceeded before any byte.
+
+    With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer.
+    """
     user = require_user(actor, "write")
+    if model is not None:
+        require(actor, "version.edit", model)
     if length < 0:
         raise problems.InvalidRequest("Upload-Length must be 0 or more bytes.")
     if length > settings.HUB_LIMITS_FILE_BYTES:
@@ -84,9 +98,10 @@ def create(actor: Actor, *, length: int, filename: str = "", claimed: str = "") 
             f"{filename or 'The file'} has {length} bytes; this hub takes files of up to "
             f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
         )
-    _check_room(user.pk, length)
+    _check_room(user.pk, length, model)
     upload = Upload.objects.create(
         owner=user,
+        model=model,
         length=length,
         filename=filename[:512],
         claimed_sha256=digests.parse(f"sha256:{claimed.removeprefix('sha256:')}")
@@ -126,6 +141,75 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
     return upload
 
 
+def begin(actor: Actor, *, model: RegisteredModel, length: int, claimed: str) -> Upload:
+    """The upload of an object to a model: one that was begun and never finished, or a new one."""
+    user = require_user(actor, "write")
+    begun = Upload.objects.filter(
+        owner=user,
+        model=model,
+        claimed_sha256=claimed,
+        length=length,
+        state=Upload.State.RECEIVING,
+        created_at__gt=timezone.now() - LIFETIME / 2,
+    ).first()
+    return begun or create(actor, length=length, claimed=claimed, model=model)
+
+
+def receive(actor: Actor, *, upload: Upload, stream: Stream) -> Upload:
+    """Take an upload's bytes from its first one on, whatever came before; raises as ``append``.
+
+    What was cut stays incomplete, and is sent again as a whole.
+    """
+    upload = refresh(upload)
+    if upload.state == Upload.State.RECEIVING and upload.offset:
+        with _alone(upload) as staged:
+            staged.truncate(0)
+    offset = upload.length if upload.state == Upload.State.STORED else 0
+    return append(actor, upload=upload, offset=offset, stream=stream)
+
+
+def receive_part(*, upload: Upload, number: int, part_bytes: int, stream: Stream) -> str:
+    """Take part ``number`` (from 1) of an upload that comes in parts; returns the part's SHA-256.
+
+    Parts may come in any order, at once, and again. Raises InvalidRequest where bytes are missing.
+    """
+    start = (number - 1) * part_bytes
+    length = min(part_bytes, upload.length - start)
+    hasher = new_sha256()
+    path = store().staged(f"{upload.uuid}{PARTS}")
+    left = length
+    try:
+        path.touch()
+        with path.open("r+b") as staged:
+            staged.seek(start)
+            while chunk := stream.read(min(CHUNK_BYTES, left + 1)):
+                left -= len(chunk)
+                if left < 0:
+                    raise problems.TooLarge(f"Part {number} has {length} bytes, and more came.")
+                store().expect_room(len(chunk))
+                staged.write(chunk)
+                hasher.update(chunk)
+            staged.flush()
+            os.fsync(staged.fileno())
+    except UnreadablePostError as error:
+        raise problems.InvalidRequest(f"Part {number} was cut; send it again.") from error
+    except OSError as error:
+        raise full(error) from error
+    if left:
+        raise problems.InvalidRequest(f"Part {number} has {length} bytes; {left} are missing.")
+    Upload.objects.filter(pk=upload.pk).update(expires_at=timezone.now() + LIFETIME)
+    return hasher.hexdigest()
+
+
+def join_parts(upload: Upload) -> Upload:
+    """Finish an upload whose parts have all come; raises DigestMismatch, and then keeps nothing."""
+    name = str(upload.uuid)
+    parts = store().staged(f"{name}{PARTS}")
+    if parts.exists():
+        parts.replace(store().staged(name))
+    return refresh(upload)
+
+
 def refresh(upload: Upload) -> Upload:
     """The upload with the offset that staging has; finishes one that a crash left at its end."""
     upload.refresh_from_db()
@@ -161,17 +245,25 @@ def expire() -> int:
     over.delete()
     for name in names:
         store().discard(name)
+        store().discard(f"{name}{PARTS}")
     known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
     day_ago = (timezone.now() - LIFETIME).timestamp()
     for name in store().staged_names():
         path = store().staged(name)
-        if name not in known and path.exists() and path.stat().st_mtime < day_ago:
+        if (
+            name.removesuffix(PARTS) not in known
+            and path.exists()
+            and path.stat().st_mtime < day_ago
+        ):
             store().discard(name)
     return len(names)
 
 
-def _check_room(user_id: int, length: int) -> None:
-    """Refuse early what no namespace of the user could take."""
+def _check_room(user_id: int, length: int, model: RegisteredModel | None) -> None:
+    """Refuse early what the model's namespace, or no namespace of the user, could take."""
+    if model is not None:
+        expect_room(model.namespace, length)
+        return
     namespaces = Namespace.objects.filter(memberships__user=user_id).exclude(
         memberships__user=user_id, memberships__role="reader"
     )
@@ -181,6 +273,17 @@ def _check_room(user_id: int, length: int) -> None:
             f"{length} bytes do not fit: your namespaces have room for {max(0, *rooms)} more. "
             "Delete drafts or withdraw versions, or ask an administrator for more room.",
             room_bytes=max(0, *rooms),
+        )
+
+
+def expect_room(namespace: Namespace, length: int) -> None:
+    """Raise QuotaExceeded where a namespace has no room for ``length`` more bytes."""
+    left = max(0, files.room_left(namespace))
+    if length > left:
+        raise problems.QuotaExceeded(
+            f"{length} bytes do not fit: {namespace.slug} has room for {left} more. Delete drafts "
+            "or withdraw versions, or ask an administrator for more room.",
+            room_bytes=left,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
@@ -25,23 +25,7 @@ def draft(actor: Actor, *, model: RegisteredModel, message: str = "", label: str
     if label:
         refs.check_label(label)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
-    try:
-        with transaction.atomic():
-            version = Version.objects.create(
-                model=model,
-                number=model.next_number,
-                message=message,
-                label=label,
-                created_by=user,
-            )
-    except IntegrityError as error:
-        raise problems.NameTaken.at(
-            "/label", f"{model.ref} has a version {label!r} already."
-        ) from error
-    model.next_number += 1
-    model.save(update_fields=["next_number"])
-    events.record("version.drafted", version, actor=actor, model=model)
-    return version
+    return lifecycle.draft(model, user, message=message, label=label)
 
 
 @transaction.atomic
@@ -66,7 +50,7 @@ def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
             f"{version.ref} holds no .onnx file. Add one; a model's weights may lie beside it."
         )
     if cards.CARD_PATH in paths:
-        cards.parse(version.readme)
+        cards.accept(version.readme)
     lifecycle.freeze(version, require_user(actor), publish=publish)
     return version
 

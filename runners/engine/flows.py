@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import check, conformance, convert, describe, suite, upgrade
+from runners.engine import annotate, check, conformance, convert, describe, suite, upgrade
 from runners.engine.check import Verdict
 from runners.engine.jobs import findings_of, is_refused, mapping_of
 from runners.reports import Finding
@@ -94,6 +94,7 @@ def _verdict_report(
 
 
 FLOWS: dict[str, Callable[[Job], Report]] = {
+    "annotate": annotate.run,
     "describe": describe_model,
     "check": check_model,
     "conformance": conformance.run,

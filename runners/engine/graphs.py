@@ -92,7 +92,7 @@ class _Graph:
         elif number == 10:
             self._doc = state.document(first, second, text.DOCUMENT_LIMIT, "doc_string")
         elif number == 16:
-            state.look_for_local_paths(first, second, "metadata")
+            tensors.look_at_metadata(state, first, second)
         elif number != 14:
             state.unknown_fields += 1
 
@@ -124,6 +124,7 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
     operator = domain = b""
     inside: list[tuple[int, int]] = []
     named = {1: inputs, 2: outputs}
+    before = state.local_paths
     for number, kind, first, second in wire.fields(buffer, start, end):
         if kind != wire.BYTES:
             raise wire.MalformedError(f"node field {number} uses the wire type {kind}")
@@ -136,7 +137,8 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
         elif number == 7:
             domain = state.name(first, second)
         elif number in {6, 9}:
-            state.look_for_local_paths(first, second, "metadata" if number == 9 else "doc_string")
+            _look_at_words(state, first, second, metadata=number == 9)
+    state.local_path_nodes += state.local_paths > before
     _count_node(state, scope, domain, operator)
     attributes = [_read_attribute(state, *place, scope) for place in inside]
     if scope.kind == _TRAINING:
@@ -144,6 +146,14 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
     if scope.kind != "function":
         state.uses.update(inputs)
     _keep(state, operator, inputs, outputs, attributes)
+
+
+def _look_at_words(state: Walk, start: int, end: int, *, metadata: bool) -> None:
+    """Look for somebody's folders in a metadata entry or a doc_string."""
+    if metadata:
+        tensors.look_at_metadata(state, start, end)
+    else:
+        state.look_for_local_paths(start, end, "doc_string")
 
 
 def _count_node(state: Walk, scope: Scope, domain: bytes, operator: bytes) -> None:
@@ -232,6 +242,8 @@ def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
         elif number == 7:
             bodies.append((first, second))
             state.spend("nodes", len(bodies), walk.MAX_NODES)
+        elif number in {8, 14}:
+            _look_at_words(state, first, second, metadata=number == 14)
         elif number == 9:
             said["opsets"].append(read_opset(state, first, second))
         elif number == 11:

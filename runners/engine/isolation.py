@@ -31,7 +31,8 @@ _GIB = 1 << 30
 class Limits:
     """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer.
 
-    `file_bytes` bounds each file it writes, `job_seconds` all stages of a job together.
+    `file_bytes` bounds each file it writes, `job_seconds` all stages of a job together, and
+    `open_files` the files it has open at once.
     """
 
     wall_seconds: float
@@ -40,6 +41,7 @@ class Limits:
     output_bytes: int
     file_bytes: int = 0
     job_seconds: float | None = None
+    open_files: int = OPEN_FILES
 
     def grown_by(self, size: int) -> Limits:
         """Give the limits for a model of this many bytes, external data included."""
@@ -121,7 +123,7 @@ def _limit(limits: Limits) -> None:
     # One second more before the certain kill: the first signal says what happened.
     _lower(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
     _lower(resource.RLIMIT_FSIZE, max(limits.output_bytes, limits.file_bytes))
-    _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_CORE, 0)
 
 

@@ -59,6 +59,22 @@ def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
     )
 
 
+def _folders(state: Walk) -> str:
+    """What of a file tells folders of somebody's machine, without one of them, and the cure."""
+    keys = ", ".join(
+        f"{key} ({count:,})" if count > 1 else key
+        for key, count in sorted(state.local_path_keys.items())
+    )
+    nodes = f", on {state.local_path_nodes:,} nodes" if state.local_path_nodes else ""
+    return (
+        f"{state.local_paths:,} texts in the file tell folders of the machine it was made on: "
+        f"{keys}{nodes}. Their content is left out of facts and pages, but whoever downloads the "
+        "file can read it. To strip it: `for node in model.graph.node: node.doc_string = ''; "
+        "del node.metadata_props[:]`, the same for the model, its functions and subgraphs, then "
+        "onnx.save."
+    )
+
+
 class _Model:
     def __init__(self, state: Walk) -> None:
         self._walk = state
@@ -114,9 +130,10 @@ class _Model:
         state.spend("metadata entries", len(self._metadata) + 1, 10_000)
         key, value = tensors.read_pair(state, first, second)
         if text.names_local_path(value.encode("utf-8", "replace")):
-            state.local_paths += 1
-            state.local_path_where = state.local_path_where or f"metadata {text.clip(key, 60)}"
+            state.note_local_path(text.clip(key, 60), "the model's metadata")
             value = ""
+        if text.names_local_path(key.encode("utf-8", "replace")):
+            key = "a key that tells a folder"
         self._metadata.append(
             (text.clip(key, text.NAME_LIMIT), text.clip(value, _METADATA_CHARACTERS))
         )
@@ -149,14 +166,7 @@ class _Model:
             if count > 1:
                 state.refuse("function-repeated", f"Function {domain}:{name} is defined twice.")
         if state.local_paths:
-            state.notes.add(
-                "local-paths",
-                "warning",
-                f"{state.local_paths:,} texts in the file tell folders of the machine it was made "
-                "on (their content is left out here). Strip documentation and metadata before "
-                "exporting, if that is not meant for others.",
-                state.local_path_where,
-            )
+            state.notes.add("local-paths", "warning", _folders(state), state.local_path_where)
         if state.unknown_fields:
             state.notes.add(
                 "unknown-fields",

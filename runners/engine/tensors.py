@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from runners.engine import external, walk, wire
+from runners.engine import external, text, walk, wire
 from runners.engine.vocabulary import (
     DATA_TYPES,
     ELEMENTS_PER_ENTRY,
@@ -186,6 +186,21 @@ def read_pair(state: Walk, start: int, end: int) -> tuple[str, str]:
                 "utf-8", "replace"
             )
     return said[0], said[1]
+
+
+def look_at_metadata(state: Walk, start: int, end: int) -> None:
+    """Note a metadata entry whose value tells somebody's own folders, by its key alone."""
+    key = ""
+    found = False
+    for number, kind, first, second in wire.fields(state.buffer, start, end):
+        if kind != wire.BYTES:
+            continue
+        if number == 1:
+            key = text.decode(state.buffer[first : min(second, first + 4000)], text.NAME_LIMIT)
+        elif number == 2:
+            found = text.names_local_path(state.buffer[first : min(second, first + 65536)])
+    if found:
+        state.note_local_path(key or "metadata")
 
 
 def read_sparse(state: Walk, start: int, end: int) -> Tensor:

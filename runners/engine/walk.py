@@ -27,6 +27,8 @@ MAX_TEXT_BYTES = 16 << 20
 
 # How much of the file may stay mapped behind the walk.
 _KEPT_BYTES = 8 << 20
+_PATH_KEYS = 20
+_PATH_KEY_CHARACTERS = 80
 
 
 class OverBudgetError(MalformedError):
@@ -116,6 +118,8 @@ class Walk:
     tree_nodes: int = 0
     local_paths: int = 0
     local_path_where: str = ""
+    local_path_keys: Counter[str] = field(default_factory=Counter)
+    local_path_nodes: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
 
     def pass_by(self, position: int) -> None:
@@ -159,9 +163,18 @@ class Walk:
         self.look_for_local_paths(start, end, key)
         return "" if self.local_paths > before else self.words(start, end, limit)
 
-    def look_for_local_paths(self, start: int, end: int, key: str) -> None:
-        """Note that documentation or metadata tells about somebody's own folders."""
-        if text.names_local_path(self.buffer[start : min(end, start + 65536)]):
-            self.local_paths += 1
-            if not self.local_path_where:
-                self.local_path_where = self.where(key)
+    def look_for_local_paths(self, start: int, end: int, key: str) -> bool:
+        """Note that documentation tells about somebody's own folders."""
+        if not text.names_local_path(self.buffer[start : min(end, start + 65536)]):
+            return False
+        self.note_local_path(key)
+        return True
+
+    def note_local_path(self, key: str, where: str = "") -> None:
+        """Count a text that tells a folder, by its key; the first one's place is kept."""
+        self.local_paths += 1
+        # A key is an upload's own word: one that tells a folder itself is not repeated.
+        safe = "a key" if text.names_local_path(key.encode("utf-8", "replace")) else key
+        if safe in self.local_path_keys or len(self.local_path_keys) < _PATH_KEYS:
+            self.local_path_keys[text.clip(safe, _PATH_KEY_CHARACTERS)] += 1
+        self.local_path_where = self.local_path_where or where or self.where("metadata")

@@ -142,3 +142,22 @@ def count_varints(buffer: Buffer, start: int, end: int) -> int:
     for first in range(start, end, _CHUNK):
         total += len(buffer[first : min(first + _CHUNK, end)].translate(None, _HIGH_BYTES))
     return total
+
+
+def field(number: int, content: bytes) -> bytes:
+    """Write a field of bytes."""
+    return head(number, len(content)) + content
+
+
+def head(number: int, size: int) -> bytes:
+    """Write what comes before the content of a field of so many bytes."""
+    return _written(number << 3 | BYTES) + _written(size)
+
+
+def _written(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)

@@ -47,6 +47,7 @@ def leave(worker: str) -> None:
 def tidy() -> None:
     """Hourly: forget uploads that are over, bytes nothing needs, and workers that are gone."""
     uploads.expire()
+    collector.collect_chunks()
     collector.collect()
     Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
     running = Job.objects.filter(state=Job.State.RUNNING)

@@ -240,3 +240,24 @@ def test_a_list_costs_the_same_queries_for_two_models_as_for_ten(
     for index in range(8):
         factories.published(ada, factories.model(ada, f"b{index}"))
     assert cost() == few <= 4
+
+
+def test_a_list_counts_the_groups_it_is_asked_for(api, ada):
+    for name, license_ in (("one", "mit"), ("two", "mit"), ("three", "")):
+        card = f"---\nlicense: {license_}\n---\nText." if license_ else "---\ntags: [x]\n---\nText."
+        factories.published(ada, factories.model(ada, name), card=card)
+    told = api().get("models?facets=license&facets=evidence").json()
+    assert told["facets"] == {
+        "license": [{"value": "mit", "count": 2}, {"value": None, "count": 1}],
+        "evidence": [],
+    }
+    assert told["facets_capped"] is False
+    assert "facets" not in api().get("models").json()
+    assert api().get("models?facets=colour").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "query", ["domain=cooking", "pixel_format=Bgr9", "personal_data=maybe", "evidence=charm"]
+)
+def test_a_value_that_no_model_can_have_is_refused(api, db, query):
+    assert api().get(f"models?{query}").status_code == 400

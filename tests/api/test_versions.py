@@ -38,7 +38,8 @@ def test_the_whole_way_over_http(api, ada, events_delivered):
     with events_delivered():
         answer = submit(client, publish=True)
     assert answer.json()["state"] == "submitted"
-    assert [check["outcome"] for check in answer.json()["checks"]] == ["pending"]
+    opened = [(check["kind"], check["outcome"]) for check in answer.json()["checks"]]
+    assert opened == [("card", "pending"), ("onnx", "pending")]
     problem(api().get(V1), 404, "not-found")
     assert factories.work() == 2
     version = api().get(V1).json()
@@ -64,7 +65,8 @@ def test_a_failed_check_sends_the_version_back_and_says_why(api, ada):
     factories.work("failed")
     version = api(ada).get(V1).json()
     assert version["state"] == "draft"
-    [check] = version["checks"]
+    [card, check] = version["checks"]
+    assert (card["kind"], card["outcome"]) == ("card", "passed")
     assert check["outcome"] == "failed"
     assert check["report"]["files"][0]["findings"][0]["message"] == (
         "crashed: SIGSEGV in runtime load"
@@ -118,7 +120,7 @@ def test_a_late_report_on_other_bytes_changes_nothing(api, ada):
     )
     version.refresh_from_db()
     assert version.state == Version.State.SUBMITTED
-    assert Check.objects.get().outcome == Check.Outcome.PENDING
+    assert Check.objects.get(kind="onnx").outcome == Check.Outcome.PENDING
 
 
 def test_yank_restore_withdraw(api, ada):

@@ -251,3 +251,53 @@ def test_wrong_wish_for_a_variant_is_told_at_its_field(window):
     expect(fault).to_contain_text("An opset belongs to upgrade")
     assert one.page.input_value("[name=opset]") == "21"
     assert one.axe() == []
+
+
+def test_a_query_is_written_run_and_gone_back_from(window):
+    one = window()
+    one.open("/models")
+    one.page.keyboard.press("g")
+    one.page.keyboard.press("q")
+    one.page.wait_for_url("**/query")
+    field = one.page.get_by_label("SPARQL query")
+    field.fill("")
+    one.page.get_by_role("button", name="Insert hub:precision", exact=True).click()
+    assert re.fullmatch(r"PREFIX hub: <http\S+/ns#>\nhub:precision", field.input_value())
+    field.fill("SELECT *\nWHERE {\n  FILTR }")
+    field.press("Control+Enter")
+    one.page.wait_for_url("**/query?query=*")
+    expect(one.page.locator("#trouble")).to_contain_text("Line 3, column")
+    expect(one.page.locator(".ruler .wrong")).to_have_text("  FILTR }")
+    field = one.page.get_by_label("SPARQL query")
+    assert field.input_value() == "SELECT *\nWHERE {\n  FILTR }"
+    field.fill("ASK { ?s ?p ?o }")
+    expect(one.page.locator(".ruler .wrong")).to_have_count(0)
+    one.page.get_by_role("button", name="Run", exact=True).click()
+    expect(one.page.locator(".word")).to_have_text("Yes")
+    one.page.go_back()
+    expect(one.page.locator("#trouble")).to_be_visible()
+
+
+def test_tab_indents_and_escape_lets_it_leave(window):
+    one = window()
+    one.open("/query")
+    field = one.page.get_by_label("SPARQL query")
+    field.fill("")
+    field.press("Tab")
+    assert field.input_value() == "  "
+    field.press("Escape")
+    field.press("Tab")
+    expect(field).not_to_be_focused()
+    assert field.input_value() == "  "
+
+
+def test_a_query_runs_without_scripts_and_its_rows_lead_to_pages(window):
+    one = window(java_script_enabled=False)
+    one.open("/query")
+    field = one.page.get_by_label("SPARQL query")
+    field.fill(
+        "SELECT ?model WHERE { ?model <http://purl.org/dc/terms/identifier> 'zoo/proven@1' }"
+    )
+    one.page.get_by_role("button", name="Run", exact=True).click()
+    one.page.click("text=zoo/proven@1 >> nth=-1")
+    one.page.wait_for_url("**/models/zoo/proven/v/1")

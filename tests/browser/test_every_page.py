@@ -34,11 +34,20 @@ GUEST = {
     "score": "/scoreboard/onnxruntime/1.31.1",
     "score-cases": "/scoreboard/onnxruntime/1.31.1?show=cases",
     "score-changes": "/scoreboard/onnxruntime/1.31.1?with=1.30.0",
+    "query": "/query",
+    "query-rows": "/query?example=models-by-licence",
+    "query-links": "/query?query=SELECT+%2A+WHERE+%7B+%3Fs+%3Fp+%3Fo+%7D",
+    "query-graph": "/query?example=everything-about-a-version",
+    "query-wrong": "/query?query=SELECT+%2A%0AWHERE+%7B%0A++FILTR+%7D",
     "jobs": "/jobs",
     "login": "/login",
     "help": "/help",
     "problem": "/problems/digest-mismatch",
     "health": "/health",
+    "vocabulary": "/ns",
+    "catalogue": "/catalog",
+    "task": "/tasks/image-classification",
+    "agent": "/agents/zoo",
 }
 SIGNED = {
     "model-draft": "/models/zoo/drafted/v/1",
@@ -77,6 +86,9 @@ LIMITS = {
     "scoreboard": (30, 12, 20, 130),
     "score": (30, 12, 20, 130),
     "score-cases": (30, 12, 20, 130),
+    "query": (15, 12, 125, 200),
+    "query-rows": (15, 12, 125, 200),
+    "query-wrong": (15, 12, 125, 200),
 }
 
 
@@ -101,7 +113,7 @@ def test_accessible_and_self_contained(window, name, width, theme):
     assert wide <= 0, f"{wide} px wider than the window"
     html = response.text()
     assert " style=" not in html
-    assert not re.search(r"<script(?![^>]* src=)", html)
+    assert not re.search(r'<script(?![^>]* src=|[ ]type="application/ld\+json">)', html)
     assert one.page.evaluate("document.querySelectorAll('*').length") < 1500
 
 

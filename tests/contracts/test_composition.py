@@ -16,7 +16,7 @@ DOCKER = ROOT / "docker"
 DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
 ENTRYPOINT = (DOCKER / "entrypoint.sh").read_text(encoding="utf-8")
 SERVICES = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))["services"]
-OURS = {"setup", "web", "worker-cpu", "beat"}
+OURS = {"setup", "web", "graphs", "worker-cpu", "beat"}
 ROLES = set(re.findall(r"^    ([a-z-]+)\)$", ENTRYPOINT, re.MULTILINE))
 TARGETS = dict(re.findall(r"^FROM (\S+) AS (\S+)$", DOCKERFILE, re.MULTILINE))
 
@@ -48,7 +48,8 @@ def test_our_services_are_built_confined_and_told_what_they_need(name):
 def test_whatever_stays_up_is_watched():
     for name, service in SERVICES.items():
         assert name == "setup" or service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
-    assert {SERVICES[name]["healthcheck"]["test"][2] for name in ("worker-cpu", "beat")} <= ROLES
+    watched = ("worker-cpu", "beat", "graphs")
+    assert {SERVICES[name]["healthcheck"]["test"][2] for name in watched} <= ROLES
 
 
 def test_everything_waited_for_exists():

@@ -111,6 +111,7 @@ def reader(tmp_path_factory):
     hub.stop()
 
 
+@pytest.mark.live
 def test_the_quickstart_does_what_it_says(reader):
     said = reader.reads("docs/quickstart.md")
     assert "resnet50" in said
@@ -120,12 +121,14 @@ def test_the_quickstart_does_what_it_says(reader):
     assert not (reader.folder / "never").exists()
 
 
+@pytest.mark.live
 def test_the_readme_does_what_it_says(reader):
     for name in ("model.onnx", "README.md"):
         shutil.copy(ROOT / "hub/server/samples/digits-cnn" / name, reader.folder)
     assert "zoo/my-model@1 published" in reader.reads("README.md")
 
 
+@pytest.mark.live
 def test_the_walk_with_curl_publishes(reader):
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed here")

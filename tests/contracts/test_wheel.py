@@ -144,6 +144,7 @@ def test_the_installed_folder_has_one_package(installed):
     assert found - {"bin"} == {"hub"}
 
 
+@pytest.mark.live
 def test_a_hub_runs_from_it_with_every_file_of_its_pages(hub):
     assert fetch(f"{hub}/healthz") == b"ok"
     pages = [fetch(hub + page).decode() for page in PAGES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -124,6 +125,30 @@ def test_local_paths_are_noted_but_never_repeated(tmp_path):
     assert state.facts["metadata"] == {"task": "demo", "checkpoint": ""}
     assert "secret" not in repr(state.facts)
     assert "secret" not in repr(state.notes.findings())
+
+
+def test_nodes_that_tell_folders_are_counted_by_key(tmp_path):
+    made = samples.mlp_proto()
+    home = str(PurePosixPath("/home") / "secret")
+    trace = f'File "{home}/train.py", line 3, in forward'
+    for node in made.graph.node:
+        entry = node.metadata_props.add()
+        entry.key, entry.value = "pkg.torch.onnx.stack_trace", trace
+        other = node.metadata_props.add()
+        other.key, other.value = "namespace", "model.layer"
+    made.graph.node[0].doc_string = f"from {home}/net.py"
+    hostile = made.metadata_props.add()
+    hostile.key, hostile.value = f"x {home}/key", f"{home}/value"
+    state = scanned(tmp_path, made.SerializeToString())
+    (told,) = state.notes.findings()
+    count = len(made.graph.node)
+    assert f"pkg.torch.onnx.stack_trace ({count})" in told.message
+    assert "a key, doc_string" in told.message
+    assert f"on {count} nodes" in told.message
+    assert "metadata_props" in told.message
+    assert "namespace" not in told.message
+    assert "secret" not in repr(state.notes.findings())
+    assert "secret" not in repr(state.facts)
 
 
 def test_a_graph_of_fifty_thousand_nodes_takes_seconds(tmp_path):

@@ -32,6 +32,9 @@ LIMITS = Limits(
 SUBJECT = "0" * 64
 # Options that each task cannot do without; the drawn one goes with the mutant.
 OPTIONS = {
+    "annotate": [
+        {"props": {"model_author": "Ada", "hub_iri": "https://hub.example/models/a/b/v/1"}}
+    ],
     # No int8-qdq: a mutant has no data to be calibrated on.
     "convert": [{"recipe": "fp16"}, {"recipe": "int8"}],
     "conformance": [{"runtime": "onnxruntime"}],

@@ -1,7 +1,9 @@
-// Single keys: "/" searches, "g m" goes to the models, "?" explains, j and k move in lists.
+// Single keys: "/" searches, "g m" goes to the models, "g q" to the query page, "?" explains, j and k
+// move in lists.
 // They rest inside fields, with a modifier held, and wherever the reader has switched them off.
 
 const FIELDS = "input, select, textarea, [contenteditable]";
+const PLACES = { m: "models", q: "query" };
 let before = "";
 
 function move(step) {
@@ -13,8 +15,8 @@ function move(step) {
 }
 
 function act(key) {
-  if (before === "g" && key === "m") {
-    location.assign(document.querySelector('a[data-go-to="models"]').href);
+  if (before === "g" && PLACES[key]) {
+    location.assign(document.querySelector(`a[data-go-to="${PLACES[key]}"]`).href);
     return true;
   }
   if (key === "/") {

@@ -77,7 +77,7 @@ def _cut(buffer: wire.Buffer, start: int, end: int, kind: int) -> Iterator[bytes
     inside, before, held = _INSIDE.get(kind, {}), start, (0, 0, 0)
     for number, how, first, second in wire.fields(buffer, start, end, _RUNS.get(kind, frozenset())):
         if how == wire.BYTES and number in inside:
-            yield _field(number, b"".join(_cut(buffer, first, second, inside[number])))
+            yield wire.field(number, b"".join(_cut(buffer, first, second, inside[number])))
         elif _is_held(kind, number, how, second - first):
             held = (number, first, second)
         else:
@@ -86,8 +86,8 @@ def _cut(buffer: wire.Buffer, start: int, end: int, kind: int) -> Iterator[bytes
     if held[0]:
         place = {"location": _HERE, "field": held[0], "first": held[1], "end": held[2]}
         for key, value in place.items():
-            pair = _field(1, key.encode()) + _field(2, str(value).encode())
-            yield _field(13, pair)
+            pair = wire.field(1, key.encode()) + wire.field(2, str(value).encode())
+            yield wire.field(13, pair)
         yield b"\x70\x01"  # data_location: EXTERNAL
 
 
@@ -103,7 +103,7 @@ def _filled(buffer: bytes, start: int, end: int, kind: int) -> list[Chunk]:
     for number, how, first, second in wire.fields(buffer, start, end):
         if how == wire.BYTES and number in inside:
             content = _filled(buffer, first, second, inside[number])
-            chunks.append(_head(number, sum(_size(chunk) for chunk in content)))
+            chunks.append(wire.head(number, sum(_size(chunk) for chunk in content)))
             chunks.extend(content)
         else:
             chunks.append(buffer[before:second])
@@ -120,7 +120,7 @@ def _filled_tensor(buffer: bytes, start: int, end: int) -> list[Chunk]:
     tensor.ClearField("data_location")
     first, last = int(place["first"]), int(place["end"])
     return [
-        tensor.SerializeToString() + _head(int(place["field"]), last - first),
+        tensor.SerializeToString() + wire.head(int(place["field"]), last - first),
         (first, last),
     ]
 
@@ -140,20 +140,3 @@ def _joined(chunks: list[Chunk]) -> list[Chunk]:
 
 def _size(chunk: Chunk) -> int:
     return len(chunk) if isinstance(chunk, bytes) else chunk[1] - chunk[0]
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _head(number, len(content)) + content
-
-
-def _head(number: int, size: int) -> bytes:
-    return _varint(number << 3 | wire.BYTES) + _varint(size)
-
-
-def _varint(value: int) -> bytes:
-    made = bytearray()
-    while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)

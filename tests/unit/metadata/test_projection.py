@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
-from metadata import declared, facts, negotiation, places, projection, quads, terms
+from metadata import facts, negotiation, places, projection, quads, terms, training
+from registry import tasks
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -234,7 +235,8 @@ def test_verdicts_are_assertions_of_the_hub_and_untested_is_said():
 
 def test_what_a_card_declares_is_its_publishers_word():
     graph = told(card=CARD)
-    assert set(graph.objects(VERSION, DCTERMS.language)) == {Literal("en")}
+    english = URIRef("http://publications.europa.eu/resource/authority/language/ENG")
+    assert set(graph.objects(VERSION, DCTERMS.language)) == {english}
     assert str(graph.value(VERSION, HUB.trainingCO2eKg)) == "0.42"
     assert set(graph.objects(VERSION, PROV.wasDerivedFrom)) == {
         URIRef(f"{HOME}/models/zoo/base/v/2"),
@@ -398,5 +400,5 @@ def test_the_catalogue_knows_domains_of_tasks():
     graph = read(projection.catalogue_graph(HOME))
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
-    assert set(terms.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
-    assert declared.generation(places.Places(HOME), {}) == ""
+    assert set(tasks.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
+    assert training.generation(places.Places(HOME), {}) == ""

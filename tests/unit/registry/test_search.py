@@ -23,9 +23,12 @@ def shelf(ada):
     made = []
     for index in range(6):
         fields = {"visibility": "private"} if index % 2 else {}
-        card = f"---\ntags: [common, tag{index}]\npipeline_tag: task-{index % 2}\n---\nText."
+        card = (
+            f"---\ntags: [common, tag{index}]\npipeline_tag: task-{index % 2}\n"
+            f"co2_eq_emissions: {index % 3}\n---\nText."
+        )
         model = factories.model(ada, f"net{index}", **fields)
-        factories.published(ada, model, card=card)
+        factories.listed(ada, model, card=card)
         made.append(model)
     for row in SearchDocument.objects.order_by("pk"):
         row.downloads = row.pk % 3

@@ -1,0 +1,144 @@
+"""`hub graphs`: the process that tells subscribers what happened and keeps the store of graphs.
+
+`hub serve` has one. Exactly one writes at a time: another one waits for it to end. Outages of the
+database or of an external SPARQL server are waited out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FrameType
+
+    from metadata.sparql.following import Follower
+
+TURN_SECONDS = 0.25
+# After a failure the next try waits longer each time, up to this.
+LONGEST_PAUSE_SECONDS = 5.0
+_DELIVERIES = 100
+_SIGN_OF_LIFE_SECONDS = 5.0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Keep graphs until SIGTERM or SIGINT; with --rebuild make the store anew and end."""
+    args = _arguments(argv)
+    if args.home:
+        os.environ["HUB_HOME"] = args.home
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    import django  # noqa: PLC0415 - after the environment is set
+
+    django.setup()
+    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+
+    return Keeper().run(rebuild=args.rebuild)
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="hub graphs",
+        description="Keep the store of graphs equal to what is published. `hub serve` does this "
+        "by itself. Give it the hub's own settings, HUB_HOME or DATABASE_URL first of all.",
+    )
+    parser.add_argument("--home", help="the hub's folder (default: $HUB_HOME or ./var)")
+    parser.add_argument(
+        "--rebuild", action="store_true", help="make the store anew from the database, and end"
+    )
+    return parser.parse_args(argv)
+
+
+class Keeper:
+    """One turn after the other until told to stop; each part fails and recovers by itself."""
+
+    def __init__(self) -> None:
+        import structlog  # noqa: PLC0415 - needs the server extra
+
+        self._log = structlog.get_logger("hub.server.graphs")
+        self._stopping = False
+        self._failures = 0
+        self._alive_at = 0.0
+
+    def run(self, *, rebuild: bool = False) -> int:
+        """Stay until a signal comes; returns the exit status."""
+        from django.conf import settings  # noqa: PLC0415 - after Django is set up
+
+        from metadata.sparql import stores  # noqa: PLC0415
+        from metadata.sparql.embedded import only_writer  # noqa: PLC0415
+
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        folder = settings.HUB_GRAPHS
+        told = False
+        while not self._stopping:
+            with only_writer(folder) as alone:
+                if alone:
+                    follower = stores.follower()
+                    if rebuild:
+                        follower.rebuild()
+                        follower.close()
+                    else:
+                        self._keep(follower)
+                    return 0
+            if not told:
+                self._log.info("graphs_kept_by_another")
+                told = True
+            self._pause(1.0)
+        return 0
+
+    def _keep(self, follower: Follower) -> None:
+        from metadata import periodic  # noqa: PLC0415 - after Django is set up
+
+        while not self._stopping:
+            failed = [
+                not self._try("deliveries", self._deliver),
+                not self._try("periodic work", periodic.run_due),
+                not self._try("the store of graphs", follower.turn),
+            ]
+            self._failures = self._failures + 1 if any(failed) else 0
+            self._show_life()
+            self._pause(min(TURN_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS))
+        self._try("the store of graphs", follower.close)
+
+    def _deliver(self) -> None:
+        from registry import outbox  # noqa: PLC0415 - after Django is set up
+
+        if outbox.waits():
+            outbox.deliver(limit=_DELIVERIES)
+
+    def _try(self, what: str, work: Callable[[], object]) -> bool:
+        from django.db import close_old_connections  # noqa: PLC0415 - after Django is set up
+
+        close_old_connections()
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            self._log.warning("graphs_trouble", part=what, error=f"{type(error).__name__}: {error}")
+            return False
+        return True
+
+    def _show_life(self) -> None:
+        """Touch a file now and then, for whoever watches this process."""
+        from django.conf import settings  # noqa: PLC0415 - after Django is set up
+
+        if time.monotonic() - self._alive_at >= _SIGN_OF_LIFE_SECONDS:
+            with suppress(OSError):
+                (settings.HUB_GRAPHS / "alive").touch()
+                self._alive_at = time.monotonic()
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._stopping and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, TURN_SECONDS))
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stopping = True
+
+
+if __name__ == "__main__":
+    raise SystemExit(main([]))

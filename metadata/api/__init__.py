@@ -1,0 +1,1 @@
+"""What is known of models over HTTP, for programs."""

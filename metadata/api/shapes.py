@@ -1,0 +1,63 @@
+"""The report of a profile's shapes over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from metadata import reports
+from metadata.models import ShapeReport
+from registry import selectors
+from registry.api.serializers import Digest
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class ShapeFinding(serializers.Serializer[object]):
+    """One kind of thing that the graph lacks or should not have."""
+
+    code = serializers.CharField()
+    severity = serializers.CharField()
+    message = serializers.CharField()
+    path = serializers.CharField(help_text="the property, as an IRI")
+    field = serializers.CharField(help_text="the field of the card that gives it, if one does")
+    times = serializers.IntegerField()
+    where = serializers.ListField(
+        child=serializers.CharField(), help_text="some of the things concerned"
+    )
+
+
+class ShapeReportOutput(serializers.Serializer[ShapeReport]):
+    """What a profile's shapes said of a version's graph; never a reason not to publish it."""
+
+    profile = serializers.CharField()
+    shapes = serializers.CharField(source="shapes_title", help_text="which shapes were asked")
+    shapes_sha256 = Digest()
+    official = serializers.BooleanField(help_text="whether they are the profile's own file")
+    graph_sha256 = Digest(help_text="the graph, with those of its model and of the hub")
+    conforms = serializers.BooleanField()
+    count = serializers.IntegerField()
+    findings = ShapeFinding(many=True)
+    at = serializers.DateTimeField()
+
+
+class ShapeReportDetail(APIView):
+    """The report of MLDCAT-AP's shapes on a version."""
+
+    @extend_schema(operation_id="shape_report_read", responses=ShapeReportOutput)
+    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Read what MLDCAT-AP's shapes say of a published version's graph."""
+        version = selectors.version(request.user, namespace, name, number)
+        report = reports.of_version(version)
+        if report is None:
+            raise problems.NotFound(
+                f"There is no report on {version.ref}: it is made in the background once a version "
+                "of a public model is published."
+            )
+        return Response(ShapeReportOutput(report).data)

@@ -1,0 +1,153 @@
+"""The endpoint of SPARQL 1.1 Protocol: any program of any origin may ask, nobody may change.
+
+It looks at no cookie, so no page can ask in somebody's name; a token allows more time.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.csrf import csrf_exempt
+
+from hub.protocol import problems
+from metadata.sparql import description, protocol, service
+from registry.api import throttles
+from registry.api.authentication import TokenAuthentication
+from registry.api.problems import respond, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from django.http import HttpRequest, HttpResponseBase
+
+METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+_IN_ONE_PIECE = 1 << 17
+_DAY = "86400"
+
+
+@csrf_exempt
+def endpoint(request: HttpRequest) -> HttpResponseBase:
+    """Answer a question, or describe the service where none is asked."""
+    request.COOKIES.clear()
+    try:
+        response = _answer(request)
+    except Exception as error:  # noqa: BLE001 - every answer here speaks to programs
+        response = respond(translate(error), request)
+        if response.status_code == 405:
+            response["Allow"] = ", ".join(METHODS)
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Access-Control-Expose-Headers"] = "Content-Length, Retry-After, X-Request-Id"
+    response["Vary"] = "Accept"
+    response.headers.setdefault("Cache-Control", "no-cache")
+    return response
+
+
+def _answer(request: HttpRequest) -> HttpResponseBase:
+    if request.method == "OPTIONS":
+        return _preflight()
+    if request.method not in METHODS:
+        raise problems.MethodNotAllowed(
+            f"A query is asked with GET or POST, not with {request.method}."
+        )
+    asked = _asked(request)
+    if asked.text is None:
+        return _describe(request)
+    client, signed_in = _client(request)
+    answer = service.ask(
+        asked.text,
+        client=client,
+        signed_in=signed_in,
+        accept=request.headers.get("Accept", ""),
+        default_graphs=asked.default_graphs,
+        named_graphs=asked.named_graphs,
+        is_gone=watch(request),
+    )
+    return _send(request, answer)
+
+
+def _asked(request: HttpRequest) -> protocol.Asked:
+    query_string = request.META.get("QUERY_STRING", "")
+    if request.method != "POST":
+        return protocol.from_get(query_string)
+    if int(request.META.get("CONTENT_LENGTH") or 0) > protocol.LONGEST_BODY:
+        raise problems.TooLarge(
+            f"The request has more than {protocol.LONGEST_BODY} bytes; ask in smaller parts."
+        )
+    kind = request.META.get("CONTENT_TYPE", "")
+    return protocol.from_post(query_string, kind, request.body)
+
+
+def _client(request: HttpRequest) -> tuple[str, bool]:
+    """Whose budget pays, and whether it is somebody's with a token. Raises NotAuthenticated."""
+    checked: Any = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
+    if checked is None:
+        return f"address-{throttles.address_of(request)}", False
+    return f"user-{checked[0].pk}", True
+
+
+def watch(request: HttpRequest) -> Callable[[], bool]:
+    """A look at whether the client still waits, where the server lets us see its connection."""
+    connection = request.META.get("gunicorn.socket")
+    if not isinstance(connection, socket.socket):
+        return lambda: False
+
+    def is_gone() -> bool:
+        try:
+            ready, _, _ = select.select([connection], [], [], 0)
+            return bool(ready) and connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except (OSError, ValueError):
+            return True
+
+    return is_gone
+
+
+def _send(request: HttpRequest, answer: service.Answer) -> HttpResponseBase:
+    response: HttpResponseBase
+    kind = answer.media_type
+    kind += "; charset=utf-8" if kind.startswith("text/") else ""
+    if request.method == "HEAD":
+        answer.close()
+        response = HttpResponse(content_type=kind)
+    elif answer.size <= _IN_ONE_PIECE:
+        response = HttpResponse(b"".join(answer.chunks), content_type=kind)
+        answer.close()
+        return response
+    else:
+        response = StreamingHttpResponse(_closing(answer), content_type=kind)
+    # A connection that is cut shows itself by this.
+    response["Content-Length"] = str(answer.size)
+    return response
+
+
+def _closing(answer: service.Answer) -> Iterator[bytes]:
+    try:
+        yield from answer.chunks
+    finally:
+        answer.close()
+
+
+def _preflight() -> HttpResponse:
+    response = HttpResponse(status=204)
+    response["Allow"] = ", ".join(METHODS)
+    response["Access-Control-Allow-Methods"] = ", ".join(METHODS)
+    response["Access-Control-Allow-Headers"] = "Accept, Authorization, Content-Type"
+    response["Access-Control-Max-Age"] = _DAY
+    return response
+
+
+def _describe(request: HttpRequest) -> HttpResponse:
+    accept = request.headers.get("Accept", "")
+    if protocol.prefers_html(accept):
+        try:
+            return HttpResponseRedirect(reverse("query"))
+        except NoReverseMatch:
+            accept = "*/*"
+    chosen = protocol.choose(accept, protocol.GRAPHS)
+    body = description.write(chosen.name)
+    return HttpResponse(body, content_type=f"{chosen.media_type}; charset=utf-8")

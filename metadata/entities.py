@@ -1,0 +1,172 @@
+"""What is at the hub's IRIs besides models: tasks, agents, licences, metrics, tests, formats.
+
+Only what public graphs say is told, and of people only that they publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from hub.protocol import problems
+from metadata import quads, services, upkeep
+from metadata.models import NamedGraph
+from metadata.places import Places
+from metadata.quads import Graph
+from metadata.terms import DCTERMS, DQV, EARL, FOAF, PREFIXES, SKOS
+from registry.models import RegisteredModel, SearchDocument, Version
+from registry.models.registered_models import listed_for_everybody
+from registry.models.search import EVERYBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of thing: what one is, its class in RDF, and the list's filter that finds its use."""
+
+    title: str
+    words: str
+    rdf: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One thing: its IRI, the name in it, what public graphs say of it as sorted N-Quads."""
+
+    kind: Kind
+    iri: str
+    name: str
+    nquads: str
+
+    @property
+    def sha256(self) -> str:
+        return services.digest(self.nquads)
+
+
+KINDS = {
+    "agents": Kind("Agent", "publishes models here.", f"{FOAF}Agent", "namespace"),
+    "tasks": Kind("Task", "is what models are for.", f"{SKOS}Concept", "task"),
+    "licences": Kind(
+        "Licence",
+        "is a licence that models name; SPDX has no id for it.",
+        f"{DCTERMS}LicenseDocument",
+        "license",
+    ),
+    "metrics": Kind("Metric", "is a metric by which models are evaluated.", f"{DQV}Metric"),
+    "tests": Kind("Test", "is a test that this hub runs on models.", f"{EARL}TestCase"),
+    "formats": Kind("File format", "is a format of files here.", f"{DCTERMS}FileFormat"),
+    "modalities": Kind("Modality", "is what goes into models or comes out.", f"{SKOS}Concept"),
+    "ops": Kind(
+        "Operator", "is an operator of a domain that ONNX does not document.", f"{SKOS}Concept"
+    ),
+}
+
+
+def find(place: str, name: str) -> Entity:
+    """The thing of a kind (one of KINDS) by the name in its IRI; raises NotFound."""
+    kind, iri = KINDS[place], _iri(place, name)
+    lines = _lines(place, name)
+    if not lines and not _EXISTS.get(place, _nobody)(name):
+        raise problems.NotFound(f"No public model has to do with {place}/{name}.")
+    return Entity(kind, iri, name, lines or _least(kind, iri, name))
+
+
+def is_known(place: str, name: str) -> bool:
+    """Whether something tells of a thing of this very name, and not only allows for it."""
+    exists = _EXISTS.get(place, _nobody)
+    return bool(_lines(place, name)) or (exists is not _named and exists(name))
+
+
+def prefixes() -> dict[str, str]:
+    """The prefixes of graphs, the hub's own included."""
+    return PREFIXES | {"hub": Places(settings.HUB_PUBLIC_URL).term("")}
+
+
+def _iri(place: str, name: str) -> str:
+    return f"{settings.HUB_PUBLIC_URL}/{place}/{quads.part(name, '/')}"
+
+
+def _lines(place: str, name: str) -> str:
+    iri = _iri(place, name)
+    return _agent_lines(name, iri) if place == "agents" else _about(iri, _catalogue())
+
+
+def _catalogue() -> str:
+    return _text(Places(settings.HUB_PUBLIC_URL).catalogue)
+
+
+def _text(iri: str) -> str:
+    found = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
+    return found or ""
+
+
+def _about(iri: str, nquads: str) -> str:
+    """The statements of a graph whose subject is this IRI."""
+    start = f"<{iri}> "
+    return "".join(line for line in nquads.splitlines(keepends=True) if line.startswith(start))
+
+
+def _least(kind: Kind, iri: str, name: str) -> str:
+    """What can be said of a thing that is named and not described."""
+    graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
+    graph.type(iri, kind.rdf)
+    graph.add(iri, f"{DCTERMS}title", quads.string(name.replace("-", " "), "en"))
+    return graph.text()
+
+
+def _agent_lines(name: str, iri: str) -> str:
+    """Of an agent: what the graph of a public model that names it says; nothing for others."""
+    if name.lower() == _WORKER:
+        return _about(iri, _catalogue())
+    login = name.removeprefix("users/")
+    model = _model_of(login)
+    return _about(iri, _text(upkeep.model_iri(model))) if model else ""
+
+
+def _model_of(login: str) -> RegisteredModel | None:
+    """A public model that somebody publishes or uploaded a public version of."""
+    rows = RegisteredModel.objects.filter(listed_for_everybody()).select_related("namespace")
+    owned = rows.filter(namespace__slug__iexact=login).first()
+    if owned is not None:
+        return owned
+    shown = Version.objects.filter(created_by__username__iexact=login, state__in=_SHOWN)
+    version = shown.filter(listed_for_everybody("model__")).select_related("model__namespace")
+    found = version.first()
+    return found.model if found is not None else None
+
+
+_SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
+
+
+def _task(name: str) -> bool:
+    return SearchDocument.objects.filter(audience=EVERYBODY, task__iexact=name).exists()
+
+
+def _licence(name: str) -> bool:
+    return SearchDocument.objects.filter(audience=EVERYBODY, license__iexact=name).exists()
+
+
+def _named(name: str) -> bool:
+    """Metrics, formats, tests and operators are whatever a graph calls so."""
+    return bool(name.strip()) and len(name) <= 200
+
+
+def _nobody(_name: str) -> bool:
+    return False
+
+
+_EXISTS: dict[str, Callable[[str], bool]] = {
+    "tasks": _task,
+    "licences": _licence,
+    "metrics": _named,
+    "ops": _named,
+    "formats": _named,
+    "tests": _named,
+}

@@ -1,0 +1,134 @@
+"""Numbers about a version, each with who says so: the card's claims, and what workers measured.
+
+A claim and a measurement of the same metric on the same data set meet in these two IRIs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from metadata import metrics, quads
+from metadata.datasets import LISTED, mappings
+from metadata.terms import DCTERMS, DQV, FAIR4ML, MLS, PROV, RDFS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
+    from metadata.datasets import Names
+    from metadata.facts import EvaluationFacts
+    from metadata.places import Places
+    from metadata.quads import Graph
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def tell_claims(
+    graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
+) -> None:
+    """The results that a card reports, in `model-index` and in `eval_results`."""
+    for index, (result, name, said) in enumerate(_claims(card), start=1):
+        value = quads.number(said)
+        if index > LISTED or not name or value is None:
+            continue
+        node = f"{version}#eval-{index}"
+        _evaluation(graph, names.places, version, node, publisher)
+        if name.lower() in metrics.SHARES and 1 < value <= 100:
+            graph.add(node, names.places.term("reportedUnder"), quads.string("percent"))
+            value = value / 100
+        _value(graph, names.places, node, name, value)
+        _on(graph, version, node, result.get("dataset"), names)
+        _said_where(graph, node, result)
+
+
+def tell_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names) -> None:
+    """A value that a worker measured."""
+    node = f"{version}#bench-{quads.part(of.key)}"
+    _evaluation(graph, names.places, version, node, names.places.worker)
+    _value(graph, names.places, node, of.metric, of.value)
+    _on(graph, version, node, {"name": of.dataset, "split": of.split}, names)
+    graph.add(node, f"{DCTERMS}date", quads.moment(of.at))
+
+
+def tell_figures(
+    graph: Graph, places: Places, subject: str, node: str, rows: list[Any], because: str = ""
+) -> None:
+    """The worst of each figure that a worker took while it compared outputs.
+
+    ``node`` is the beginning of their IRIs; ``because`` is the verdict or step they belong to.
+    """
+    for figure, (metric, worst) in metrics.FIGURES.items():
+        found = [quads.number(row.get(figure)) for row in rows if isinstance(row, dict)]
+        numbers = [value for value in found if value is not None]
+        if not numbers or _is_unending(rows, figure):
+            continue
+        here = f"{node}-{metric}"
+        graph.add(subject, f"{DQV}hasQualityMeasurement", quads.link(here))
+        graph.type(here, f"{DQV}QualityMeasurement")
+        _value(graph, places, here, metric, worst(numbers))
+        graph.add(here, f"{DQV}computedOn", quads.link(subject))
+        graph.add(here, f"{DCTERMS}type", quads.link(places.term("ModelQuality")))
+        graph.add(here, f"{PROV}wasAttributedTo", quads.link(places.worker))
+        graph.add(here, f"{RDFS}seeAlso", quads.link(because))
+
+
+def _is_unending(rows: list[Any], figure: str) -> bool:
+    """Whether a figure is infinite somewhere: the worst of them is no number then."""
+    return any(isinstance(row, dict) and isinstance(row.get(figure), str) for row in rows)
+
+
+def _claims(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """Each reported result with the name of its metric and its value."""
+    for model in mappings(card.get("model-index")):
+        for result in mappings(model.get("results")):
+            for metric in mappings(result.get("metrics")):
+                yield result, _name(metric), metric.get("value")
+    for result in mappings(card.get("eval_results")):
+        said = result.get("metric")
+        name = _name(said) if isinstance(said, dict) else str(said or "").strip()
+        dataset = result.get("dataset")
+        if not name and isinstance(dataset, dict):
+            name = str(dataset.get("task_id") or "").strip()  # the benchmark's own score
+        yield result, name, result.get("value")
+
+
+def _name(metric: dict[str, Any]) -> str:
+    return str(metric.get("type") or metric.get("name") or "").strip()
+
+
+def _evaluation(graph: Graph, places: Places, version: str, node: str, by: str) -> None:
+    graph.add(version, f"{FAIR4ML}hasEvaluation", quads.link(node))
+    graph.type(
+        node, f"{FAIR4ML}MLModelEvaluation", f"{MLS}ModelEvaluation", f"{DQV}QualityMeasurement"
+    )
+    for predicate in (f"{DQV}computedOn", f"{FAIR4ML}evaluatedMLModel"):
+        graph.add(node, predicate, quads.link(version))
+    graph.add(node, f"{DCTERMS}type", quads.link(places.term("ModelQuality")))
+    graph.add(node, f"{PROV}wasAttributedTo", quads.link(by))
+
+
+def _value(graph: Graph, places: Places, node: str, name: str, value: Decimal) -> None:
+    for predicate in (f"{DQV}value", f"{MLS}hasValue"):
+        graph.add(node, predicate, quads.decimal(value))
+    for predicate in (f"{DQV}isMeasurementOf", f"{MLS}specifiedBy"):
+        graph.add(node, predicate, quads.link(places.metric(name)))
+
+
+def _on(graph: Graph, version: str, node: str, dataset: Any, names: Names) -> None:
+    said = dataset if isinstance(dataset, dict) else {"name": dataset}
+    written = [said.get(field) for field in ("type", "id", "name")]
+    iri = names.iri(*(one for one in written if isinstance(one, str)))
+    graph.add(node, f"{FAIR4ML}evaluationDataset", quads.link(iri))
+    graph.add(version, f"{FAIR4ML}evaluatedOn", quads.link(iri))
+    split = said.get("split")
+    graph.add(node, names.places.term("split"), quads.string(split if split != "" else None))
+
+
+def _said_where(graph: Graph, node: str, result: dict[str, Any]) -> None:
+    source = result.get("source")
+    if isinstance(source, dict):
+        graph.add(node, f"{RDFS}seeAlso", quads.link(quads.foreign(str(source.get("url") or ""))))
+    day = str(result.get("date") or "")[:10]
+    if _DAY.fullmatch(day):
+        graph.add(node, f"{DCTERMS}date", quads.string(day))

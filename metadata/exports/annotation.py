@@ -1,0 +1,81 @@
+"""What the hub writes into a model's metadata_props, so that a file alone leads back to its page.
+
+`model_author` and `model_license` are the two keys that ONNX defines (docs/IR.md); `model_card` and
+the address that it may be no more than are those of the proposal onnx/onnx#3958.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from metadata.exports import card
+
+if TYPE_CHECKING:
+    from metadata.exports.sheet import Sheet
+
+# Bytes of front matter beyond which a file carries the head alone: a card may be much larger.
+MOST_FRONT = 64_000
+# Fields of the front matter that stay whatever happens.
+_HEAD = ("@context", "@id", "license", "library_name", "pipeline_tag", "language", "tags")
+
+
+def properties(of: Sheet, front: dict[str, Any], home: str, author: str = "") -> dict[str, str]:
+    """The entries to write. ``author`` is what the file says already: an uploader knows better.
+
+    Without creators in the card and without an author in the file there is no `model_author`; where
+    no licence was given there is no `model_license`.
+    """
+    names = ", ".join(agent.name.replace(",", " ") for agent in of.creators)
+    slug = of.licence.rsplit("/", 1)[-1]
+    told = {
+        "hub_iri": of.iri,
+        "model_author": names or author,
+        "model_license": of.licence_id or slug,
+        "model_card": _card(of, front, home),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def context(home: str) -> dict[str, Any]:
+    """The JSON-LD context by which the front matter of such a card is RDF (YAML-LD)."""
+    return {
+        "@context": {
+            "@version": 1.1,
+            "dcterms": "http://purl.org/dc/terms/",
+            "dcat": "http://www.w3.org/ns/dcat#",
+            "fair4ml": "https://w3id.org/fair4ml#",
+            "it6": "http://data.europa.eu/it6/",
+            "hub": f"{home}/ns#",
+            "license": {
+                "@id": "dcterms:license",
+                "@type": "@vocab",
+                "@context": {"@vocab": "http://spdx.org/licenses/"},
+            },
+            "license_link": {"@id": "dcterms:license", "@type": "@id"},
+            "pipeline_tag": {
+                "@id": "fair4ml:mlTask",
+                "@type": "@vocab",
+                "@context": {"@vocab": f"{home}/tasks/"},
+            },
+            "tags": {"@id": "dcat:keyword", "@language": "und"},
+            "language": "dcterms:language",
+            "summary": {"@id": "it6:shortDescription", "@language": "und"},
+            "intended_use": {"@id": "it6:intendedUse", "@language": "und"},
+            "limitations": {"@id": "it6:limitations", "@language": "und"},
+            "bias": {"@id": "it6:bias", "@language": "und"},
+            "architecture": {"@id": "it6:modelArchitecture", "@language": "und"},
+        }
+    }
+
+
+def _card(of: Sheet, front: dict[str, Any], home: str) -> str:
+    """Front matter and a few words; the whole card is at the address that it names."""
+    told = {"@context": f"{home}/ns/context.jsonld", "@id": of.iri} | card.normalised(of, front)
+    if of.licence_id:  # as SPDX spells it, which is what the context makes an IRI of
+        told = {key: value for key, value in told.items() if not key.startswith("license_")}
+        told["license"] = of.licence_id
+    written = card.dump(told)
+    if len(written.encode()) > MOST_FRONT:
+        written = card.dump({key: told[key] for key in _HEAD if key in told})
+    body = "\n\n".join(part for part in (f"# {of.name}", of.summary) if part)
+    return f"---\n{written}---\n\n{body}\n\nThe whole card: {of.iri}\n"

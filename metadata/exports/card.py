@@ -1,0 +1,86 @@
+"""A card as Hugging Face reads it: the publisher's words under front matter in its spelling.
+
+Source: Hugging Face hub-docs, modelcard.md and its list of licences. Fields that it does not know
+are kept, as it keeps them; nothing is added but the library, and the licence that the model has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from registry.authoring.vocabularies import LICENCES
+
+if TYPE_CHECKING:
+    from metadata.exports.sheet import Sheet
+
+# SPDX ids that Hugging Face spells in its own way; others are the id in lower case.
+_SPELLED = {
+    "C-UDA-1.0": "c-uda",
+    "GFDL-1.3": "gfdl",
+    "ODC-By-1.0": "odc-by",
+    "ODbL-1.0": "odbl",
+    "PDDL-1.0": "pddl",
+}
+_LISTS = ("datasets", "language", "metrics", "tags")
+_FIRST = (
+    "license",
+    "license_name",
+    "license_link",
+    "library_name",
+    "pipeline_tag",
+    "language",
+    "tags",
+    "base_model",
+    "base_model_relation",
+    "datasets",
+    "metrics",
+)
+
+
+def write(of: Sheet, front: dict[str, Any], body: str) -> bytes:
+    """The card as README.md: front matter in a fixed order, then the publisher's text."""
+    return f"---\n{dump(normalised(of, front))}---\n\n{body.strip()}\n".encode()
+
+
+def normalised(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a card in Hugging Face's spelling and shapes."""
+    told = {name: value for name, value in front.items() if value not in (None, "", [], {})}
+    told |= _licence(of, told)
+    told.setdefault("library_name", "onnx")
+    if of.task:
+        told.setdefault("pipeline_tag", of.task)
+    if of.keywords:
+        told.setdefault("tags", list(of.keywords))
+    for name in _LISTS:
+        if name in told and not isinstance(told[name], list):
+            told[name] = [told[name]]
+    ordered = [name for name in _FIRST if name in told]
+    return {name: told[name] for name in [*ordered, *(name for name in told if name not in _FIRST)]}
+
+
+def dump(front: dict[str, Any]) -> str:
+    """Front matter as YAML, without anchors, in the order given."""
+    return yaml.dump(front, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes what is there twice two times: no reader of cards knows aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _licence(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
+    """The licence by an id that Hugging Face has; another one is `other` with its name."""
+    if not of.licence:
+        return {}
+    slug = of.licence.rsplit("/", 1)[-1]
+    known = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)
+    if known in LICENCES:
+        return {"license": known}
+    told = {"license": "other", "license_name": of.licence_id or slug}
+    if of.licence_id:
+        return told | {"license_link": f"https://spdx.org/licenses/{of.licence_id}.html"}
+    return told | {name: front[name] for name in ("license_name", "license_link") if name in front}

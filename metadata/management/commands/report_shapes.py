@@ -1,0 +1,21 @@
+"""Makes the reports of MLDCAT-AP's shapes that are missing, or of other graphs or shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from metadata import reports
+from metadata.vocabulary import ShapesUnavailableError
+
+
+class Command(BaseCommand):
+    help = "Make the reports of MLDCAT-AP's shapes that are missing or out of date."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        try:
+            made = reports.renew_all()
+        except ShapesUnavailableError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{made} reports made")

@@ -1,0 +1,72 @@
+"""Metrics that the hub knows: what they are called, their units, and which need no data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from metadata import quads
+from metadata.terms import DCTERMS, DQV, MLS, QUDT, SKOS, UNIT
+
+if TYPE_CHECKING:
+    from metadata.places import Places
+    from metadata.quads import Graph
+
+
+class Metric(NamedTuple):
+    """Its title, its unit in QUDT, and whether a value means something without a data set."""
+
+    title: str
+    unit: str = "NUM"
+    needs_no_dataset: bool = False
+
+
+# Metrics whose value is a share: people write 97 or 0.97.
+SHARES = frozenset({"accuracy", "auc", "f1", "precision", "recall", "roc_auc", "top-1", "top-5"})
+KNOWN = {
+    "accuracy": Metric("Accuracy", "FRACTION"),
+    "auc": Metric("Area under the curve", "FRACTION"),
+    "f1": Metric("F1 score", "FRACTION"),
+    "precision": Metric("Precision", "FRACTION"),
+    "recall": Metric("Recall", "FRACTION"),
+    "roc_auc": Metric("Area under the ROC curve", "FRACTION"),
+    "top-1": Metric("Top-1 accuracy", "FRACTION"),
+    "top-5": Metric("Top-5 accuracy", "FRACTION"),
+    "log_loss": Metric("Log loss"),
+    "loss": Metric("Loss"),
+    "mae": Metric("Mean absolute error"),
+    "mse": Metric("Mean squared error"),
+    "rmse": Metric("Root mean squared error"),
+    "perplexity": Metric("Perplexity"),
+    "wer": Metric("Word error rate"),
+    "bleu": Metric("BLEU"),
+    "max-abs-difference": Metric("Largest absolute difference of outputs", "NUM", True),
+    "max-rel-difference": Metric("Largest relative difference of outputs", "NUM", True),
+    "max-ulp-difference": Metric(
+        "Largest difference of outputs in units in the last place", "NUM", True
+    ),
+    "cosine-similarity": Metric("Least cosine similarity of outputs", "NUM", True),
+    "top1-agreement": Metric(
+        "Share of samples whose greatest output is the same", "FRACTION", True
+    ),
+}
+# Figures that workers report -> metric, and whether the worst of several is the least.
+FIGURES = {
+    "max_abs": ("max-abs-difference", max),
+    "max_rel": ("max-rel-difference", max),
+    "ulp_max": ("max-ulp-difference", max),
+    "cosine": ("cosine-similarity", min),
+    "top1": ("top1-agreement", min),
+}
+
+
+def tell(graph: Graph, places: Places) -> None:
+    """Tell of each metric: a part of the catalogue's graph."""
+    for name, metric in KNOWN.items():
+        iri = places.metric(name)
+        graph.type(iri, f"{DQV}Metric", f"{MLS}EvaluationMeasure", f"{SKOS}Concept")
+        graph.add(iri, f"{DCTERMS}title", quads.string(metric.title, "en"))
+        graph.add(iri, f"{SKOS}prefLabel", quads.string(metric.title, "en"))
+        graph.add(iri, f"{SKOS}notation", quads.string(name))
+        graph.add(iri, f"{QUDT}hasUnit", quads.link(f"{UNIT}{metric.unit}"))
+        if metric.needs_no_dataset:
+            graph.add(iri, places.term("needsNoDataset"), quads.truth(True))

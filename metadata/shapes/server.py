@@ -1,0 +1,89 @@
+"""The fork server: reads shapes once, and has each graph validated by a confined child of its own.
+
+A line of JSON comes in, a line of JSON goes out. It ends when its other side does, and by itself
+when nobody has asked for long. The children are those of the ONNX engine, with the same layers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from metadata.shapes import child
+from runners.engine import children, probe
+from runners.engine.isolation import Confinement, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdflib import Graph
+
+# Seconds without a request after which the memory is given back.
+IDLE_SECONDS = 300.0
+_CHUNK = 1 << 16
+_MOST_BYTES = 64 << 20
+_KEPT = 4
+
+
+def serve() -> NoReturn:
+    """Answer requests until the other side goes or nobody asks. Called by `__main__` only."""
+    speaking = os.dup(1)
+    # Whatever a library prints must not be taken for an answer.
+    os.dup2(2, 1)
+    layers = frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
+    known: dict[str, Graph] = {}
+    gc.freeze()
+    for line in _lines(0):
+        answer = _answer(json.loads(line), known, layers)
+        with contextlib.suppress(BrokenPipeError):
+            _say(speaking, answer)
+    os._exit(0)
+
+
+def _answer(
+    request: dict[str, Any], known: dict[str, Graph], layers: frozenset[str]
+) -> dict[str, Any]:
+    try:
+        shapes, vocabulary = (_graph(request[name], known) for name in ("shapes", "vocabulary"))
+    except Exception as error:  # noqa: BLE001 - whatever a parser has against an operator's file
+        return {"kind": "shapes", "detail": f"{type(error).__name__}: {error}"[:1000]}
+    limits = Limits(**request["limits"])
+    task = partial(child.judge, request["nquads"], request["context"], shapes, vocabulary)
+    ending = children.run(task, Confinement(layers, limits), children.Stop())
+    children.end_strays()
+    detail = " ".join(ending.answer) if ending.kind == "raised" else ending.detail
+    answer = ending.answer if ending.kind == "answered" else None
+    return {"kind": ending.kind, "detail": detail[:1000], "answer": answer}
+
+
+def _graph(turtle: str, known: dict[str, Graph]) -> Graph:
+    """A graph that the operator or the hub wrote, read once; the oldest ones are forgotten."""
+    if turtle not in known:
+        known[turtle] = child.read(turtle)
+        while len(known) > _KEPT:
+            known.pop(next(iter(known)))
+    return known[turtle]
+
+
+def _lines(handle: int) -> Iterator[bytes]:
+    pending = bytearray()
+    while select.select([handle], [], [], IDLE_SECONDS)[0]:
+        chunk = os.read(handle, _CHUNK)
+        pending += chunk
+        if not chunk or len(pending) > _MOST_BYTES:
+            return
+        while b"\n" in chunk and (end := pending.find(b"\n")) >= 0:
+            line = bytes(pending[:end])
+            del pending[: end + 1]
+            yield line
+
+
+def _say(handle: int, message: dict[str, Any]) -> None:
+    view = memoryview(json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n")
+    while view:
+        view = view[os.write(handle, view) :]

@@ -1,0 +1,113 @@
+"""The store of the hub's own: Oxigraph on disk, written by one process, read as hard-linked copies.
+
+Nobody but its writer may open the primary. A copy never changes; readers hold a lock on the one
+they use, and the writer removes those that nobody holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import secrets
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+import structlog
+
+from metadata.sparql.following import quads_of
+from metadata.sparql.holding import remove_unheld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+log = structlog.get_logger(__name__)
+
+SNAPSHOTS = "snapshots"
+_PRIMARY, _FRESH = "primary", "primary.new"
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[bool]:
+    """Whether this process may write here; the kernel takes the right away when it dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "writer.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+class EmbeddedStore:
+    """The primary below ``folder`` and its copies."""
+
+    name = "embedded"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._primary = folder / _PRIMARY
+        self._snapshots = folder / SNAPSHOTS
+        self._store: pyoxigraph.Store | None = None
+
+    def open(self) -> bool:
+        """Open the primary; False where there is none or it is damaged."""
+        self.close()
+        self._snapshots.mkdir(parents=True, exist_ok=True)
+        if not self._primary.is_dir():
+            return False
+        try:
+            self._store = pyoxigraph.Store(self._primary)
+        except (OSError, ValueError, RuntimeError) as error:
+            log.warning("graphs_store_damaged", error=str(error))
+            return False
+        return True
+
+    def graphs(self) -> set[str]:
+        """The IRIs of the graphs that are there."""
+        return {graph.value for graph in self._opened().named_graphs()}
+
+    def load(self, graphs: Iterator[tuple[str, str]]) -> None:
+        """Fill a new store and put it in the place of the old one."""
+        self.close()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        fresh = self._folder / _FRESH
+        shutil.rmtree(fresh, ignore_errors=True)
+        store = pyoxigraph.Store(fresh)
+        store.bulk_extend(quad for iri, nquads in graphs for quad in quads_of(iri, nquads))
+        store.flush()
+        del store
+        shutil.rmtree(self._primary, ignore_errors=True)
+        fresh.rename(self._primary)
+        self._store = pyoxigraph.Store(self._primary)
+
+    def put(self, iri: str, nquads: str) -> None:
+        """Replace one graph: readers see the copy of before, or one with the whole graph."""
+        store, quads = self._opened(), quads_of(iri, nquads)
+        store.remove_graph(pyoxigraph.NamedNode(iri))
+        store.extend(quads)
+
+    def publish(self, revision: int) -> str:
+        """Make a copy of hard links; the primary's own memory goes to disk with it."""
+        self._snapshots.mkdir(parents=True, exist_ok=True)
+        name = f"{revision:012d}-{secrets.token_hex(4)}"
+        (self._snapshots / f"{name}.lock").touch(mode=0o644)
+        self._opened().backup(self._snapshots / name)
+        return name
+
+    def tidy(self, snapshot: str) -> None:
+        """Remove every copy but the newest that no reader holds."""
+        for lock in self._snapshots.glob("*.lock"):
+            if lock.stem != snapshot:
+                remove_unheld(lock)
+
+    def close(self) -> None:
+        """Let go of the primary."""
+        self._store = None
+
+    def _opened(self) -> pyoxigraph.Store:
+        if self._store is None:
+            raise OSError("the store of graphs is not open")
+        return self._store

@@ -1,0 +1,198 @@
+"""A store that follows the rows: each graph is replaced whole, in the order of its revisions.
+
+What was applied is written down only after the store has kept it, and applying a revision again
+changes nothing, so it does not matter when this dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyoxigraph
+import structlog
+from django.conf import settings
+
+from metadata.models import NamedGraph, Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+log = structlog.get_logger(__name__)
+
+PUBLISH_SECONDS = 1.0
+_STATE = "current.json"
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What readers may use: up to which revision, made for which hub, and which copy of it."""
+
+    home: str
+    store: str
+    revision: int
+    snapshot: str = ""
+
+
+class Store(Protocol):
+    """Where graphs are kept so that they can be queried; only one process writes."""
+
+    name: str
+
+    def open(self) -> bool:
+        """Make ready to write; False where nothing is there to go on with."""
+
+    def graphs(self) -> set[str]:
+        """The IRIs of the graphs that are there."""
+
+    def load(self, graphs: Iterator[tuple[str, str]]) -> None:
+        """Hold these graphs and no others of this hub."""
+
+    def put(self, iri: str, nquads: str) -> None:
+        """Replace one graph; no text removes it."""
+
+    def publish(self, revision: int) -> str:
+        """Keep what was put and let readers have it; the name of the copy where there is one."""
+
+    def tidy(self, snapshot: str) -> None:
+        """Remove what readers no longer use; ``snapshot`` is the newest copy."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+def read_state(folder: Path) -> State | None:
+    """What the store last published; None where it never did, or cannot be read."""
+    try:
+        return State(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def quads_of(iri: str, nquads: str) -> list[pyoxigraph.Quad]:
+    """A row's text as quads, blank nodes apart from those of other rows.
+
+    Raises ValueError where the text speaks in another graph than its own.
+    """
+    found = list(
+        pyoxigraph.parse(
+            nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS, rename_blank_nodes=True
+        )
+    )
+    own = pyoxigraph.NamedNode(iri)
+    if any(quad.graph_name != own for quad in found):
+        raise ValueError(f"the text of {iri} speaks in another graph")
+    return found
+
+
+class Follower:
+    """Keeps one store equal to the NamedGraph rows. Not for more than one thread."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._ready = False
+        self._applied = 0
+        self._published: State | None = None
+        self._published_at = 0.0
+
+    def turn(self) -> bool:
+        """Apply what is new and publish it when it is time; whether there was anything to do.
+
+        Raises whatever the database and the store raise; the next turn takes up from there.
+        """
+        newest = _newest()
+        if newest < self._applied:
+            log.warning("graphs_went_back", applied=self._applied, newest=newest)
+            self._ready = False
+        if not self._ready:
+            self._begin(newest)
+        applied = self._apply() if newest > self._applied else 0
+        due = time.monotonic() - self._published_at >= PUBLISH_SECONDS
+        if due and (self._published is None or self._published.revision != self._applied):
+            self._publish()
+        return bool(applied)
+
+    def close(self) -> None:
+        """Publish what is left and let go of the store."""
+        if self._ready and (self._published is None or self._published.revision != self._applied):
+            self._publish()
+        self._ready = False
+        self._store.close()
+
+    def rebuild(self) -> None:
+        """Make the store anew from the rows, whatever it holds."""
+        newest = _newest()
+        count = NamedGraph.objects.exclude(nquads="").count()
+        log.info("graphs_rebuild_began", graphs=count, revision=newest)
+        self._store.load(_all_graphs(count))
+        self._applied, self._ready = newest, True
+        self._publish()
+        log.info("graphs_rebuild_ended", graphs=count, revision=newest)
+
+    def _begin(self, newest: int) -> None:
+        state = read_state(self._folder)
+        if not self._store.open() or state is None or self._is_wrong(state, newest):
+            self.rebuild()
+            return
+        self._applied, self._published, self._ready = state.revision, state, True
+        if state.snapshot and not self._store_has(state.snapshot):
+            self._published = None
+
+    def _store_has(self, snapshot: str) -> bool:
+        return (self._folder / "snapshots" / snapshot).is_dir()
+
+    def _is_wrong(self, state: State, newest: int) -> bool:
+        """Whether the store is another hub's, of a database that was put back, or lacks graphs."""
+        if (state.home, state.store) != (settings.HUB_PUBLIC_URL, self._store.name):
+            return True
+        if state.revision > newest:
+            return True
+        rows = NamedGraph.objects.values_list("iri", flat=True)
+        old = set(rows.filter(revision__lte=state.revision).exclude(nquads=""))
+        new = set(rows.filter(revision__gt=state.revision))
+        held = self._store.graphs()
+        return bool(old - held or held - old - new)
+
+    def _apply(self) -> int:
+        rows = NamedGraph.objects.filter(revision__gt=self._applied).order_by("revision")
+        applied = 0
+        for iri, nquads, revision in rows.values_list("iri", "nquads", "revision")[:_AT_ONCE]:
+            self._store.put(iri, nquads)
+            self._applied = revision
+            applied += 1
+        return applied
+
+    def _publish(self) -> None:
+        snapshot = self._store.publish(self._applied)
+        state = State(settings.HUB_PUBLIC_URL, self._store.name, self._applied, snapshot)
+        _write(self._folder / _STATE, json.dumps(asdict(state)))
+        self._published, self._published_at = state, time.monotonic()
+        self._store.tidy(snapshot)
+
+
+def _newest() -> int:
+    return Revision.objects.values_list("number", flat=True).first() or 0
+
+
+def _all_graphs(count: int) -> Iterator[tuple[str, str]]:
+    rows = NamedGraph.objects.exclude(nquads="").values_list("iri", "nquads")
+    for number, (iri, nquads) in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
+        yield iri, nquads
+        if number % 5000 == 0:
+            log.info("graphs_rebuilding", done=number, of=count)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a small file so that a reader sees the old text or the new one."""
+    fresh = path.with_suffix(".new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

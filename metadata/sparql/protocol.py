@@ -1,0 +1,167 @@
+"""SPARQL 1.1 Protocol: which question a request asks, and in which format it wants the answer.
+
+Source: SPARQL 1.1 Protocol, section 2.1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from hub.protocol import problems
+from metadata import negotiation
+from metadata.sparql.guard import LONGEST_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FORM, DIRECT, UPDATE = (
+    "application/x-www-form-urlencoded",
+    "application/sparql-query",
+    "application/sparql-update",
+)
+# A query whose every byte is percent-encoded, and room for names of graphs.
+LONGEST_BODY = 4 * LONGEST_BYTES
+_MOST_PARAMETERS = 1000
+_MOST_GRAPHS = 100
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way of writing an answer: its name among ours, its media type, and others' names for it."""
+
+    name: str
+    media_type: str
+    aliases: tuple[str, ...] = ()
+
+
+RESULTS = (
+    Format("json", "application/sparql-results+json", ("application/json",)),
+    Format("xml", "application/sparql-results+xml", ("application/xml", "text/xml")),
+    Format("csv", "text/csv"),
+    Format("tsv", "text/tab-separated-values"),
+)
+GRAPHS = (
+    Format("turtle", "text/turtle", ("application/x-turtle",)),
+    Format("jsonld", "application/ld+json", ("application/json",)),
+    Format("ntriples", "application/n-triples", ("text/plain",)),
+    Format("rdfxml", "application/rdf+xml", ("application/xml", "text/xml")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question of one request; no text where it asks what this service is."""
+
+    text: str | None
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+
+
+def from_get(query_string: str) -> Asked:
+    """The question of a GET. Raises InvalidRequest, QueryInvalid, NotAllowed."""
+    return _asked(_parameters(query_string.encode("latin-1", "replace")), [])
+
+
+def from_post(query_string: str, content_type: str, body: bytes) -> Asked:
+    """The question of a POST, in a form or direct.
+
+    Raises InvalidRequest, QueryInvalid, NotAllowed, UnsupportedMediaType.
+    """
+    kind, _, more = content_type.partition(";")
+    kind = kind.strip().lower()
+    charset = re.search(r"charset\s*=\s*\"?([\w-]+)", more, re.IGNORECASE)
+    if charset and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise problems.UnsupportedMediaType(
+            f"Queries are read as UTF-8, and this one came as {charset[1]}."
+        )
+    if kind == UPDATE:
+        raise _no_updates()
+    if kind not in (FORM, DIRECT):
+        raise problems.UnsupportedMediaType(
+            f"A query comes as {FORM} (query=…) or as {DIRECT}, not as {kind or 'an unnamed type'}."
+        )
+    parameters = _parameters(query_string.encode("latin-1", "replace"))
+    if kind == DIRECT:
+        return _asked(parameters, [_text(body)])
+    return _asked([*parameters, *_parameters(body)], [], needed=True)
+
+
+def _parameters(encoded: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            encoded.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_PARAMETERS,
+        )
+    except UnicodeDecodeError:
+        raise problems.InvalidRequest(
+            "The parameters are not percent-encoded UTF-8; encode the query as UTF-8."
+        ) from None
+    except ValueError:
+        raise problems.InvalidRequest(f"More than {_MOST_PARAMETERS} parameters.") from None
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise problems.QueryInvalid(
+            f"The query is not UTF-8: byte {error.start} cannot be read. Save it as UTF-8."
+        ) from None
+
+
+def _asked(parameters: list[tuple[str, str]], direct: list[str], *, needed: bool = False) -> Asked:
+    values: dict[str, list[str]] = {}
+    for name, value in parameters:
+        values.setdefault(name, []).append(value)
+    if "update" in values:
+        raise _no_updates()
+    texts = [*direct, *values.get("query", [])]
+    if len(texts) > 1:
+        raise problems.InvalidRequest("The request has more than one query; ask one at a time.")
+    graphs = [values.get(f"{kind}-graph-uri", []) for kind in ("default", "named")]
+    if not texts and (needed or any(graphs)):
+        raise problems.InvalidRequest("The request has no query: give it as the parameter query.")
+    return Asked(texts[0] if texts else None, _iris(graphs[0]), _iris(graphs[1]))
+
+
+def _iris(given: Sequence[str]) -> tuple[str, ...]:
+    if len(given) > _MOST_GRAPHS:
+        raise problems.InvalidRequest(f"A request names at most {_MOST_GRAPHS} graphs.")
+    for iri in given:
+        if not _IRI.fullmatch(iri):
+            raise problems.InvalidRequest(f"{iri[:200]!r} is not an absolute IRI of a graph.")
+    return tuple(given)
+
+
+def _no_updates() -> problems.NotAllowed:
+    return problems.NotAllowed(
+        "This endpoint takes no updates: its graphs are made from what is published."
+    )
+
+
+def choose(accept: str, offered: Sequence[Format]) -> Format:
+    """The format that an Accept header prefers, the first of equals; none given is any.
+
+    Raises NotAcceptable.
+    """
+    names = {found.media_type: found for found in offered}
+    for found in offered:
+        for alias in found.aliases:
+            names.setdefault(alias, found)
+    chosen = negotiation.best(accept, names)
+    if chosen is None:
+        kinds = ", ".join(found.media_type for found in offered)
+        raise problems.NotAcceptable(f"This answer can be had as {kinds}; ask for one in Accept.")
+    return names[chosen]
+
+
+def prefers_html(accept: str) -> bool:
+    """Whether a page is wanted rather than a description: a browser."""
+    offers = ["text/turtle", negotiation.HTML, *(found.media_type for found in GRAPHS)]
+    return negotiation.best(accept, offers) == negotiation.HTML

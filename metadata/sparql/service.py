@@ -1,0 +1,225 @@
+"""Questions to the hub's graphs, with everything that may stand in their way.
+
+What is shown is never older than a minute behind the rows: what was hidden is hidden here too, or
+nothing is shown at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from hub.protocol import problems
+from metadata.models import NamedGraph, Revision
+from metadata.sparql import guard, limits, protocol, stores
+from metadata.sparql.following import State, read_state
+from metadata.sparql.tasks import SnapshotGoneError, Task
+from registry.models import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+log = structlog.get_logger(__name__)
+
+LAG = timedelta(minutes=1)
+_CHUNK = 1 << 16
+_CACHED_BYTES = 128 * 1024
+_CACHED_SECONDS = 300
+# Deliveries that may hide something from everybody: they count as much as graphs that are behind.
+_HIDING = ("metadata.hiding",)
+_WITHDRAWING = ("version.withdrawn", "version.deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How far the store has come: a revision of None is a store that is not there yet."""
+
+    revision: int | None
+    newest: int
+    behind: timedelta
+    state: State | None = None
+
+
+class Answer:
+    """A result, complete and of known size, as pieces to send; close it when done."""
+
+    def __init__(
+        self, media_type: str, size: int, file: IO[bytes] | None, held: bytes = b""
+    ) -> None:
+        self.media_type = media_type
+        self.size = size
+        self._file = file
+        self._held = held
+
+    @property
+    def chunks(self) -> Iterator[bytes]:
+        """The result in pieces, once."""
+        if self._file is None:
+            yield self._held
+            return
+        while chunk := self._file.read(_CHUNK):
+            yield chunk
+
+    def close(self) -> None:
+        """Give back the room that the result takes."""
+        if self._file is not None:
+            self._file.close()
+
+
+def ask(
+    text: str,
+    *,
+    client: str,
+    signed_in: bool,
+    accept: str,
+    default_graphs: Sequence[str] = (),
+    named_graphs: Sequence[str] = (),
+    is_gone: Callable[[], bool] = lambda: False,
+) -> Answer:
+    """The answer to a query, in the format that ``accept`` (an Accept header) prefers.
+
+    ``client`` is who shares one budget: a user or an address. ``is_gone`` tells that nobody waits
+    any longer. Raises QueryInvalid, NotAllowed, NotAcceptable, TooLarge, QueryTooCostly, Throttled,
+    Unavailable, QueryTimeout.
+    """
+    query = guard.vet(text)
+    offered = protocol.RESULTS if query.form in ("SELECT", "ASK") else protocol.GRAPHS
+    chosen = protocol.choose(accept, offered)
+    state = _fresh_state()
+    names_dataset = bool(default_graphs or named_graphs)
+    seconds = settings.HUB_SPARQL_USER_SECONDS if signed_in else settings.HUB_SPARQL_SECONDS
+    task = Task(
+        query=query.text,
+        format=chosen.name,
+        media_type=chosen.media_type,
+        default_graphs=tuple(default_graphs),
+        named_graphs=tuple(named_graphs),
+        # The union would silently outdo what the query or the request names.
+        union=not names_dataset and not query.names_dataset,
+        snapshot=state.snapshot,
+        seconds=seconds,
+        result_bytes=settings.HUB_SPARQL_RESULT_BYTES,
+    )
+    key = _key(task, state) if query.repeatable else ""
+    held = _recall(key)
+    if held is not None:
+        return Answer(chosen.media_type, len(held), None, held)
+    file = _compute(task, client, is_gone)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size <= _CACHED_BYTES:
+        held = file.read()
+        file.close()
+        _remember(key, held)
+        return Answer(chosen.media_type, size, None, held)
+    return Answer(chosen.media_type, size, file)
+
+
+def condition() -> Condition:
+    """How far the store follows the rows."""
+    newest = Revision.objects.values_list("number", flat=True).first() or 0
+    state = read_state(settings.HUB_GRAPHS)
+    ours = state is not None and (state.home, state.store) == (
+        settings.HUB_PUBLIC_URL,
+        stores.name(),
+    )
+    if state is None or not ours or state.revision > newest:
+        return Condition(None, newest, timedelta.max)
+    return Condition(state.revision, newest, _behind(state.revision), state)
+
+
+def _behind(revision: int) -> timedelta:
+    """How long the oldest change that the store lacks has been there."""
+    now = timezone.now()
+    missing = NamedGraph.objects.filter(revision__gt=revision).order_by("updated_at")
+    waiting = Delivery.objects.filter(consumer__in=_HIDING) | Delivery.objects.filter(
+        consumer__startswith="metadata.", event__verb__in=_WITHDRAWING
+    )
+    found = [
+        missing.values_list("updated_at", flat=True).first(),
+        waiting.order_by("event__at").values_list("event__at", flat=True).first(),
+    ]
+    return max((now - at for at in found if at is not None), default=timedelta(0))
+
+
+def _fresh_state() -> State:
+    """What may be shown now. Raises Unavailable where the store is missing or too far behind."""
+    found = condition()
+    if found.state is None:
+        raise problems.Unavailable(
+            "The store of graphs is not there yet: it is being made, or the process that makes it "
+            "(`hub graphs`) does not run.",
+            retry_after=5,
+        )
+    if found.behind > LAG:
+        raise problems.Unavailable(
+            f"The store of graphs is {found.behind.total_seconds():.0f} s behind what is published "
+            "and might show what was hidden meanwhile; the process that follows (`hub graphs`) is "
+            "away or busy.",
+            retry_after=10,
+        )
+    return found.state
+
+
+def _compute(task: Task, client: str, is_gone: Callable[[], bool]) -> IO[bytes]:
+    used = limits.spent(client)
+    with _gate().place(client, is_light=limits.is_light(used)):
+        began = time.monotonic()
+        try:
+            return _run(task, is_gone)
+        finally:
+            limits.charge(client, time.monotonic() - began)
+
+
+def _run(task: Task, is_gone: Callable[[], bool]) -> IO[bytes]:
+    for _ in range(3):
+        try:
+            return stores.engine().run(task, is_gone)
+        except SnapshotGoneError:  # a newer copy took its place between our look and theirs
+            task = replace(task, snapshot=_fresh_state().snapshot)
+    raise problems.Unavailable("The store of graphs changes too fast; ask again.", retry_after=1)
+
+
+def _key(task: Task, state: State) -> str:
+    told = repr((task, state, settings.HUB_SPARQL_RESULT_BYTES))
+    return f"sparql:{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _recall(key: str) -> bytes | None:
+    try:
+        found = cache.get(key) if key else None
+    except RedisError as error:
+        log.warning("query_cache_away", error=type(error).__name__)
+        return None
+    return found if isinstance(found, bytes) else None
+
+
+def _remember(key: str, held: bytes) -> None:
+    try:
+        if key:
+            cache.set(key, held, _CACHED_SECONDS)
+    except RedisError as error:
+        log.warning("query_cache_away", error=type(error).__name__)
+
+
+_lock = threading.Lock()
+_gates: dict[int, limits.Gate] = {}
+
+
+def _gate() -> limits.Gate:
+    with _lock:
+        if os.getpid() not in _gates:
+            places = settings.HUB_SPARQL_PROCESSES or max(4, os.cpu_count() or 1)
+            _gates[os.getpid()] = limits.Gate(places)
+        return _gates[os.getpid()]

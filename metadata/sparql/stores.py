@@ -1,0 +1,56 @@
+"""Which store is kept and asked, by the settings: embedded until HUB_SPARQL_URL is given."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from metadata.sparql.embedded import SNAPSHOTS, EmbeddedStore
+from metadata.sparql.following import Follower
+from metadata.sparql.pool import Pool
+from metadata.sparql.remote import RemoteEngine, RemoteStore, plain
+
+if TYPE_CHECKING:
+    from metadata.sparql.following import Store
+    from metadata.sparql.tasks import Engine
+
+_lock = threading.Lock()
+_pools: dict[tuple[int, str], Pool] = {}
+
+
+def follower() -> Follower:
+    """What keeps the store equal to the rows; for one process alone."""
+    store: Store = EmbeddedStore(settings.HUB_GRAPHS)
+    if settings.HUB_SPARQL_URL:
+        store = RemoteStore(settings.HUB_SPARQL_URL, graph_store_url())
+    return Follower(store, settings.HUB_GRAPHS)
+
+
+def engine() -> Engine:
+    """What computes queries for this process."""
+    if settings.HUB_SPARQL_URL:
+        return RemoteEngine(settings.HUB_SPARQL_URL)
+    # Query processes belong to the process that started them, also if it is copied.
+    key = (os.getpid(), str(settings.HUB_GRAPHS))
+    with _lock:
+        if key not in _pools:
+            _pools[key] = Pool(settings.HUB_GRAPHS / SNAPSHOTS)
+        return _pools[key]
+
+
+def name() -> str:
+    """The store's name, by which its state is told from another's."""
+    return plain(settings.HUB_SPARQL_URL) if settings.HUB_SPARQL_URL else EmbeddedStore.name
+
+
+def graph_store_url() -> str:
+    """Where an external server takes graphs: as given, or `store` beside where it takes queries."""
+    if settings.HUB_SPARQL_STORE_URL:
+        return str(settings.HUB_SPARQL_STORE_URL)
+    parts = urlsplit(str(settings.HUB_SPARQL_URL))
+    path = f"{parts.path.rpartition('/')[0]}/store"
+    return parts._replace(path=path, query="").geturl()

@@ -1,0 +1,182 @@
+"""The REST API for writing cards: checking one as it is typed, and reading files into one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import BaseParser
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from registry import cards, selectors
+from registry.api import etags
+from registry.api.serializers import Input
+from registry.api.views import parse
+from registry.authoring import edits, imports
+from registry.permissions import require
+from registry.services import files
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.authoring.findings import Finding
+    from registry.cards import Checked
+
+
+class CardFindingOutput(serializers.Serializer[Any]):
+    """One thing that is wrong with a card."""
+
+    severity = serializers.ChoiceField(["error", "warning"])
+    line = serializers.IntegerField(allow_null=True, help_text="of the whole README, from 1")
+    field = serializers.CharField(help_text="training_data[1].personal_data; empty for a line")
+    pointer = serializers.CharField(help_text="JSON pointer into the front matter, or /line/N")
+    message = serializers.CharField()
+    cure = serializers.CharField()
+
+
+class CardSummaryOutput(serializers.Serializer[Any]):
+    """What lists would show of a card."""
+
+    license = serializers.CharField()
+    task = serializers.CharField()
+    keywords = serializers.ListField(child=serializers.CharField())
+    summary = serializers.CharField()
+    fields = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
+
+
+class CardCheckOutput(serializers.Serializer[Any]):
+    """A checked card: it can be saved when there is no error."""
+
+    ok = serializers.BooleanField(help_text="whether it can be saved")
+    findings = CardFindingOutput(many=True)
+    card = CardSummaryOutput()
+
+
+class CardImportQuery(Input):
+    """What to do with a file that is sent."""
+
+    filename = serializers.CharField(
+        max_length=512, required=False, default="", help_text="its name tells what it is"
+    )
+    kind = serializers.ChoiceField(list(imports.KINDS), required=False, default="")
+    apply = serializers.BooleanField(required=False, default=False, help_text="write the card")
+
+
+class CardImportOutput(serializers.Serializer[Any]):
+    """What a file says of the card, and the card as it would be."""
+
+    kind = serializers.ChoiceField(list(imports.KINDS))
+    fields = serializers.DictField(help_text="fields that change, each whole")  # type: ignore[assignment]
+    notes = serializers.ListField(child=serializers.CharField())
+    text = serializers.CharField(help_text="the README with these fields")
+    findings = CardFindingOutput(many=True)
+    saved = serializers.BooleanField()
+
+
+class BoundedParser(BaseParser):
+    """Takes a body of any type as bytes, up to the size of a file that is read into a card."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        content: bytes = stream.read(imports.LIMIT_BYTES + 1)
+        if len(content) > imports.LIMIT_BYTES:
+            raise problems.TooLarge(
+                f"At most {imports.LIMIT_BYTES:,} bytes are read here. Send only what the card "
+                "is about."
+            )
+        return content
+
+
+def checked_data(checked: Checked) -> dict[str, Any]:
+    """A check as the API tells it."""
+    card = checked.card
+    return {
+        "ok": not checked.errors,
+        "findings": [finding_data(one) for one in checked.findings],
+        "card": {
+            "license": card.license,
+            "task": card.task,
+            "keywords": card.keywords,
+            "summary": card.summary,
+            "fields": list(card.front),
+        },
+    }
+
+
+def finding_data(one: Finding) -> dict[str, Any]:
+    """A finding as the API tells it."""
+    return {
+        "severity": one.severity,
+        "line": one.line,
+        "field": one.field,
+        "pointer": one.pointer,
+        "message": one.message,
+        "cure": one.cure,
+    }
+
+
+class CardCheck(APIView):
+    """Checking a card that is stored nowhere."""
+
+    parser_classes = [BoundedParser]
+
+    @extend_schema(
+        operation_id="card_check",
+        request={"text/markdown": OpenApiTypes.STR},
+        responses=CardCheckOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """Everything that is wrong with a card, by line and field; nothing is stored."""
+        content = cast("bytes", request.data or b"")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise problems.CardInvalid("The card is not UTF-8 text; save it as UTF-8.") from error
+        response = Response(checked_data(cards.check(text)))
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class CardImport(APIView):
+    """Reading another tool's file into the card of a draft."""
+
+    parser_classes = [BoundedParser]
+
+    @extend_schema(
+        operation_id="card_import",
+        parameters=[CardImportQuery],
+        request={"application/octet-stream": OpenApiTypes.BINARY},
+        responses=CardImportOutput,
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """The card with what the file says; written only with `apply`, and then with If-Match."""
+        version = selectors.version(request.user, namespace, name, number)
+        require(request.user, "version.edit", version.model)
+        given = parse(CardImportQuery, request.query_params.dict())
+        content = cast("bytes", request.data or b"")
+        proposal = imports.read(content, given["filename"], given["kind"])
+        changes = imports.propose(cards.check(version.readme).card.front, proposal)
+        text = edits.change(version.readme, changes)
+        if given["apply"]:
+            if version.readme:
+                etags.require(request, etags.of(version.readme))
+            seen = cards.digest(version.readme)
+            version = files.write_card(request.user, version=version, text=text, instead_of=seen)
+        checked = cards.check(text)
+        response = Response(
+            {
+                "kind": proposal.kind,
+                "fields": changes,
+                "notes": proposal.notes,
+                "text": text,
+                "findings": [finding_data(one) for one in checked.findings],
+                "saved": given["apply"],
+            }
+        )
+        response["ETag"] = etags.of(version.readme)
+        return response

@@ -1,0 +1,177 @@
+"""The REST API over data sets: entries that everybody may read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.views import APIView
+
+from registry import datasets as selectors
+from registry import selectors as registry
+from registry.api import etags, pagination
+from registry.api.serializers import Input, ReasonInput, api_url
+from registry.api.views import parse
+from registry.models import Dataset
+from registry.personal_data import CATEGORIES, LEGAL_BASES
+from registry.services import datasets
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+
+class DatasetOutput(serializers.Serializer[Dataset]):
+    """What is told of a data set."""
+
+    slug = serializers.CharField()
+    namespace = serializers.CharField(source="namespace.slug")
+    title = serializers.CharField()
+    description = serializers.CharField()
+    iri = serializers.CharField()
+    license = serializers.CharField()
+    personal_data = serializers.ChoiceField(Dataset.PersonalData.choices)
+    categories = serializers.ListField(child=serializers.CharField())
+    legal_basis = serializers.CharField()
+    source = serializers.CharField()
+    rows = serializers.IntegerField(allow_null=True)
+    size_bytes = serializers.IntegerField(allow_null=True)
+    collected_on = serializers.DateField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    withdrawn_at = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField()
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, row: Dataset) -> str:
+        return f"{settings.HUB_PUBLIC_URL}/datasets/{row.slug}"
+
+
+class DatasetUseOutput(serializers.Serializer[Any]):
+    """A version whose card names a data set."""
+
+    ref = serializers.CharField()
+    number = serializers.IntegerField()
+
+
+class DatasetDetailOutput(DatasetOutput):
+    """A data set with the models that name it: their newest version that does."""
+
+    used_by = DatasetUseOutput(many=True, source="shown_uses")
+
+
+class DatasetEdit(Input):
+    """What may change of a data set; fields left out stay."""
+
+    title = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(max_length=20_000, allow_blank=True, required=False)
+    iri = serializers.CharField(max_length=500, allow_blank=True, required=False)
+    license = serializers.CharField(max_length=64, allow_blank=True, required=False)
+    personal_data = serializers.ChoiceField(Dataset.PersonalData.choices, required=False)
+    categories = serializers.ListField(
+        child=serializers.ChoiceField(sorted(CATEGORIES)), required=False
+    )
+    legal_basis = serializers.ChoiceField(sorted(LEGAL_BASES), allow_blank=True, required=False)
+    source = serializers.CharField(max_length=500, allow_blank=True, required=False)
+    rows = serializers.IntegerField(
+        min_value=0, max_value=datasets.LARGEST, allow_null=True, required=False
+    )
+    size_bytes = serializers.IntegerField(
+        min_value=0, max_value=datasets.LARGEST, allow_null=True, required=False
+    )
+    collected_on = serializers.DateField(allow_null=True, required=False)
+
+
+class DatasetInput(DatasetEdit):
+    """A data set to be described."""
+
+    namespace = serializers.CharField()
+    slug = serializers.CharField(max_length=96)
+
+
+class DatasetsQuery(serializers.Serializer[Any]):
+    """What a list of data sets is asked for."""
+
+    q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    cursor = serializers.SlugField(required=False, allow_blank=True, default="")
+
+
+def detail(request: Request, dataset: Dataset) -> dict[str, Any]:
+    """A data set as the API gives it to whoever asks."""
+    told = dict(DatasetOutput(dataset).data)
+    uses = selectors.uses(request.user, dataset)
+    told["used_by"] = [{"ref": one.ref, "number": one.number} for one in uses]
+    return told
+
+
+class DatasetList(APIView):
+    """Every data set that is described here."""
+
+    @extend_schema(
+        operation_id="datasets_list",
+        parameters=[DatasetsQuery],
+        responses=pagination.paged(DatasetOutput),
+    )
+    def get(self, request: Request) -> Response:
+        """List data sets by name; `q` narrows, `cursor` goes on."""
+        given = parse(DatasetsQuery, request.query_params.dict())
+        limit = pagination.limit_of(request)
+        rows = selectors.page(given["q"], after=given["cursor"], limit=limit + 1)
+        cursor = rows[limit - 1].slug if len(rows) > limit else None
+        return pagination.respond(request, DatasetOutput, rows[:limit], cursor)
+
+    @extend_schema(
+        operation_id="datasets_create", request=DatasetInput, responses={201: DatasetDetailOutput}
+    )
+    def post(self, request: Request) -> Response:
+        """Describe a data set."""
+        given = parse(DatasetInput, request.data)
+        namespace = registry.namespace(given.pop("namespace"))
+        dataset = datasets.create(request.user, namespace=namespace, **given)
+        response = etags.respond(request, detail(request, dataset), status=201)
+        response["Location"] = api_url("datasets", dataset.slug)
+        return response
+
+
+class DatasetDetail(APIView):
+    """One data set."""
+
+    @extend_schema(operation_id="datasets_read", responses=DatasetDetailOutput)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read a data set with the models that name it, as far as the caller may see them."""
+        return etags.respond(request, detail(request, selectors.dataset(slug)))
+
+    @extend_schema(operation_id="datasets_edit", request=DatasetEdit, responses=DatasetDetailOutput)
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change what is told of a data set; needs If-Match."""
+        dataset = selectors.dataset(slug)
+        etags.require(request, etags.of(detail(request, dataset)))
+        given = parse(DatasetEdit, request.data)
+        dataset = datasets.edit(request.user, dataset=dataset, **given)
+        return etags.respond(request, detail(request, dataset))
+
+
+class DatasetWithdraw(APIView):
+    """Takes a data set out of lists and graphs."""
+
+    @extend_schema(
+        operation_id="datasets_withdraw", request=ReasonInput, responses=DatasetDetailOutput
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Withdraw a data set; its page stays and says why."""
+        dataset = datasets.withdraw(
+            request.user, dataset=selectors.dataset(slug), **parse(ReasonInput, request.data)
+        )
+        return etags.respond(request, detail(request, dataset))
+
+
+class DatasetRestore(APIView):
+    """Brings a withdrawn data set back."""
+
+    @extend_schema(operation_id="datasets_restore", request=Input, responses=DatasetDetailOutput)
+    def post(self, request: Request, slug: str) -> Response:
+        """Undo a withdrawal."""
+        dataset = datasets.restore(request.user, dataset=selectors.dataset(slug))
+        return etags.respond(request, detail(request, dataset))

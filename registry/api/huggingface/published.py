@@ -1,0 +1,100 @@
+"""What everybody may read, found in two questions whose SQL is kept.
+
+A tokenizer asks for a handful of files that are not there each time it loads, so "no" must be as
+cheap as "yes". Whatever is not found here goes the long way, which knows why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from registry.lifecycle import BRANCH
+from registry.models import File, Version
+from registry.models.registered_models import listed_for_everybody
+from registry.prepared import Prepared
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.permissions import Actor
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+COLUMNS = ("model", "pk", "commit_id", "state")
+_SERVED = (Version.State.PUBLISHED, Version.State.YANKED)
+
+
+class Place(NamedTuple):
+    """A path at a commit of a public model, by ids."""
+
+    model_id: int
+    ref: str
+    version_id: int
+    commit_id: str
+    path: str
+    is_fixed: bool
+
+
+class Found(NamedTuple):
+    """What a commit has at a path."""
+
+    sha256: str
+    size: int
+    git_oid: str
+    is_lfs: bool
+
+
+def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
+    """The commit that ``rest`` begins with and the path after it, where everybody reads it.
+
+    Only for a commit and for `main`; not where `main` is another one to those who may write.
+    """
+    revision, _, path = rest.partition("/")
+    if _COMMIT.fullmatch(revision):
+        rows = _COMMITS.rows(namespace, name, revision)
+    elif revision == BRANCH:
+        rows = (_OF_ANY if actor.is_authenticated else _NEWEST).rows(namespace, name)
+    else:
+        return None
+    for model_id, version_id, commit_id, state in rows:
+        if revision == BRANCH and state != Version.State.PUBLISHED:
+            return None
+        ref = f"{namespace}/{name}"
+        return Place(model_id, ref, version_id, commit_id, path, revision != BRANCH)
+    return None
+
+
+def file(at: Place) -> Found | None:
+    """The file at a place."""
+    for row in _FILES.rows(at.version_id, at.path):
+        return Found(*row)
+    return None
+
+
+def _versions(namespace: str, name: str) -> QuerySet[Version]:
+    return Version.objects.filter(
+        listed_for_everybody("model__"), model__namespace__slug=namespace, model__name=name
+    )
+
+
+def _newest(namespace: str, name: str, *states: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _versions(namespace, name).filter(state__in=states, branch=BRANCH)
+    return rows.order_by("-number").values_list(*COLUMNS)[:1]
+
+
+def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _versions(namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    return rows.order_by().values_list(*COLUMNS)
+
+
+def _files(version_id: int, path: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = File.objects.filter(version=version_id, path=path)
+    return rows.order_by().values_list("blob", "blob__size", "git_oid", "lfs")
+
+
+_NEWEST = Prepared(lambda *names: _newest(*names, Version.State.PUBLISHED))
+_OF_ANY = Prepared(
+    lambda *names: _newest(*names, *(set(Version.State) - {Version.State.WITHDRAWN}))
+)
+_COMMITS = Prepared(_commits)
+_FILES = Prepared(_files)

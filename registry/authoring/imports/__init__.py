@@ -1,0 +1,78 @@
+"""Files that other tools write, read into fields of a card: a proposal, never saved by itself.
+
+What is recognised: CodeCarbon's ``emissions.csv``, Croissant JSON-LD, Hugging Face's
+``eval_results.yaml`` and ``CITATION.cff``. No address in them is ever fetched.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from registry.authoring import merges
+from registry.authoring.imports import carbon, citation, croissant, evaluations
+from registry.authoring.imports.reading import LIMIT_BYTES, Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["KINDS", "LIMIT_BYTES", "Proposal", "kind_of", "propose", "read"]
+
+# kind -> (what it is, its reader)
+KINDS: dict[str, tuple[str, Callable[[bytes], Proposal]]] = {
+    "codecarbon": ("CodeCarbon emissions.csv", carbon.read),
+    "croissant": ("Croissant data set (JSON-LD)", croissant.read),
+    "eval-results": ("Hugging Face eval_results.yaml", evaluations.read),
+    "citation": ("CITATION.cff", citation.read),
+}
+
+
+def kind_of(path: str) -> str:
+    """Which kind of file a path promises, by its name alone; empty for none."""
+    name = posixpath.basename(path).lower()
+    stem, ending = posixpath.splitext(name)
+    if name == "citation.cff":
+        return "citation"
+    if ending == ".csv" and "emissions" in stem:
+        return "codecarbon"
+    if ending in (".json", ".jsonld") and "croissant" in stem:
+        return "croissant"
+    if ending in (".yaml", ".yml") and ("eval_results" in stem or ".eval_results/" in f"/{path}"):
+        return "eval-results"
+    return ""
+
+
+def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
+    """What a file says, as fields of a card; raises InvalidRequest naming what is wrong with it.
+
+    ``kind`` is one of ``KINDS``; without it the name of the file tells, and then its first bytes.
+    """
+    kind = kind or kind_of(name) or _sniffed(content)
+    if kind not in KINDS:
+        known = ", ".join(words for words, _ in KINDS.values())
+        raise problems.InvalidRequest(
+            f"{name or 'The file'} is none of the files that can be read into a card: {known}."
+        )
+    if len(content) > LIMIT_BYTES:
+        raise problems.InvalidRequest(
+            f"{name or 'The file'} has {len(content):,} bytes; {LIMIT_BYTES:,} are read. "
+            "Send the part that is about this model."
+        )
+    return KINDS[kind][1](content)
+
+
+def propose(front: dict[str, Any], proposal: Proposal) -> dict[str, Any]:
+    """The fields that change when a proposal is put into a card, with their whole new values."""
+    return merges.merged(front, proposal.fields)
+
+
+def _sniffed(content: bytes) -> str:
+    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith((b"{", b"[")):
+        return "croissant"
+    if head.startswith(b"timestamp,") or b"emissions" in head.split(b"\n", 1)[0]:
+        return "codecarbon"
+    if b"cff-version" in head:
+        return "citation"
+    return "eval-results" if head.startswith(b"- ") else ""

@@ -1,0 +1,85 @@
+"""Finding data sets, and who uses them: everybody sees the entries, and of models what they may."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Case, Count, IntegerField, Max, Q, Value, When
+from django.db.models.functions import Lower
+
+from hub.protocol import problems
+from registry import mentions
+from registry.models import Dataset, Mention, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from registry.models.versions import VersionQuerySet
+    from registry.permissions import Actor
+
+PAGE = 50
+USES = 100
+_NOT_USED = (Version.State.DRAFT, Version.State.WITHDRAWN)
+
+
+def dataset(slug: str) -> Dataset:
+    """The entry of that name, ignoring case; raises NotFound."""
+    found = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
+    if found is None:
+        raise problems.NotFound(f"There is no data set {slug}. /datasets lists those there are.")
+    return found
+
+
+def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]:
+    """Entries in the order of their names, from ``after`` on, that hold ``text`` somewhere."""
+    rows = Dataset.objects.filter(withdrawn_at=None, slug__gt=after).select_related("namespace")
+    for word in text.split()[:10]:
+        rows = rows.filter(
+            Q(slug__icontains=word)
+            | Q(title__icontains=word)
+            | Q(description__icontains=word)
+            | Q(iri__icontains=word)
+        )
+    return list(rows.order_by("slug")[:limit])
+
+
+def named_by(names: Iterable[str]) -> list[Dataset]:
+    """The entries that are there for names as cards write them, in the order of their slugs."""
+    keys = {mentions.key(name) for name in names} - {""}
+    if not keys:
+        return []
+    rows = Dataset.objects.filter(withdrawn_at=None).alias(same=Lower("iri"))
+    return list(rows.filter(Q(slug__in=keys) | Q(same__in=keys)).order_by("slug"))
+
+
+def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:
+    """The newest version of each model the actor may see whose card names a data set."""
+    rows = _visible(actor).filter(
+        mentions__kind=Mention.Kind.DATASET, mentions__name__in=mentions.keys_of(of)
+    )
+    newest = rows.order_by().values("model").annotate(newest=Max("pk")).values("newest")
+    found = Version.objects.filter(pk__in=newest).select_related("model__namespace")
+    return list(found.order_by("-published_at", "-pk")[:limit])
+
+
+def use_counts(actor: Actor, of: Sequence[Dataset]) -> dict[int, int]:
+    """How many models that the actor may see name each data set, by its id."""
+    if not of:
+        return {}
+    whens = [When(name__in=mentions.keys_of(one), then=Value(one.pk)) for one in of]
+    rows = Mention.objects.filter(
+        kind=Mention.Kind.DATASET,
+        name__in=[name for one in of for name in mentions.keys_of(one)],
+        version__in=_visible(actor),
+    )
+    counted = (
+        rows.order_by()
+        .annotate(dataset=Case(*whens, output_field=IntegerField()))
+        .values_list("dataset")
+        .annotate(n=Count("version__model", distinct=True))
+    )
+    return dict(counted)
+
+
+def _visible(actor: Actor) -> VersionQuerySet:
+    return Version.objects.visible_to(actor).exclude(state__in=_NOT_USED)

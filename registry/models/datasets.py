@@ -1,0 +1,79 @@
+"""Data sets as things of their own: what they hold, whose they are, under which terms."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from registry.models.constraints import matches, one_of
+from registry.models.namespaces import Namespace
+
+# No dot, so that an address with an ending names one thing; lower case, as IRIs have it.
+DATASET_SLUG = r"^[a-z0-9]([a-z0-9_-]{0,94}[a-z0-9])?$"
+# An address as RFC 3986 writes it: without a user's name, and percent-encoded where need be.
+WEB_ADDRESS = r"^(https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?([/?#][!#-;=?-Z_a-z~]*)?)?$"
+
+
+class PersonalData(models.TextChoices):
+    """Whether data are about people; nobody's silence means no."""
+
+    UNKNOWN = "unknown"
+    YES = "yes"
+    ANONYMISED = "anonymised"
+    NO = "no"
+
+
+class Dataset(models.Model):
+    """What a namespace tells of a data set, for everybody; the data themselves are elsewhere."""
+
+    PersonalData = PersonalData
+
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="datasets")
+    slug = models.CharField(max_length=96, unique=True)
+    title = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    iri = models.CharField(
+        max_length=500, blank=True, default="", help_text="the name that the world has for it"
+    )
+    license = models.CharField(max_length=64, blank=True, default="")
+    personal_data = models.CharField(
+        max_length=10, choices=PersonalData.choices, default=PersonalData.UNKNOWN
+    )
+    categories = models.JSONField(default=list, blank=True, help_text="terms of DPV's PD")
+    legal_basis = models.CharField(max_length=64, blank=True, default="")
+    source = models.CharField(max_length=500, blank=True, default="")
+    rows = models.BigIntegerField(null=True, blank=True)
+    size_bytes = models.BigIntegerField(null=True, blank=True)
+    collected_on = models.DateField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["slug", "pk"]
+        constraints = [
+            matches("slug", DATASET_SLUG, "dataset"),
+            matches("iri", WEB_ADDRESS, "dataset"),
+            one_of("personal_data", PersonalData, "dataset"),
+            models.UniqueConstraint(Lower("iri"), condition=~Q(iri=""), name="dataset_iri_unique"),
+            models.CheckConstraint(condition=~Q(title=""), name="dataset_has_title"),
+            models.CheckConstraint(
+                condition=Q(legal_basis="") | Q(personal_data="yes"),
+                name="dataset_legal_basis_of_personal_data",
+            ),
+            models.CheckConstraint(
+                condition=Q(rows=None) | Q(rows__gte=0), name="dataset_rows_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(size_bytes=None) | Q(size_bytes__gte=0),
+                name="dataset_size_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | ~Q(reason=""), name="dataset_withdrawn_has_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug

@@ -1,0 +1,154 @@
+"""What of a version can be asked for in a search, beside the columns of its document.
+
+Cards and the facts of files have whatever shape others gave them: what has another one says
+nothing. The graphs tell the same of the same rows, so that both give one answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from registry import datasets, mentions, tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.models import Variant, Version
+
+Fact = tuple[str, str]
+Reader = Callable[["Version"], Iterable[Fact]]
+
+VALUE_CHARACTERS = 96
+_DEFAULT_DOMAINS = ("", "ai.onnx")
+# Values of onnx docs/MetadataProps.md, whose keys and values are compared without case.
+_PIXEL_FORMAT = "image.bitmappixelformat"
+PIXEL_FORMATS = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
+EVIDENCE = ("carbon",)
+PERSONAL_DATA = ("yes", "no", "anonymised", "unknown")
+
+# Words of a row that are names; whatever else it holds is a claim.
+_NAMES = frozenset({"name", "iri", "url", "doi", "id"})
+
+_readers: list[Reader] = []
+
+
+def contribute(reader: Reader) -> None:
+    """Have ``reader`` tell more facts of a version, from rows that this room does not know.
+
+    Use ``documents.contribute``, which also listens to what changes those rows.
+    """
+    if reader not in _readers:
+        _readers.append(reader)
+
+
+def facts_of(version: Version, main: Variant | None) -> set[Fact]:
+    """Each fact of a version as (group, value); ``main`` is the variant that a list shows."""
+    found = {
+        *(("personal_data", status) for status in personal_data(version.card)),
+        *([("evidence", "carbon")] if training_carbon_kg(version.card) is not None else []),
+        *((tags.GROUP, word) for word in tags.of_card(version.card)),
+        *(fact for reader in _readers for fact in reader(version)),
+    }
+    if main is not None:
+        found |= {("operator", name) for name in operators(main.facts)}
+        found |= {("pixel_format", name) for name in pixel_formats(main.facts)}
+    return {(group, value) for group, value in found if value and len(value) <= VALUE_CHARACTERS}
+
+
+def training_carbon_kg(card: Any) -> float | None:
+    """Kilograms of CO2e that training took, from the grams of a Hugging Face card; None if untold.
+
+    Source: Hugging Face hub-docs, model-cards-co2.
+    """
+    said = card.get("co2_eq_emissions") if isinstance(card, dict) else None
+    grams = said.get("emissions") if isinstance(said, dict) else said
+    if isinstance(grams, bool) or not isinstance(grams, int | float | str):
+        return None
+    try:
+        found = float(grams)
+    except (ValueError, OverflowError):
+        return None
+    return found / 1000 if math.isfinite(found) and found >= 0 else None
+
+
+def operators(facts: dict[str, Any]) -> Iterator[str]:
+    """The operators of a graph: by name alone where ONNX defines them, else after their domain."""
+    for row in _mappings(facts.get("operators")):
+        name, domain = row.get("name"), str(row.get("domain", ""))
+        if isinstance(name, str) and name:
+            yield name if domain in _DEFAULT_DOMAINS else f"{domain}.{name}"
+
+
+def pixel_formats(facts: dict[str, Any]) -> Iterator[str]:
+    """What an image input's pixels are, as ONNX spells it."""
+    metadata = facts.get("metadata")
+    for key, value in metadata.items() if isinstance(metadata, dict) else ():
+        if str(key).lower() == _PIXEL_FORMAT:
+            said = str(value).strip().lower()
+            yield from (word for word in PIXEL_FORMATS if word.lower() == said)
+
+
+def personal_data(card: Any) -> set[str]:
+    """The statuses of the data that a card says were trained on, each one of PERSONAL_DATA.
+
+    What a data set's own entry here tells counts beside what the card claims of it; what the card
+    says of all its data goes for those of which it says nothing else.
+    """
+    if not isinstance(card, dict):
+        return set()
+    general = card.get("personal_data")
+    rows = _training_rows(card)
+    entries = datasets.named_by(name for row in rows for name in _names(row))
+    known = {key: entry for entry in entries for key in mentions.keys_of(entry)}
+    found = set()
+    for row in rows:
+        matched = (known.get(mentions.key(name)) for name in _names(row))
+        entry = next((entry for entry in matched if entry), None)
+        if entry is not None:
+            found.add(str(entry.personal_data))
+        claims = {key for key, value in row.items() if value not in (None, "", [])} - _NAMES
+        if entry is None or claims or _status(general) != "unknown":
+            found.add(_status(row.get("personal_data", general)))
+    return found or ({_status(general)} if general is not None else set())
+
+
+def _training_rows(card: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each data set of a card's training as a mapping; ``training_data`` tells more of one."""
+    detailed, plain = _rows(card.get("training_data")), _rows(card.get("datasets"))
+    told = {mentions.key(name) for row in detailed for name in _names(row)}
+    return [
+        *detailed,
+        *(row for row in plain if not told & {mentions.key(name) for name in _names(row)}),
+    ]
+
+
+def _rows(said: Any) -> list[dict[str, Any]]:
+    """Names and mappings alike as mappings."""
+    rows = said if isinstance(said, list) else [said]
+    plain = [
+        {"name": str(row)} if isinstance(row, str | int | float) else row
+        for row in rows
+        if isinstance(row, dict) or (isinstance(row, str | int | float) and str(row).strip())
+    ]
+    return [row for row in plain if row]
+
+
+def _names(row: dict[str, Any]) -> list[str]:
+    """The names of a row, the IRI first."""
+    found = (str(row[field]) for field in ("iri", "doi", "url", "name") if row.get(field))
+    return [f"doi:{name}" if name.startswith("10.") else name for name in found if name.strip()]
+
+
+def _status(said: Any) -> str:
+    """YAML makes booleans of yes and no; a mapping has the word as its status."""
+    word = said.get("status") if isinstance(said, dict) else said
+    if isinstance(word, bool):
+        word = "yes" if word else "no"
+    found = str(word).strip().lower()
+    return found if found in PERSONAL_DATA else "unknown"
+
+
+def _mappings(said: Any) -> Iterator[dict[str, Any]]:
+    return (row for row in said if isinstance(row, dict)) if isinstance(said, list) else iter(())

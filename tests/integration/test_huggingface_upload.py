@@ -1,0 +1,80 @@
+"""The clients that people have, writing to this hub: each as it comes, none of them ours."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+
+import pytest
+
+from tests import samples
+from tests.faults.conftest import Hub, wait_for
+from tests.integration.test_huggingface import HERE, environment, python
+
+__all__ = ["python"]
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A hub that is empty but for its samples; large objects come in parts of 8 MB."""
+    made = Hub(
+        tmp_path_factory.mktemp("upload") / "home",
+        HUB_LIMITS_STAGE_SECONDS="60",
+        HUB_LIMITS_LEASE_SECONDS="60",
+        HUB_LIMITS_PUT_BYTES="8000000",
+    )
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("xet", [True, False], ids=["xet", "lfs"])
+def test_what_a_client_writes_is_there_and_is_published(hub, python, xet, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(samples.mlp())
+    name = f"net-{python.parts[-3]}-{'xet' if xet else 'lfs'}"
+    given = environment(hub, tmp_path / "cache") | ({} if xet else {"HF_HUB_DISABLE_XET": "1"})
+    ended = subprocess.run(
+        [python, HERE / "clients" / "write.py", f"zoo/{name}", model],
+        env=given, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    held = json.loads(ended.stdout.splitlines()[-1])
+    assert held | {"version": "", "head": ""} == {
+        "version": "",
+        "xet": xet,
+        "first": 40,
+        "same": True,
+        "again": True,
+        "notes": False,
+        "copy": True,
+        "dev": [True, False],
+        "tag": 409,
+        "late": 412,
+        "missing": True,
+        "hidden": False,
+        "head": "",
+    }
+    wait_for(lambda: _public_head(hub, name) == held["head"], "the commit to be published", 120)
+    if xet and not held["version"].startswith("0."):
+        assert _bytes_of_the_second(hub, name) < 0.1 * 30_000_000
+
+
+def _public_head(hub, name):
+    found = hub.call("GET", f"models/zoo/{name}/versions")[2]
+    published = [row for row in found.get("items", []) if row["state"] == "published"]
+    main = [row for row in published if row.get("branch", "main") == "main"]
+    return next((row["commit_id"] for row in main if row["commit_id"]), None)
+
+
+def _bytes_of_the_second(hub, name):
+    """What the second upload moved: every xorb of the model but the first."""
+    rows = sqlite3.connect(hub.home / "hub.sqlite3").execute(
+        "SELECT xorb.size FROM registry_xorb xorb JOIN registry_xetstore store "
+        "ON store.id = xorb.store_id JOIN registry_registeredmodel model "
+        "ON model.id = store.model_id WHERE model.name = ? ORDER BY xorb.id",
+        (name,),
+    )
+    first, *later = [size for (size,) in rows]
+    assert first > 25_000_000
+    return sum(later)

@@ -1,0 +1,111 @@
+"""The pages of data sets: list, one of them, and the form."""
+
+from __future__ import annotations
+
+from django.test import Client
+
+from registry.models import Dataset
+from tests import factories
+
+CARD = "---\ndatasets: [stones]\n---\n# A model\n"
+FORM = {
+    "namespace": "ada",
+    "slug": "faces",
+    "title": "Faces",
+    "iri": "doi:10.1234/faces",
+    "personal_data": "yes",
+    "categories": ["Picture", "Biometric"],
+    "legal_basis": "Consent",
+    "rows": "12",
+    "collected_on": "2025-11-30",
+}
+
+
+def test_the_list_counts_what_the_reader_may_see(ada, guest, reader):
+    factories.dataset(ada, "stones", title="Many stones")
+    factories.published(ada, card=CARD)
+    private = factories.model(ada, "hidden", visibility="private")
+    factories.published(ada, private, card=CARD)
+    shown = guest.page("/datasets?q=many")
+    assert "Many stones" in shown
+    assert '<td class="num">1</td></tr>' in shown
+    assert '<td class="num">2</td></tr>' in reader.page("/datasets")
+    assert "No data set holds these words." in guest.page("/datasets?q=pebbles")
+
+
+def test_the_list_takes_few_queries(ada, guest, django_assert_max_num_queries):
+    for index in range(6):
+        factories.dataset(ada, f"set-{index}")
+    with django_assert_max_num_queries(4):
+        guest.page("/datasets")
+
+
+def test_one_page_links_the_models_and_they_link_it(ada, guest):
+    factories.dataset(ada, "stones", description="Pictures of stones.")
+    factories.published(ada, card=CARD)
+    page = guest.page("/datasets/stones")
+    assert 'href="/models/ada/net/v/1"' in page
+    assert "Pictures of stones." in page
+    assert "/datasets/stones/edit" not in page
+    assert 'href="/datasets/stones"' in guest.page("/models/ada/net/v/1")
+    assert guest.get("/datasets/STONES").status_code == 302
+    guest.page("/datasets/none", 404)
+
+
+def test_a_data_set_is_described_and_edited_in_forms(guest, reader):
+    assert guest.get("/datasets/new").status_code == 302
+    assert "Make the entry" in reader.page("/datasets/new")
+    answer = reader.post("/datasets/new", FORM)
+    assert (answer.status_code, answer["Location"]) == (302, "/datasets/faces")
+    made = Dataset.objects.get()
+    assert (made.iri, made.rows) == ("https://doi.org/10.1234/faces", 12)
+    assert made.categories == ["Picture", "Biometric"]
+    page = reader.page("/datasets/faces")
+    assert "pictures, biometric" in page
+    assert "consent" in page
+    assert 'value="2025-11-30"' in reader.page("/datasets/faces/edit")
+    reader.post("/datasets/faces/edit", {"title": "Faces", "personal_data": "no"})
+    made.refresh_from_db()
+    assert (made.personal_data, made.categories, made.iri) == ("no", [], "")
+
+
+def test_a_refused_form_says_why_and_makes_nothing(reader):
+    for changed, said in (
+        ({"slug": "Faces!"}, "cannot be used"),
+        ({"personal_data": "no"}, "only of data that are personal"),
+        ({"iri": "not one"}, "must be a web address"),
+        ({"namespace": "zoo"}, "not one of the available choices"),
+    ):
+        answer = reader.post("/datasets/new", FORM | changed)
+        assert answer.status_code == 422
+        assert said in answer.content.decode()
+    assert not Dataset.objects.exists()
+
+
+def test_strangers_may_not_edit(ada, bob):
+    factories.dataset(ada, "stones")
+    other = Client()
+    other.force_login(bob)
+    for path in ("edit", "withdraw", "restore"):
+        assert other.post(f"/datasets/stones/{path}", {"reason": "x"}).status_code == 403
+    assert Dataset.objects.get().withdrawn_at is None
+
+
+def test_what_was_written_stays_text(ada, guest):
+    factories.dataset(ada, "odd", title="<script>alert(1)</script>", description="<b>bold</b>")
+    for path in ("/datasets", "/datasets/odd"):
+        page = guest.page(path)
+        assert "<script>alert" not in page
+        assert "<b>bold" not in page
+
+
+def test_a_withdrawn_entry_says_so(ada, guest, reader):
+    factories.dataset(ada, "stones")
+    reader.post("/datasets/stones/withdraw", {"reason": "Not ours."})
+    page = guest.page("/datasets/stones")
+    assert "This entry was withdrawn." in page
+    assert "Not ours." in page
+    assert ".ttl" not in page
+    assert "stones" not in guest.page("/datasets")
+    reader.post("/datasets/stones/restore")
+    assert "withdrawn" not in guest.page("/datasets/stones")
