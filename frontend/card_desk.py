@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from frontend import card_form, words
+from frontend import card_fields, card_form, words
 from hub.protocol import problems
 from registry import cards, datasets
 from registry.authoring import edits, imports, merges, suggestions, vocabularies
@@ -93,7 +93,7 @@ def act(desk: Desk, request: HttpRequest, version: Version) -> None:
     deed, _, what = request.POST.get("do", "").partition(":")
     if deed in ("text", "form"):
         desk.mode = deed
-    elif deed == "add" and what in card_form.TABLES:
+    elif deed == "add" and what in card_fields.TABLES:
         desk.extra = (what,)
     elif deed == "take":
         _take(desk, version, request.POST.getlist("take"))

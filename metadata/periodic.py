@@ -16,6 +16,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
+from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
@@ -39,13 +40,14 @@ _worker: threading.Thread | None = None
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task ended: ``detail`` is one sentence for people."""
+    """How a task ended: ``detail`` is one sentence for people, ``address`` the hub's own then."""
 
     task: str
     ok: bool
     detail: str
     started_at: str
     finished_at: str
+    address: str = ""
 
 
 def run_due(*, wait: bool = False) -> None:
@@ -96,8 +98,13 @@ def make_dump() -> tuple[bool, str]:
 def compare() -> tuple[bool, str]:
     """Compare each graph with its rows, and make again what differs.
 
-    What differs at the second look as well was no event on its way to its graph.
+    What differs at the second look as well was no event on its way to its graph. A hub that
+    answers at another address than before has other names for everything, so all is made again.
     """
+    before = last("comparison")
+    if before is not None and before.address != settings.HUB_PUBLIC_URL:
+        changed = upkeep.rebuild()
+        return True, f"the hub's address is new to its graphs; {changed} were made again"
     outbox.deliver()
     wrong = list(upkeep.differences())
     if wrong:
@@ -116,7 +123,7 @@ TASKS: dict[str, Callable[[], tuple[bool, str]]] = {"comparison": compare, "dump
 
 def _is_due(name: str, at: datetime, night: datetime) -> bool:
     found = last(name)
-    if found is None:
+    if found is None or found.address != settings.HUB_PUBLIC_URL:
         return True
     began = datetime.fromisoformat(found.started_at)
     if name == "dump" and not found.ok:
@@ -152,7 +159,8 @@ def _do(name: str) -> None:
         ok, detail = False, f"{type(error).__name__}: {error}"[:500]
     else:
         log.info("periodic_done", task=name, ok=ok, detail=detail)
-    _keep(Outcome(name, ok, detail, started_at, timezone.now().isoformat()))
+    finished_at = timezone.now().isoformat()
+    _keep(Outcome(name, ok, detail, started_at, finished_at, settings.HUB_PUBLIC_URL))
 
 
 def _keep(outcome: Outcome) -> None:

@@ -166,6 +166,16 @@ def publish(version: Version, actor: User) -> None:
     events.record("version.published", version, actor=actor, model=model)
 
 
+def describe_by_newest(model: RegisteredModel) -> None:
+    """Let a model say what its newest published version's card says; without one it stays."""
+    newest = Version.objects.filter(
+        model=model, branch=BRANCH, state=Version.State.PUBLISHED
+    ).first()
+    if newest is not None:
+        _describe(model, newest)
+        model.save(update_fields=["license", "task", "keywords", "summary"])
+
+
 def _move_branch(version: Version) -> None:
     """Let the branch name its newest version; one that was deleted meanwhile stays away."""
     name = version.branch

@@ -66,7 +66,9 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class Token:
+    """A piece of a query: its ``kind`` (a group of ``_TOKEN``), its text, and where it begins."""
+
     kind: str
     text: str
     at: int
@@ -98,10 +100,10 @@ def _character(found: re.Match[str]) -> str:
 
 def _read(text: str) -> Query:
     """One pass that ends with the first thing to refuse."""
-    tokens = _tokens(text)
+    found = tokens(text)
     reader = _Reader(text)
-    form = _form(_first(tokens, reader, text), text)
-    for token in tokens:
+    form = _form(_first(found, reader, text), text)
+    for token in found:
         reader.look(token)
     return Query(
         text=text,
@@ -111,20 +113,20 @@ def _read(text: str) -> Query:
     )
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    """Every token but space and comments."""
+def tokens(text: str) -> Iterator[Token]:
+    """Every token but space and comments; raises QueryInvalid at a string that never ends."""
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
         if kind == "mark" and found[0] in "\"'":
             raise _invalid(text, found.start(), "A string begins here that never ends.")
         if kind != "space":
-            yield _Token(kind, found[0], found.start())
+            yield Token(kind, found[0], found.start())
 
 
-def _first(tokens: Iterator[_Token], reader: _Reader, text: str) -> _Token:
+def _first(found: Iterator[Token], reader: _Reader, text: str) -> Token:
     """The token that follows the prologue."""
     skipped = 0
-    for token in tokens:
+    for token in found:
         reader.check(token)
         word = token.text.upper()
         if skipped:
@@ -142,7 +144,7 @@ def _first(tokens: Iterator[_Token], reader: _Reader, text: str) -> _Token:
     )
 
 
-def _form(token: _Token, text: str) -> str:
+def _form(token: Token, text: str) -> str:
     word = token.text.upper() if token.kind in ("word", "name") else ""
     form = next((form for form in FORMS if word.startswith(form)), "")
     if not form and word.startswith(_UPDATES):
@@ -166,14 +168,14 @@ class _Reader:
         self.outside: set[str] = set()
         self.words: set[str] = set()
 
-    def look(self, token: _Token) -> None:
+    def look(self, token: Token) -> None:
         """Take in a token behind the one that names the form."""
         self.check(token)
         if token.kind == "word" and not self._open:
             self._look_outside(token)
         self._before = token.text
 
-    def check(self, token: _Token) -> None:
+    def check(self, token: Token) -> None:
         """Refuse what may stand nowhere, and count."""
         if token.kind in ("word", "name", "blank"):
             self._look_for_service(token)
@@ -181,7 +183,7 @@ class _Reader:
             self._look_for_doubt(token)
         self._count(token)
 
-    def _look_for_service(self, token: _Token) -> None:
+    def _look_for_service(self, token: Token) -> None:
         folded = token.text.casefold()
         if token.kind == "word":
             self.words.add(token.text.upper())
@@ -198,7 +200,7 @@ class _Reader:
                 "yourself and join the results. (A prefix of that name needs another name.)",
             )
 
-    def _look_for_doubt(self, token: _Token) -> None:
+    def _look_for_doubt(self, token: Token) -> None:
         """A `<` behind an operand may be "less than", and hide what stands before the next `>`."""
         if (
             self._open
@@ -211,7 +213,7 @@ class _Reader:
                 self._text, token.at, "Is this an IRI, or less than? Put a space behind the `<`."
             )
 
-    def _look_outside(self, token: _Token) -> None:
+    def _look_outside(self, token: Token) -> None:
         word = token.text.upper()
         self.outside.add(word)
         if word in _UPDATES and self._before == ";":
@@ -221,7 +223,7 @@ class _Reader:
                 self._text, token.at, "A second query begins here: one at a time, please."
             )
 
-    def _count(self, token: _Token) -> None:
+    def _count(self, token: Token) -> None:
         if token.kind == "open":
             self._listed_one(token)
             self._open.append(token.text)
@@ -239,7 +241,7 @@ class _Reader:
         else:
             self._listed_one(token)
 
-    def _count_mark(self, token: _Token) -> None:
+    def _count_mark(self, token: Token) -> None:
         if self._listed:
             self._listed[-1] = 0
         separates = token.text in ".;," and bool(self._open) and self._open[-1] != "("
@@ -253,7 +255,7 @@ class _Reader:
                 "planning it would take too long. Ask in smaller parts; VALUES takes long lists.",
             )
 
-    def _listed_one(self, token: _Token) -> None:
+    def _listed_one(self, token: Token) -> None:
         """Terms side by side in round brackets are an RDF list, and each costs two patterns."""
         if self._open and self._open[-1] == "(":
             self._listed[-1] += 1
@@ -263,7 +265,7 @@ class _Reader:
                 )
 
 
-def _update(token: _Token, text: str) -> problems.NotAllowed:
+def _update(token: Token, text: str) -> problems.NotAllowed:
     line, column = position(text, token.at)
     return problems.NotAllowed(
         f"{token.text.upper()} is an update, and this endpoint only answers questions: its graphs "

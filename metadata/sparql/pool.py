@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from django.conf import settings
 
 from hub.protocol import problems
 from metadata.sparql import tasks
+from metadata.sparql.complaints import syntax_problem
 from metadata.sparql.worker import DATA, DONE, FAILED, HEADER, READY
 from runners.sandbox import IsolationLevel
 
@@ -43,8 +43,6 @@ _QUICK_SECONDS = 1.0
 _LOW_PRIORITY = 15
 # A process that has held so much is replaced, so that it does not keep it.
 _FAT_BYTES = 1 << 29
-_PLACE = re.compile(r"^error at (\d+):(\d+): ")
-_CLASSES = re.compile(r"\[[^\]]*\](?:\s*\|\s*\[[^\]]*\])*")
 
 
 class _EndedError(Exception):
@@ -294,7 +292,7 @@ def _fail(told: dict[str, Any], task: Task) -> NoReturn:
     if kind == "gone":
         raise tasks.SnapshotGoneError(detail)
     if kind == "syntax":
-        raise syntax_problem(detail)
+        raise syntax_problem(detail, task.query)
     if kind == "memory":
         raise _no_memory()
     if kind == "large":
@@ -311,17 +309,6 @@ def _no_memory() -> problems.QueryTooCostly:
         "take. Sorting, DISTINCT, GROUP BY and products of patterns without a common variable do; "
         "bind more terms or add LIMIT in a subquery."
     )
-
-
-def syntax_problem(detail: str) -> problems.QueryInvalid:
-    """The engine's complaint about a query, with line and column where it names them."""
-    found = _PLACE.match(detail)
-    words = " ".join(_CLASSES.sub("…", detail[found.end() :] if found else detail).split())
-    words = re.sub(r"(?:, …)+", "", words)[:300]
-    if not found:
-        return problems.QueryInvalid(f"The query is not valid: {words}")
-    line, column = int(found[1]), int(found[2])
-    return problems.QueryInvalid(f"Line {line}, column {column}: {words}", line=line, column=column)
 
 
 def _environment() -> dict[str, str]:

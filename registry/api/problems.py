@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import OperationalError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """DRF's exception handler."""
+    """DRF's exception handler; a name that a model had leads to the one it has."""
     return respond(translate(error), context["request"]._request)  # noqa: SLF001 - DRF's own
 
 
@@ -70,6 +70,14 @@ def translate(error: Exception) -> problems.Problem:
     for kind, problem in simple.items():
         if isinstance(error, kind):
             return problem(str(error))
+    return _fault(error)
+
+
+def _fault(error: Exception) -> problems.Problem:
+    """The problem of what is no framework's answer: a limit, a lost database, or our mistake."""
+    if isinstance(error, RequestDataTooBig):
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        return problems.TooLarge(f"The body may have {most:,} bytes; files go by upload.")
     if isinstance(error, OperationalError):
         log.error("database_unavailable", exc_info=error)
         return problems.Unavailable("The database does not answer; try again.", retry_after=2)

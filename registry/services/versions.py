@@ -85,6 +85,7 @@ def restore(actor: Actor, *, version: Version) -> Version:
     version.reason = ""
     version.ended_at = None
     version.save(update_fields=["state", "reason", "ended_at"])
+    lifecycle.describe_by_newest(version.model)
     events.record("version.restored", version, actor=actor, model=version.model)
     return version
 
@@ -106,4 +107,5 @@ def _end(actor: Actor, version: Version, state: VersionState, reason: str) -> No
     version.reason = reason.strip()
     version.ended_at = timezone.now()
     version.save(update_fields=["state", "reason", "ended_at"])
+    lifecycle.describe_by_newest(version.model)
     events.record(f"version.{state}", version, actor=actor, model=version.model, reason=reason)

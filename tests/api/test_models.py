@@ -57,6 +57,13 @@ def test_unknown_fields_are_refused_by_name(api, ada):
     assert not RegisteredModel.objects.exists()
 
 
+def test_a_body_beyond_the_limit_is_refused_with_the_limit(api, ada, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+    made = api(ada).post("models", {"namespace": "ada", "name": "net", "summary": "x" * 1_000})
+    assert "1,000 bytes" in problem(made, 413, "too-large")["detail"]
+    assert not RegisteredModel.objects.exists()
+
+
 def test_guests_and_strangers_cannot_make_models(api, ada, bob):
     body = {"namespace": "ada", "name": "net"}
     assert problem(api().post("models", body), 401, "not-authenticated")

@@ -151,6 +151,21 @@ def test_yank_restore_withdraw(api, ada):
     problem(client.post(f"{two}/restore"), 409, "state-conflict")
 
 
+def test_a_model_is_described_by_its_newest_published_version(api, ada):
+    model = factories.model(ada)
+    for licence in ("mit", "gpl-3.0"):
+        factories.published(ada, model, card=f"---\nlicense: {licence}\n---\n# {licence}\n")
+    client = api(ada)
+    described = lambda: client.get("models/ada/net").json()["license"]  # noqa: E731
+    assert described() == "gpl-3.0"
+    client.post("models/ada/net/versions/2/yank", {"reason": "not ours to publish"})
+    assert described() == "mit"
+    client.post("models/ada/net/versions/2/restore")
+    assert described() == "gpl-3.0"
+    client.post("models/ada/net/versions/2/withdraw", {"reason": "not ours to publish"})
+    assert described() == "mit"
+
+
 def test_roles_and_scopes_of_each_verb(api, ada, bob):
     from registry.models import Membership, Namespace
 

@@ -225,6 +225,7 @@ def _prove(hub):
     seeded = subprocess.run(
         (sys.executable, "-m", "tests.browser.seed", str(hub.home)),
         cwd=ROOT,
+        env=os.environ | {"HUB_PUBLIC_URL": hub.url},
         check=True,
         capture_output=True,
         text=True,

@@ -246,7 +246,7 @@ def test_wrong_wish_for_a_variant_is_told_at_its_field(window):
     one.open("/models/zoo/proven/v/1/variants")
     one.page.select_option("[name=kind]", "fp16")
     one.page.fill("[name=opset]", "21")
-    one.page.click("text=Make it")
+    one.page.get_by_role("button", name="Make it", exact=True).click()
     fault = one.page.locator(".field:has([name=opset]) .errorlist")
     expect(fault).to_contain_text("An opset belongs to upgrade")
     assert one.page.input_value("[name=opset]") == "21"
@@ -299,5 +299,5 @@ def test_a_query_runs_without_scripts_and_its_rows_lead_to_pages(window):
         "SELECT ?model WHERE { ?model <http://purl.org/dc/terms/identifier> 'zoo/proven@1' }"
     )
     one.page.get_by_role("button", name="Run", exact=True).click()
-    one.page.click("text=zoo/proven@1 >> nth=-1")
+    one.page.get_by_role("link", name="zoo/proven@1", exact=True).click()
     one.page.wait_for_url("**/models/zoo/proven/v/1")

@@ -31,6 +31,7 @@ def test_a_card_is_checked_while_it_is_typed(window, hub):
 def test_a_card_is_written_by_its_form(window, hub):
     hub.draft("formed", card="---\n# kept\nlicense: mit\n---\n# Formed\n")
     one = window(signed=True)
+    one.watch.expected = (r"status of 422",)
     page = one.page
     one.open("/models/zoo/formed/v/1/draft?card=form")
     page.fill("[name=summary]", "Written by a form.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
 from rest_framework.parsers import JSONParser
 
 from hub.protocol import problems
@@ -42,12 +41,8 @@ class AnyJson(JSONParser):
 
 
 def body(request: Request) -> dict[str, Any]:
-    """What was sent; nothing is an empty object. Raises TooLarge."""
-    try:
-        found = request.data
-    except RequestDataTooBig as error:
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        raise problems.TooLarge(f"The body may have {most} bytes.") from error
+    """What was sent; nothing is an empty object."""
+    found = request.data
     return found if isinstance(found, dict) else {}
 
 

@@ -188,3 +188,17 @@ def test_a_hidden_model_is_in_no_dump_however_old_the_row(published, ada):
     RegisteredModel.objects.filter(pk=published.model_id).update(visibility="private")
     upkeep.refresh_model(published.model_id, with_versions=True)
     assert "ada/net" not in text_of(dump.make())
+
+
+def test_a_new_address_of_the_hub_makes_all_graphs_again(published, settings):
+    periodic.run_due(wait=True)
+    settings.HUB_PUBLIC_URL = "https://moved.example"
+    assert set(periodic.due()) == {"comparison", "dump"}
+    periodic.run_due(wait=True)
+    told = NamedGraph.objects.exclude(nquads="")
+    assert {graph.iri.split("/models/")[0].split("/catalog")[0] for graph in told} == {
+        "https://moved.example"
+    }
+    assert list(upkeep.differences()) == []
+    assert periodic.last("comparison").ok
+    assert periodic.due() == []

@@ -12,9 +12,9 @@ from hub.protocol import problems
 from metadata import services
 from metadata.models import NamedGraph
 from metadata.sparql import limits, protocol, service, stores
+from metadata.sparql.complaints import syntax_problem
 from metadata.sparql.embedded import EmbeddedStore, only_writer
 from metadata.sparql.following import Follower, read_state
-from metadata.sparql.pool import syntax_problem
 from metadata.sparql.remote import plain
 
 FORM, DIRECT = protocol.FORM, protocol.DIRECT
@@ -242,10 +242,21 @@ def test_addresses_of_an_external_server(settings):
     assert stores.graph_store_url() == "http://127.0.0.1/data"
 
 
-def test_the_engine_s_complaints_are_short_and_placed():
-    problem = syntax_problem(
-        "error at 2:7: expected one of \"}\", ['a'..='z' | 'A'..='Z'\n| '0'..='9'], [_]"
-    )
-    assert (problem.extensions["line"], problem.extensions["column"]) == (2, 7)
-    assert problem.detail.startswith('Line 2, column 7: expected one of "}"')
+@pytest.mark.parametrize(
+    ("query", "detail", "place", "words"),
+    [
+        ("SELECT *\nWHERE { FILTR }", "error at 2:15: expected one of LATERAL, SERVICE, [_]",
+         (2, 9), "FILTR is no word of SPARQL. Did you mean FILTER?"),
+        ("ASK { ?s a fo }", "error at 1:15: expected OPTIONAL", (1, 12), "Variables begin with ?"),
+        ("ASK { ?s ?p }", "error at 1:13: expected one of LATERAL, SERVICE, [_]", (1, 13),
+         "cannot be understood from here on"),
+        ("ASK {\n?s ?p ?o", "error at 2:9: expected one of \"}\", ['a'..='z' | '0'..='9'], [_]",
+         (2, 9), 'Line 2, column 9: expected "}"'),
+    ],
+)  # fmt: skip
+def test_the_engine_s_complaints_name_the_place_and_the_cure(query, detail, place, words):
+    problem = syntax_problem(detail, query)
+    assert (problem.extensions["line"], problem.extensions["column"]) == place
+    assert words in problem.detail
     assert "'a'" not in problem.detail
+    assert "SERVICE" not in problem.detail
