@@ -21,6 +21,7 @@ from django.db import connections
 from django.utils import timezone
 
 from metadata import dump, upkeep
+from metadata.models import NamedGraph
 from registry import outbox
 from registry.blobs import store
 
@@ -99,12 +100,12 @@ def compare() -> tuple[bool, str]:
     """Compare each graph with its rows, and make again what differs.
 
     What differs at the second look as well was no event on its way to its graph. A hub that
-    answers at another address than before has other names for everything, so all is made again.
+    answers at an address for the first time has other names for everything: all is made.
     """
     before = last("comparison")
-    if before is not None and before.address != settings.HUB_PUBLIC_URL:
-        changed = upkeep.rebuild()
-        return True, f"the hub's address is new to its graphs; {changed} were made again"
+    moved = before is not None and before.address != settings.HUB_PUBLIC_URL
+    if moved or not NamedGraph.objects.exists():
+        return True, f"{upkeep.rebuild()} graphs were made: the hub's address is new to them"
     outbox.deliver()
     wrong = list(upkeep.differences())
     if wrong:

@@ -202,3 +202,11 @@ def test_a_new_address_of_the_hub_makes_all_graphs_again(published, settings):
     assert list(upkeep.differences()) == []
     assert periodic.last("comparison").ok
     assert periodic.due() == []
+
+
+@pytest.mark.django_db
+def test_the_first_start_of_a_hub_is_no_difference():
+    NamedGraph.objects.all().delete()
+    periodic.run_due(wait=True)
+    assert periodic.last("comparison").ok
+    assert list(upkeep.differences()) == []
