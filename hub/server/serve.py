@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 15.0
 RESTART_SECONDS = 1.0
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -167,6 +167,7 @@ class Supervisor:
         if not self._wait_until_ready():
             self._end()
             print("hub: the web process did not start; its messages are above.", file=sys.stderr)
+            _tell(password)
             return 1
         _greet(os.environ["HUB_PUBLIC_URL"], password)
         while not self._stopping:
@@ -240,8 +241,13 @@ def _web(descriptor: int, threads: int) -> list[str]:
 
 def _greet(address: str, password: str | None) -> None:
     print(f"address: {address}")
+    _tell(password)
+    print("Ctrl-C stops the hub.", flush=True)
+
+
+def _tell(password: str | None) -> None:
+    """Say the password of the admin who was made just now; nobody can read it anywhere later."""
     if password:
         print("admin user: admin")
         print(f"admin password: {password}")
-        print("(shown once; change it under Account)")
-    print("Ctrl-C stops the hub.", flush=True)
+        print("(shown once; change it under Account)", flush=True)
