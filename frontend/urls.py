@@ -8,7 +8,9 @@ from django.urls.converters import StringConverter
 from frontend.caching import page
 from frontend.query_page import DOWNLOADS
 from frontend.views import (
+    access,
     account,
+    addresses,
     conformance,
     datasets,
     drafts,
@@ -16,6 +18,7 @@ from frontend.views import (
     home,
     jobs,
     lists,
+    people,
     query,
     scoreboard,
     things,
@@ -59,6 +62,7 @@ register_converter(Ending, "ending")
 
 MODEL = "models/<name:namespace>/<name:name>"
 VERSION = f"{MODEL}/v/<number:number>"
+NAMESPACE = "account/namespaces/<name:slug>"
 
 urlpatterns = [
     path("", page(home.home), name="home"),
@@ -71,6 +75,12 @@ urlpatterns = [
     path(f"{MODEL}.<ending:ending>", page(graphs.model), name="model-graph"),
     path(MODEL, page(graphs.model_page), name="model"),
     path(f"{MODEL}/linkset", page(graphs.model_links), name="model-links"),
+    path(f"{MODEL}/settings", access.settings, name="model-settings"),
+    path(f"{MODEL}/access", page(access.show), name="model-access"),
+    path(f"{MODEL}/access/ask", access.ask, name="access-ask"),
+    path(f"{MODEL}/access/withdraw", access.withdraw, name="access-withdraw"),
+    path(f"{MODEL}/access/decide", access.decide, name="access-decide"),
+    path(f"{MODEL}/access/grant", access.grant, name="access-grant"),
     path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
     path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
     path(f"{VERSION}.<ending:ending>", page(graphs.version), name="version-graph"),
@@ -123,6 +133,19 @@ urlpatterns = [
     path("logout", account.logout, name="logout"),
     path("account", account.show, name="account"),
     path("account/password", account.password, name="password"),
+    path("account/namespaces/new", people.new_namespace, name="namespace-new"),
+    path(NAMESPACE, people.namespace, name="namespace"),
+    path(f"{NAMESPACE}/quota", people.quota, name="namespace-quota"),
+    path(f"{NAMESPACE}/members/<str:username>", people.remove_member, name="member-remove"),
+    path("admin", people.admin, name="admin"),
+    path("admin/accounts", people.accounts, name="accounts"),
+    path("admin/accounts/<str:username>/password", people.new_password, name="account-password"),
+    path("admin/accounts/<str:username>/close", people.close_account, name="account-close"),
     path("account/tokens", account.tokens, name="tokens"),
     path("account/tokens/<number:token_id>/revoke", account.revoke, name="token-revoke"),
+    # As clients of the Hub protocol print them; last, since they are as short as others.
+    path("<name:namespace>/<name:name>", addresses.model),
+    path("<name:namespace>/<name:name>/tree/<path:rest>", addresses.tree),
+    path("<name:namespace>/<name:name>/blob/<path:rest>", addresses.blob),
+    path("<name:namespace>/<name:name>/commits/<path:rest>", addresses.commits),
 ]

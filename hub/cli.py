@@ -97,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="command", required=True)
     _add_get(commands)
     _add_push(commands)
+    _add_import(commands)
     _add_variant(commands)
     _add_search(commands)
     _add_info(commands)
@@ -171,6 +172,23 @@ def _push(options: argparse.Namespace) -> int:
     print(f"{version['ref']} {version['state']}")
     if version.get("url"):
         print(_plain(str(version["url"])))
+    return DONE
+
+
+def _add_import(commands: Any) -> None:
+    from hub.client import hf_command, zoo_command  # noqa: PLC0415  (each imports what it needs)
+
+    importing = commands.add_parser("import", help="bring models from elsewhere into the hub")
+    kinds = importing.add_subparsers(metavar="source", required=True)
+    hf_command.add(kinds).set_defaults(command=_import_hf)
+    zoo_command.add_to(kinds)
+
+
+def _import_hf(options: argparse.Namespace) -> int:
+    from hub.client import hf_command  # noqa: PLC0415  (each command imports what it needs)
+
+    for line in hf_command.run(options):
+        print(_plain(line))
     return DONE
 
 

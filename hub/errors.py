@@ -6,6 +6,7 @@ Catch `HubError` for all of it, `Problem` for what the server said, or one class
 from __future__ import annotations
 
 from hub.protocol.problems import (
+    AccessNeeded,
     BlobUnknown,
     CacheUnusable,
     CardInvalid,
@@ -55,6 +56,7 @@ from hub.protocol.problems import (
 )
 
 __all__ = [
+    "AccessNeeded",
     "BlobUnknown",
     "CacheUnusable",
     "CardInvalid",

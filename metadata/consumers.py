@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metadata import gate, reports, upkeep
-from registry import mentions, outbox
+from registry import mentions, moves, outbox
 from registry.events import RELEASE_VERBS
 from registry.models import Dataset, Mention, RegisteredModel, Version
 
@@ -16,6 +16,7 @@ def connect() -> None:
     """Subscribe to whatever changes what a graph tells."""
     outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version)
     outbox.subscribe("metadata.hiding", ("model.",), _on_hidden)
+    outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
@@ -40,6 +41,12 @@ def _on_hidden(subject: outbox.Subject) -> None:
         upkeep.refresh_model(hidden[0].pk, with_versions=True)
 
 
+def _on_moved(subject: outbox.Subject) -> None:
+    """What was told under a name that a model no longer has leaves it at once."""
+    if subject.model_id is not None:
+        upkeep.empty_former(subject.model_id)
+
+
 def _on_model(subject: outbox.Subject) -> None:
     """A model's event concerns the graphs of all its versions, however many."""
     if subject.model_id is not None:
@@ -51,7 +58,8 @@ def _on_base(subject: outbox.Subject) -> None:
     """A model concerns the graphs of the versions whose cards are based on it."""
     rows = RegisteredModel.objects.filter(pk=subject.model_id or 0)
     for model in rows.select_related("namespace"):
-        upkeep.refresh_versions(_naming(Mention.Kind.MODEL, [mentions.key(model.ref)]))
+        names = [model.ref, *(former.name for former in moves.former_names(model))]
+        upkeep.refresh_versions(_naming(Mention.Kind.MODEL, [mentions.key(name) for name in names]))
 
 
 def _on_dataset(subject: outbox.Subject) -> None:

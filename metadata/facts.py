@@ -172,6 +172,15 @@ class VersionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerFacts:
+    """A name that a model had, and the versions that were published under it."""
+
+    namespace: str
+    name: str
+    versions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFacts:
     """A model and its released versions, with the licences that these are told to have.
 
@@ -191,3 +200,4 @@ class ModelFacts:
     uploaders: tuple[str, ...] = ()
     card_license: str = ""
     licenses: tuple[str, ...] = ()
+    former: tuple[FormerFacts, ...] = ()

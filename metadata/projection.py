@@ -108,6 +108,14 @@ def model_graph(of: ModelFacts, home: str) -> str:
     for number in of.versions:
         version = places.version(of.namespace.name, of.name, number)
         graph.add(model, f"{DCAT}hasVersion", quads.link(version))
+    for former in of.former:
+        graph.add(
+            model, f"{DCTERMS}replaces", quads.link(places.model(former.namespace, former.name))
+        )
+        for number in former.versions:
+            before = places.version(former.namespace, former.name, number)
+            version = places.version(of.namespace.name, of.name, number)
+            graph.add(version, f"{DCTERMS}replaces", quads.link(before))
     if of.newest is not None:
         newest = places.version(of.namespace.name, of.name, of.newest)
         graph.add(model, f"{DCAT}hasCurrentVersion", quads.link(newest))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metadata import facts
-from registry import cards, datasets, mentions
+from registry import cards, datasets, mentions, moves
 from registry.models import Check, Namespace, Version
 from registry.models.registered_models import listed_for_everybody
 from runners import annotated, proofs
 from runners.models import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from django.db.models import QuerySet
 
     from registry.models import Dataset, RegisteredModel, Variant
@@ -116,7 +118,17 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         uploaders=tuple(sorted({row.created_by.username for row in rows})),
         card_license=_license(cards.Card(last.card, "")) if last else "",
         licenses=tuple(sorted({model.license, *told} - {""})),
+        former=tuple(_former(model, rows)),
     )
+
+
+def _former(model: RegisteredModel, rows: list[Version]) -> Iterator[facts.FormerFacts]:
+    """The names that lead to a model, each with the versions that were public under it."""
+    for name in moves.former_names(model):
+        published = [row for row in rows if row.published_at and row.published_at <= name.at]
+        if published:
+            space, _, spelt = name.spelt.partition("/")
+            yield facts.FormerFacts(space, spelt, tuple(row.number for row in published))
 
 
 def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
@@ -162,13 +174,14 @@ def _bases(version: Version) -> tuple[facts.BaseFacts, ...]:
     for name in wanted[:_MOST_BASES]:
         space, _, model = name.partition("/")
         rows = Version.objects.filter(
-            listed_for_everybody("model__"),
-            state__in=SHOWN,
-            model__namespace__slug__iexact=space,
-            model__name__iexact=model,
-            created_at__lt=version.created_at,
+            listed_for_everybody("model__"), state__in=SHOWN, created_at__lt=version.created_at
         ).order_by("-number")
-        row = rows.values_list("model__namespace__slug", "model__name", "number").first()
+        columns = ("model__namespace__slug", "model__name", "number")
+        by_name = rows.filter(model__namespace__slug__iexact=space, model__name__iexact=model)
+        row = by_name.values_list(*columns).first()
+        if row is None:  # a card goes on meaning a model that was moved since
+            former = rows.filter(model__former_names__name=name.lower())
+            row = former.values_list(*columns).first()
         if row is not None:
             found.append(facts.BaseFacts(name, *row))
     return tuple(found)

@@ -14,7 +14,7 @@ from django.db import transaction
 from metadata import projection, services, subjects
 from metadata.models import NamedGraph
 from metadata.places import Places, graph_of
-from registry.models import Dataset, RegisteredModel, Version
+from registry.models import Dataset, Event, RegisteredModel, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,6 +63,34 @@ def refresh_versions(pks: Iterable[int]) -> bool:
             services.lock_counter()
             for version in versions().filter(pk__in=batch).order_by("pk"):
                 written = _write_version(version) or written
+    return written
+
+
+@transaction.atomic
+def empty_former(pk: int) -> bool:
+    """Empty the graphs that a model and its versions had under the names before this one.
+
+    Where another model has such a name by now, its own graphs take their place.
+    """
+    services.lock_counter()
+    moved = Event.objects.filter(
+        subject_kind="registeredmodel", subject_id=str(pk), verb="model.moved"
+    )
+    places = Places(settings.HUB_PUBLIC_URL)
+    written = False
+    for old in {str(data["old"]) for data in moved.values_list("data", flat=True)}:
+        space, _, name = old.partition("/")
+        iri = places.model(space, name)
+        living = RegisteredModel.objects.filter(
+            namespace__slug=space, name=name, deleted_at=None
+        ).first()
+        if living is not None and living.pk == pk:
+            continue
+        stale = NamedGraph.objects.filter(iri__startswith=f"{iri}/").exclude(nquads="")
+        for graph in stale.order_by("pk"):
+            written = services.remove_graph(graph.iri) or written
+        if living is not None:
+            written = refresh_model(living.pk, with_versions=True) or written
     return written
 
 

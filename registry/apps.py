@@ -11,5 +11,7 @@ class RegistryConfig(AppConfig):
     def ready(self) -> None:
         from registry import documents  # noqa: PLC0415 - models must be loaded first
         from registry.api import schema  # noqa: F401, PLC0415 - registers itself
+        from registry.api.onnx_hub import archives  # noqa: PLC0415
 
         documents.connect()
+        archives.connect()

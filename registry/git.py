@@ -59,8 +59,23 @@ def folder_ids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
+def tree_objects(files: Iterable[tuple[str, str]]) -> dict[str, Tree]:
+    """The folders of ``(path, 40-hex blob id)`` pairs as git has them, by their ids; the root too.
+
+    The root is the last.
+    """
+    made: list[Tree] = []
+    _tree(list(files), made=made)
+    return {tree.id.decode(): tree for tree in made}
+
+
 def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str:
     """The 40-hex id of a commit."""
+    return commit_object(tree, parent, message, by).id.decode()
+
+
+def commit_object(tree: str, parent: str | None, message: str, by: Signature) -> Commit:
+    """A commit as git has it."""
     commit = Commit()
     commit.tree = ObjectID(tree.encode())
     commit.parents = [ObjectID(parent.encode())] if parent else []
@@ -70,13 +85,16 @@ def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str
     commit.author_timezone = commit.commit_timezone = 0
     commit.encoding = b"UTF-8"
     commit.message = message.encode()
-    return commit.id.decode()
+    return commit
 
 
 def _tree(
-    files: list[tuple[str, str]], above: str = "", found: dict[str, str] | None = None
+    files: list[tuple[str, str]],
+    above: str = "",
+    found: dict[str, str] | None = None,
+    made: list[Tree] | None = None,
 ) -> Tree:
-    """A folder as git has it; the ids of those inside are put into ``found``."""
+    """A folder as git has it; ids of those inside are put into ``found``, all into ``made``."""
     tree = Tree()
     folders: dict[str, list[tuple[str, str]]] = {}
     for path, oid in files:
@@ -87,8 +105,10 @@ def _tree(
             tree.add(head.encode(), FILE_MODE, ObjectID(oid.encode()))
     for name, inside in folders.items():
         path = f"{above}{name}"
-        folder = _tree(inside, f"{path}/", found)
+        folder = _tree(inside, f"{path}/", found, made)
         tree.add(name.encode(), FOLDER_MODE, folder.id)
         if found is not None:
             found[path] = folder.id.decode()
+    if made is not None:
+        made.append(tree)
     return tree

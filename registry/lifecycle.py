@@ -87,7 +87,10 @@ def freeze(version: Version, actor: User, *, publish: bool, at: datetime | None 
             defaults={"required": True, "outcome": Check.Outcome.PENDING, "report": None},
         )
     mentions.note(version)
-    events.record("version.submitted", version, actor=actor, model=version.model)
+    # A later version may have this commit as its parent, whatever becomes of this one.
+    events.record(
+        "version.submitted", version, actor=actor, model=version.model, commit=version.commit_id
+    )
 
 
 def name_commit(version: Version, actor: User, at: datetime) -> tuple[str, str]:

@@ -34,6 +34,7 @@ ACTIONS = {
     "model.read": Need("reader", "read"),
     "model.create": Need("writer", "write"),
     "model.edit": Need("maintainer", "write"),
+    "access.decide": Need("maintainer", "write"),
     "model.delete": Need("owner", "admin"),
     "version.draft": Need("writer", "write"),
     "version.edit": Need("writer", "write"),
@@ -47,6 +48,8 @@ ACTIONS = {
     "dataset.create": Need("writer", "write"),
     "dataset.edit": Need("writer", "write"),
     "dataset.withdraw": Need("maintainer", "publish"),
+    "namespace.read": Need("reader", "read"),
+    "namespace.edit": Need("owner", "admin"),
     "member.edit": Need("owner", "admin"),
 }
 
@@ -108,3 +111,14 @@ def require_user(actor: Actor, scope: str = "read") -> User:
     if not has_scope(actor, scope):
         raise problems.NotAllowed(f"This token lacks the scope {scope}; make one that has it.")
     return actor
+
+
+def require_admin(actor: Actor) -> User:
+    """The administrator of the whole hub who asks; raises NotAuthenticated, NotAllowed."""
+    user = require_user(actor, "admin")
+    if not user.is_admin:
+        raise problems.NotAllowed(
+            "Only an administrator of the hub may do this; with a token, one of scope admin for "
+            "all namespaces."
+        )
+    return user

@@ -321,6 +321,9 @@ def _has_tag(tag: str) -> Q:
     prefix, _, value = tag.partition(":")
     if prefix == "license":
         return Q(license=value.lower())
+    if prefix == "gated":
+        is_open = Q(model__gate="open")
+        return is_open if value in ("false", "0") else ~is_open
     words = DocumentKeyword.objects.filter(word=tag.lower())
     facts = DocumentFact.objects.filter(group=tags.GROUP, value__in=tags.spellings(tag))
     return (

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.db.models import Q, Sum, prefetch_related_objects
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
+from registry import moves
 from registry.models import (
+    AccessRequest,
     AccessToken,
     Blob,
     File,
@@ -25,7 +28,7 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
-from registry.permissions import ROLES, require_user, role_in
+from registry.permissions import ROLES, require, require_user, role_in
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -62,7 +65,7 @@ def _by_slug(slug: str) -> QuerySet[Namespace]:
 
 
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
-    """A model by its name, ignoring case; raises NotFound."""
+    """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
     found = (
         RegisteredModel.objects.visible_to(actor)
         .select_related("namespace")
@@ -71,6 +74,8 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
         .first()
     )
     if found is None:
+        if heir := moves.heir(actor, namespace_slug, name):
+            raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
         raise problems.NotFound(
             f"There is no model {namespace_slug}/{name} that you can see. Check the name; for a "
             "private model sign in or send a token."
@@ -213,16 +218,43 @@ def _external_paths(of: Variant) -> list[str]:
     return [str(file["path"]) for file in listed if isinstance(file, dict) and "path" in file]
 
 
+def may_have_files(actor: Actor, of: RegisteredModel) -> bool:
+    """Whether the actor may have the files of a model that they see: always, but for gated ones."""
+    if not of.is_gated:
+        return True
+    return RegisteredModel.objects.filter(pk=of.pk).readable_by(actor).exists()
+
+
+def require_files(actor: Actor, of: RegisteredModel) -> None:
+    """Raise AccessNeeded unless the actor may have the files of a model that they see."""
+    if may_have_files(actor, of):
+        return
+    page = f"{settings.HUB_PUBLIC_URL}/models/{of.ref}/access"
+    asking = "Ask for access" if actor.is_authenticated else "Sign in and ask for access"
+    problem = problems.AccessNeeded(
+        f"Access to {of.ref} is restricted: its files are for people who were let in. {asking} "
+        f"at {page}.",
+        model=of.ref,
+    )
+    if not actor.is_authenticated:
+        problem.status = 401
+    raise problem
+
+
 def readable_blob(actor: Actor, sha256: str) -> Blob:
-    """A blob that some version the actor may read holds; raises NotFound."""
+    """A blob that some version the actor may read holds; raises NotFound and AccessNeeded."""
     held = File.objects.filter(
         blob=sha256,
         version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
     )
+    open_to = held.filter(version__model__in=RegisteredModel.objects.all().readable_by(actor))
     found = (
-        Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=held.values("blob")).first()
+        Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=open_to.values("blob")).first()
     )
     if found is None:
+        gated = held.filter(blob__erased_at=None).select_related("version__model__namespace")
+        for file in gated.order_by("pk")[:1]:
+            require_files(actor, file.version.model)
         raise problems.NotFound(f"There is no blob sha256:{sha256} that you can see.")
     return found
 
@@ -284,6 +316,20 @@ def refs_for(held: str | None, model_id: int) -> QuerySet[Ref]:
     """The refs of a visible model for somebody of that role: those who write see drafts too."""
     rows = Ref.objects.filter(model=model_id)
     return rows if sees_drafts(held) else rows.filter(version__state__in=Version.RELEASED)
+
+
+def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> QuerySet[AccessRequest]:
+    """Who asked for the files of a model, oldest first, for those who decide; raises NotAllowed."""
+    require(actor, "access.decide", of)
+    rows = AccessRequest.objects.filter(model=of).select_related("user", "decided_by")
+    return rows.filter(status=status) if status else rows
+
+
+def own_access_request(actor: Actor, of: RegisteredModel) -> AccessRequest | None:
+    """What the actor asked of a model that they see."""
+    if not actor.is_authenticated:
+        return None
+    return AccessRequest.objects.filter(model=of, user=actor).first()
 
 
 def role(actor: Actor, of: RegisteredModel) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.contrib.auth.models import AnonymousUser
 
 from registry import selectors
-from registry.models import Blob, File, Membership, Namespace, Version
+from registry.models import Blob, File, Membership, Namespace, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.permissions import role_in
 from registry.prepared import Prepared
@@ -80,6 +80,7 @@ def _public_files(
     rows = File.objects.filter(
         listed_for_everybody("version__model__"),
         version__state__in=[Version.State.PUBLISHED, Version.State.YANKED],
+        version__model__gate=RegisteredModel.Gate.OPEN,
         version__model__namespace__slug=namespace_slug,
         version__model__name=name,
         version__number=number,

@@ -83,6 +83,11 @@ def is_barred(ended: Job) -> bool:
     return Bar.objects.standing_on(ended).exists()
 
 
+def standing_bars(*, limit: int = 50) -> list[Bar]:
+    """The bars that stand, newest first; only administrators may be shown them."""
+    return list(Bar.objects.filter(lifted_at=None).select_related("namespace")[:limit])
+
+
 def queue_lengths(actor: Actor) -> dict[str, int]:
     """How many of the jobs that the actor may see are in each state that is not over."""
     live = jobs(actor).filter(state__in=Job.LIVE).select_related(None)

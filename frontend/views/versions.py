@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend import conformance, facts, heads, linked, markdown, progress, verdicts, words
+from hub.protocol import problems
 from metadata import reports, signposting
 from metadata.places import Places
 from metadata.subjects import SHOWN
@@ -61,6 +62,8 @@ def context(
         "version": version,
         "model": model,
         "variant": variant,
+        "may_edit": can(request.user, "model.edit", model),
+        "may_have": selectors.may_have_files(request.user, model),
     }
 
 
@@ -83,6 +86,7 @@ def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
                 "section": "models",
                 "model": model,
                 "may_draft": can(request.user, "version.draft", model),
+                "may_edit": can(request.user, "model.edit", model),
             },
         )
     return overview(request, namespace, name, found.number)
@@ -146,6 +150,12 @@ def content(
 ) -> HttpResponseBase:
     """The bytes of one file, as an attachment that a browser never opens as a page."""
     version = selectors.version(request.user, namespace, name, number)
+    try:
+        selectors.require_files(request.user, version.model)
+    except problems.AccessNeeded:
+        if "text/html" not in request.headers.get("Accept", ""):
+            raise
+        return HttpResponseRedirect(reverse("model-access", args=[namespace, name]))
     file = selectors.file(version, path)
     if downloads.wants_beginning(request) and path.endswith(".onnx"):
         search.count_download(version.model_id)

@@ -180,6 +180,14 @@ class NotAllowed(Problem):
     status = 403
 
 
+class AccessNeeded(Problem):
+    """The model is gated; guests get it with 401, since signing in comes first."""
+
+    slug = "access-needed"
+    title = "The files of this model are for those who were let in"
+    status = 403
+
+
 class NotFound(Problem):
     slug = "not-found"
     title = "There is nothing here that you can see"

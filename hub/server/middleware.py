@@ -15,6 +15,7 @@ from django.shortcuts import render
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
+from registry import moves
 from registry.api.problems import respond, translate
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class ProblemMiddleware:
         """Django calls this for whatever a view lets through."""
         if settings.DEBUG and not isinstance(error, problems.Problem | Http404 | PermissionDenied):
             return None
+        if isinstance(error, moves.Moved) and (
+            answer := moves.redirect(request, error, page=not request.path.startswith("/api/"))
+        ):
+            return answer
         return show(request, translate(error))
 
 

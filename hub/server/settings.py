@@ -290,6 +290,7 @@ SPECTACULAR_SETTINGS = {
         "registry.api.schema.add_problem_answers",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "NamespaceKind": "registry.models.namespaces.NamespaceKind",
         "VersionState": "registry.models.versions.VersionState",
         "JobState": "runners.models.JobState",
         "CheckOutcome": "registry.models.versions.CheckOutcome",

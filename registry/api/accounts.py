@@ -13,7 +13,7 @@ from registry.api import pagination
 from registry.api import serializers as shapes
 from registry.api.views import parse
 from registry.permissions import SCOPES, require_user
-from registry.services import namespaces, tokens
+from registry.services import tokens
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -35,20 +35,6 @@ class Whoami(APIView):
             "scopes": user.access_token.scopes if user.access_token else SCOPES,
         }
         return Response(shapes.WhoamiOutput(data).data)
-
-
-class NamespaceList(APIView):
-    """Organisations."""
-
-    @extend_schema(
-        operation_id="namespaces_create",
-        request=shapes.NamespaceInput,
-        responses={201: shapes.NamespaceOutput},
-    )
-    def post(self, request: Request) -> Response:
-        """Make an organisation that the caller owns."""
-        namespace = namespaces.create(request.user, **parse(shapes.NamespaceInput, request.data))
-        return Response(shapes.NamespaceOutput(namespace).data, status=201)
 
 
 class TokenList(APIView):

@@ -12,6 +12,7 @@ from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 
 from hub.protocol import problems
+from registry import moves
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -21,6 +22,10 @@ log = structlog.get_logger(__name__)
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """DRF's exception handler; a name that a model had leads to the one it has."""
+    if isinstance(error, moves.Moved):
+        answer = moves.redirect(context["request"]._request, error, page=False)  # noqa: SLF001
+        if answer is not None:
+            return answer
     return respond(translate(error), context["request"]._request)  # noqa: SLF001 - DRF's own
 
 

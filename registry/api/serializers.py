@@ -186,6 +186,11 @@ class ModelEdit(Input):
     """What may change of a model; fields left out stay."""
 
     visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
+    gate = serializers.ChoiceField(
+        RegisteredModel.Gate.choices,
+        required=False,
+        help_text="who may have the files: everybody, whoever asks, or whoever is let in by hand",
+    )
     summary = serializers.CharField(max_length=300, allow_blank=True, required=False)
     license = serializers.CharField(max_length=64, allow_blank=True, required=False)
     task = serializers.CharField(max_length=64, allow_blank=True, required=False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.api import (
+    access,
     accounts,
     cards,
     converters,  # noqa: F401 - registers forms
     datasets,
+    people,
     uploads,
     views,
 )
@@ -19,6 +21,10 @@ VERSION = f"{MODEL}/versions/<number:number>"
 urlpatterns = [
     path("models", views.ModelList.as_view()),
     path(MODEL, views.ModelDetail.as_view()),
+    path(f"{MODEL}/move", access.ModelMove.as_view()),
+    path(f"{MODEL}/access", access.OwnAccess.as_view()),
+    path(f"{MODEL}/access/requests", access.AccessList.as_view()),
+    path(f"{MODEL}/access/requests/<str:username>", access.AccessDetail.as_view()),
     path(f"{MODEL}/versions", views.VersionList.as_view()),
     path(VERSION, views.VersionDetail.as_view()),
     path("cards/check", cards.CardCheck.as_view()),
@@ -36,7 +42,13 @@ urlpatterns = [
     path("uploads", uploads.UploadList.as_view()),
     path("uploads/<uuid:uuid>", uploads.UploadDetail.as_view()),
     path("whoami", accounts.Whoami.as_view()),
-    path("namespaces", accounts.NamespaceList.as_view()),
+    path("namespaces", people.NamespaceList.as_view()),
+    path("namespaces/<str:slug>", people.NamespaceDetail.as_view()),
+    path("namespaces/<str:slug>/members", people.MemberList.as_view()),
+    path("namespaces/<str:slug>/members/<str:username>", people.MemberDetail.as_view()),
+    path("users", people.UserList.as_view()),
+    path("users/<str:username>", people.UserDetail.as_view()),
+    path("users/<str:username>/password", people.UserPassword.as_view()),
     path("tokens", accounts.TokenList.as_view()),
     path("tokens/<number:token_id>", accounts.TokenDetail.as_view()),
 ]

@@ -287,8 +287,10 @@ class FileDetail(APIView):
         found = summaries.public_file(namespace, name, number, path)
         if found is None:
             version = selectors.version(request.user, namespace, name, number)
+            selectors.require_files(request.user, version.model)
             found = selectors.file(version, path).blob, version.model_id
-            is_public = not version.is_draft and version.model.visibility == "public"
+            model = version.model
+            is_public = model.is_public and not (version.is_draft or model.is_gated)
         else:
             is_public = True
         blob, model_id = found

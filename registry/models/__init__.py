@@ -1,5 +1,6 @@
 """Rows that say who owns what, which bytes, and in which state."""
 
+from registry.models.access import AccessRequest
 from registry.models.blobs import Blob
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset
@@ -17,6 +18,7 @@ from registry.models.versions import Check, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
 
 __all__ = [
+    "AccessRequest",
     "AccessToken",
     "Blob",
     "Branch",

@@ -42,22 +42,52 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
             mine = mine.filter(pk=actor.access_token.namespace_id)
         return rows.filter(public | Q(namespace__in=mine))
 
+    def readable_by(self, actor: User | AnonymousUser) -> Self:
+        """Of these, the models whose files ``actor`` may have: open ones, and who let them in.
+
+        Members of a namespace need nobody's leave. A token that is bound to another namespace
+        carries no leave that its user was given.
+        """
+        is_open = Q(gate=Gate.OPEN)
+        if not actor.is_authenticated:
+            return self.filter(is_open)
+        if actor.is_admin:
+            return self
+        mine = Namespace.objects.filter(memberships__user=actor)
+        let_in = self.model.objects.filter(
+            access_requests__user=actor, access_requests__status="accepted"
+        )
+        if actor.access_token and actor.access_token.namespace_id:
+            mine = mine.filter(pk=actor.access_token.namespace_id)
+            let_in = let_in.filter(namespace=actor.access_token.namespace_id)
+        return self.filter(is_open | Q(namespace__in=mine) | Q(pk__in=let_in.values("pk")))
+
 
 class Visibility(models.TextChoices):
     PUBLIC = "public"
     PRIVATE = "private"
 
 
+class Gate(models.TextChoices):
+    """Who may have a model's files: everybody, whoever asks, or whoever was let in by hand."""
+
+    OPEN = "open"
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
 class RegisteredModel(models.Model):
     """A named line of versions, such as ``zoo/resnet50``."""
 
     Visibility = Visibility
+    Gate = Gate
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="models")
     name = models.CharField(max_length=96)
     visibility = models.CharField(
         max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC
     )
+    gate = models.CharField(max_length=8, choices=Gate.choices, default=Gate.OPEN)
     summary = models.CharField(max_length=300, blank=True, default="")
     license = models.CharField(max_length=64, blank=True, default="")
     task = models.CharField(max_length=64, blank=True, default="")
@@ -81,6 +111,7 @@ class RegisteredModel(models.Model):
                 name="registeredmodel_name_unique",
             ),
             one_of("visibility", Visibility, "registeredmodel"),
+            one_of("gate", Gate, "registeredmodel"),
             matches("name", SLUG, "registeredmodel"),
             models.CheckConstraint(
                 condition=Q(next_number__gte=1), name="registeredmodel_next_number_positive"
@@ -100,14 +131,25 @@ class RegisteredModel(models.Model):
         )
 
     @property
+    def is_gated(self) -> bool:
+        """Whether files are only for those who were let in; what is told of it is for everybody."""
+        return self.gate != Gate.OPEN
+
+    @property
     def ref(self) -> str:
         return f"{self.namespace.slug}/{self.name}"
 
 
 class RetiredName(models.Model):
-    """A name that was once published and is never given to another model."""
+    """A name that is no model's any more: it leads to the model that had it, or to none for ever.
+
+    One that leads somewhere gives way to a new model of that name; one of a deleted model does not.
+    """
 
     name = models.CharField(max_length=200, unique=True, help_text="namespace/name in lower case")
+    spelt = models.CharField(
+        max_length=200, blank=True, default="", help_text="the same as addresses had it"
+    )
     moved_to = models.ForeignKey(
         RegisteredModel, models.CASCADE, null=True, blank=True, related_name="former_names"
     )
@@ -115,6 +157,12 @@ class RetiredName(models.Model):
 
     class Meta:
         ordering = ["name", "pk"]
+        constraints = [
+            matches("name", r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$", "retiredname"),
+            models.CheckConstraint(
+                condition=Q(spelt="") | Q(name=Lower("spelt")), name="retiredname_spelt_is_name"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -99,7 +99,18 @@ def git_names(path: str, blob: Blob) -> dict[str, Any]:
 
 
 def room_left(namespace: Namespace) -> int:
-    """Bytes that a namespace may still add; what the hub derived itself is not held against it."""
+    """Bytes that a namespace may still add."""
+    return room(namespace) - bytes_used(namespace)
+
+
+def room(namespace: Namespace) -> int:
+    """Most bytes of a namespace: its own quota, or the hub's preset."""
+    quota = namespace.quota_bytes
+    return settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota
+
+
+def bytes_used(namespace: Namespace) -> int:
+    """Bytes that count for a namespace; what the hub derived itself is not held against it."""
     used = (
         File.objects.filter(
             version__model__namespace=namespace, version__model__deleted_at=None, derived=False
@@ -107,9 +118,7 @@ def room_left(namespace: Namespace) -> int:
         .exclude(version__state=Version.State.WITHDRAWN)
         .aggregate(sum=Sum("blob__size"))["sum"]
     )
-    quota = namespace.quota_bytes
-    most = settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota
-    return most - (used or 0) - _bytes_of_commits(namespace)
+    return (used or 0) + _bytes_of_commits(namespace)
 
 
 def _bytes_of_commits(namespace: Namespace) -> int:

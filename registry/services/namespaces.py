@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 
 from hub.protocol import problems, refs
 from registry import events
 from registry.models import Membership, Namespace
-from registry.permissions import require, require_user
+from registry.permissions import require, require_admin, require_user
 
 if TYPE_CHECKING:
     from registry.models import User
@@ -56,6 +56,23 @@ def open_for(
         raise problems.NameTaken(f"The namespace {slug} exists already.") from error
     Membership.objects.create(namespace=namespace, user=user, role=Membership.Role.OWNER)
     events.record("namespace.created", namespace, actor=user)
+    return namespace
+
+
+@transaction.atomic
+def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
+    """Change ``display_name``, or ``quota_bytes`` (None: the hub's preset), administrators only."""
+    require(actor, "namespace.edit", namespace)
+    if "quota_bytes" in changes:
+        require_admin(actor)
+        quota = changes["quota_bytes"]
+        if quota is not None and quota < 0:
+            raise problems.InvalidRequest.at("/quota_bytes", "A quota is 0 bytes or more.")
+    for field in ("display_name", "quota_bytes"):
+        if field in changes:
+            setattr(namespace, field, changes[field])
+    namespace.save(update_fields=["display_name", "quota_bytes"])
+    events.record("namespace.edited", namespace, actor=actor, fields=sorted(changes))
     return namespace
 
 

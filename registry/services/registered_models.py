@@ -11,12 +11,13 @@ from hub.protocol import problems, refs
 from registry import events, search
 from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
+from registry.services import files
 
 if TYPE_CHECKING:
     from registry.models import Namespace
     from registry.permissions import Actor
 
-EDITABLE = ("visibility", "summary", "license", "task", "keywords")
+EDITABLE = ("visibility", "gate", "summary", "license", "task", "keywords")
 
 
 @transaction.atomic
@@ -25,10 +26,7 @@ def create(actor: Actor, *, namespace: Namespace, name: str, **described: Any) -
     require(actor, "model.create", namespace)
     refs.check_name(name)
     ref = f"{namespace.slug}/{name}"
-    if RetiredName.objects.filter(name=ref.lower()).exists():
-        raise problems.NameRetired(
-            f"{ref} once named another model; names are never given twice. Choose another."
-        )
+    _claim(actor, ref)
     try:
         with transaction.atomic():
             model = RegisteredModel.objects.create(
@@ -65,7 +63,10 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     SearchDocument.objects.filter(pk=model.pk).delete()
     transaction.on_commit(search.forget)
     if model.first_published_at:
-        RetiredName.objects.get_or_create(name=model.ref.lower())
+        RetiredName.objects.get_or_create(name=model.ref.lower(), defaults={"spelt": model.ref})
+        model.former_names.update(moved_to=None)
+    else:
+        model.former_names.all().delete()
     events.record("model.deleted", model, actor=actor, model=model)
 
 
@@ -73,35 +74,56 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
 def move(
     actor: Actor, *, model: RegisteredModel, namespace: Namespace, name: str
 ) -> RegisteredModel:
-    """Give a model another name, perhaps in another namespace; the old one leads to it for ever.
+    """Give a model another name, perhaps in another namespace; the old one leads to it.
 
-    Raises NameTaken, NameRetired, InvalidName, and StateConflict for a model that was published:
-    its name is part of the addresses that data elsewhere goes by.
+    Versions, commits, tags, aliases, files, members' requests and counts stay as they are; who may
+    do what follows the namespace. Raises NameTaken, NameRetired, InvalidName and QuotaExceeded.
     """
     require(actor, "model.delete", model)
     require(actor, "model.create", namespace)
     refs.check_name(name)
-    model = RegisteredModel.objects.select_for_update().select_related("namespace").get(pk=model.pk)
-    if model.first_published_at is not None:
-        raise problems.StateConflict(
-            f"{model.ref} was published, and a published name is for ever: metadata elsewhere "
-            "names it. Make a new model, and say in this one's card where it went."
-        )
+    model = RegisteredModel.objects.select_for_update(of=("self",)).get(pk=model.pk)
     old, new = model.ref, f"{namespace.slug}/{name}"
-    if old.lower() != new.lower() and RetiredName.objects.filter(name=new.lower()).exists():
-        raise problems.NameRetired(
-            f"{new} once named another model; names are never given twice. Choose another."
-        )
+    if old == new:
+        return model
+    is_other_space = model.namespace_id != namespace.pk
+    if old.lower() != new.lower():
+        _claim(actor, new, model)
     model.namespace, model.name = namespace, name
     try:
         with transaction.atomic():
             model.save()
     except IntegrityError as error:
         raise problems.NameTaken(f"{new} exists already. Choose another name.") from error
+    if is_other_space and files.room_left(namespace) < 0:
+        raise problems.QuotaExceeded(
+            f"{namespace.slug} has no room for the files of {old}. Delete what is not needed "
+            "there, or ask an operator for more."
+        )
     if old.lower() != new.lower():
-        RetiredName.objects.create(name=old.lower(), moved_to=model)
+        RetiredName.objects.create(name=old.lower(), spelt=old, moved_to=model)
+    # Lists are the model's address in the API, so they follow at once.
+    SearchDocument.objects.filter(pk=model.pk).update(title=new, namespace_slug=namespace.slug)
+    transaction.on_commit(search.forget)
+    _keep_hidden(model)
     events.record("model.moved", model, actor=actor, model=model, old=old, new=new)
     return model
+
+
+def _claim(actor: Actor, ref: str, by: RegisteredModel | None = None) -> None:
+    """Have a name that leads to a moved model give way; raises NameRetired for a deleted one's."""
+    former = RetiredName.objects.select_for_update().filter(name=ref.lower()).first()
+    if former is None:
+        return
+    if former.moved_to is None:
+        raise problems.NameRetired(
+            f"{ref} once named another model; names are never given twice. Choose another."
+        )
+    former.delete()
+    if former.moved_to != by:
+        events.record(
+            "model.name-given", former.moved_to, actor=actor, model=former.moved_to, name=ref
+        )
 
 
 def _keep_hidden(model: RegisteredModel) -> None:

@@ -1,12 +1,20 @@
-"""Making accounts, each with a namespace of its own name."""
+"""Accounts: making them, each with a namespace of its own name, and closing them."""
 
 from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
 
 from hub.protocol import problems, refs
+from registry import events
 from registry.models import Namespace, User
+from registry.permissions import require_admin
 from registry.services import namespaces
+
+if TYPE_CHECKING:
+    from registry.permissions import Actor
 
 
 @transaction.atomic
@@ -26,3 +34,49 @@ def create(
     if not superuser:
         namespaces.open_for(user, slug=username, kind=Namespace.Kind.USER)
     return user
+
+
+@transaction.atomic
+def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
+    """Make an account for somebody; returns it with its first password, which nobody sees again.
+
+    Raises NotAllowed, NameTaken, NameReserved, InvalidName.
+    """
+    require_admin(actor)
+    password = _password()
+    user = create(username=username, password=password, email=email)
+    events.record("user.created", user, actor=actor)
+    return user, password
+
+
+@transaction.atomic
+def renew_password(actor: Actor, *, user: User) -> str:
+    """Give somebody a new password, which is returned this once; their sessions end."""
+    require_admin(actor)
+    password = _password()
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    events.record("user.password", user, actor=actor)
+    return password
+
+
+@transaction.atomic
+def set_active(actor: Actor, *, user: User, active: bool) -> User:
+    """Open or close an account: a closed one signs in nowhere, and its tokens count no more.
+
+    What it published stays. Raises NotAllowed, StateConflict for the last administrator.
+    """
+    require_admin(actor)
+    others = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
+    if not active and user.is_superuser and not others.exclude(pk=user.pk).exists():
+        raise problems.StateConflict(
+            f"{user.username} is the only administrator; make another one before closing it."
+        )
+    user.is_active = active
+    user.save(update_fields=["is_active"])
+    events.record("user.opened" if active else "user.closed", user, actor=actor)
+    return user
+
+
+def _password() -> str:
+    return secrets.token_urlsafe(12)

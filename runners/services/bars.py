@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.permissions import require_user
+from registry.permissions import require_admin
 from runners.models import Bar
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @transaction.atomic
 def lift(actor: Actor, *, job: Job) -> Bar:
     """Lift the bar that keeps this job's file from its kind of work; administrators only."""
-    user = require_user(actor, "admin")
-    if not user.is_admin:
-        raise problems.NotAllowed("Only an administrator of the hub can lift a bar.")
+    user = require_admin(actor)
     bar = Bar.objects.standing_on(job).first()
     if bar is None:
         raise problems.StateConflict("No bar stands on this job's file; there is none to lift.")

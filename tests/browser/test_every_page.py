@@ -63,6 +63,11 @@ SIGNED = {
     "upload": "/upload",
     "upload-version": "/models/zoo/net/upload",
     "account": "/account",
+    "namespace": "/account/namespaces/zoo",
+    "namespace-new": "/account/namespaces/new",
+    "member-remove": "/account/namespaces/zoo/members/admin",
+    "admin": "/admin",
+    "accounts": "/admin/accounts",
     "password": "/account/password",
     "tokens": "/account/tokens",
 }

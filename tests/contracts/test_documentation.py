@@ -155,14 +155,14 @@ def test_every_shell_block_is_shell_and_its_hub_commands_exist(page):
             r"(?:^|[ /(])hub (\w+)((?: [^|;)\n]*)?)", said, re.MULTILINE
         ):
             options = {word for word in rest.split() if word.startswith("--")}
-            told = usage(command)
+            told = usage(f"import {rest.split()[0]}" if command == "import" else command)
             assert all(option.partition("=")[0] in told for option in options), (command, rest)
 
 
 def usage(command: str, known: dict[str, str] = {}) -> str:  # noqa: B006 - asked once each
     """What `hub COMMAND --help` says."""
     if command not in known:
-        words = [command, "create"] if command == "token" else [command]
+        words = [command, "create"] if command == "token" else command.split()
         done = subprocess.run(
             [sys.executable, "-m", "hub", *words, "--help"],
             check=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 
@@ -10,7 +11,8 @@ import pytest
 
 from tests import samples
 from tests.faults.conftest import Hub, wait_for
-from tests.integration.test_huggingface import HERE, environment, python
+from tests.integration.environments import node_with
+from tests.integration.test_huggingface import HERE, environment, python, run
 
 __all__ = ["python"]
 
@@ -60,6 +62,30 @@ def test_what_a_client_writes_is_there_and_is_published(hub, python, xet, tmp_pa
         assert _bytes_of_the_second(hub, name) < 0.1 * 30_000_000
 
 
+def test_what_huggingface_js_writes_is_there_and_is_published(hub, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(samples.mlp())
+    words = ["node", "write.mjs", hub.address, hub.token, "zoo/js", model]
+    said = run(words, dict(os.environ), cwd=node_with("node", "@huggingface/hub"))
+    held = json.loads(said.splitlines()[-1])
+    head = held.pop("head")
+    assert held == {
+        "url": f"{hub.address}/zoo/js",
+        "again": 409,
+        "oid": 40,
+        "same": True,
+        "gone": True,
+        "x": "x",
+        "dev": [True, False],
+        "late": 412,
+        "hidden": False,
+        "deleted": True,
+    }
+    wait_for(lambda: _public_head(hub, "js") == head, "the commit to be published", 120)
+    # It offers Xet, and takes the parts that the hub answers with.
+    assert _xorbs(hub, "js") == []
+
+
 def _public_head(hub, name):
     found = hub.call("GET", f"models/zoo/{name}/versions")[2]
     published = [row for row in found.get("items", []) if row["state"] == "published"]
@@ -69,12 +95,17 @@ def _public_head(hub, name):
 
 def _bytes_of_the_second(hub, name):
     """What the second upload moved: every xorb of the model but the first."""
+    first, *later = _xorbs(hub, name)
+    assert first > 25_000_000
+    return sum(later)
+
+
+def _xorbs(hub, name):
+    """The bytes of each xorb that was sent to a model, the oldest first."""
     rows = sqlite3.connect(hub.home / "hub.sqlite3").execute(
         "SELECT xorb.size FROM registry_xorb xorb JOIN registry_xetstore store "
         "ON store.id = xorb.store_id JOIN registry_registeredmodel model "
         "ON model.id = store.model_id WHERE model.name = ? ORDER BY xorb.id",
         (name,),
     )
-    first, *later = [size for (size,) in rows]
-    assert first > 25_000_000
-    return sum(later)
+    return [size for (size,) in rows]

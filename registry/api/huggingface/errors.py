@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import JsonResponse
 
 from hub.protocol import problems
+from registry import moves
 from registry.api.problems import translate
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 REPO_NOT_FOUND = "RepoNotFound"
 REVISION_NOT_FOUND = "RevisionNotFound"
 ENTRY_NOT_FOUND = "EntryNotFound"
+GATED = "GatedRepo"
 # Clients compare this text.
 BAD_TOKEN = "Invalid credentials in Authorization header"  # noqa: S105 - words, not a secret
 LONGEST_MESSAGE = 1_000
@@ -74,6 +76,10 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """DRF's exception handler for every view of the protocol."""
     if isinstance(error, Refused):
         return _answer(error)
+    if isinstance(error, moves.Moved):
+        request = context["request"]
+        answer = moves.redirect(request._request, error, page=False)  # noqa: SLF001 - DRF's own
+        return answer or _answer(no_repo(request.user, error.old))
     problem = translate(error)
     sent_token = "Authorization" in context["request"].headers
     if isinstance(problem, problems.NotAuthenticated) and sent_token:
@@ -82,7 +88,8 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
         message = problem.detail or problem.title
     # The protocol has one status for a request that makes no sense, and clients show its words.
     status = 400 if problem.status == 422 else problem.status
-    return _answer(Refused(message, status=status, headers=_headers(problem)))
+    code = GATED if isinstance(problem, problems.AccessNeeded) else ""
+    return _answer(Refused(message, status=status, code=code, headers=_headers(problem)))
 
 
 def _headers(problem: problems.Problem) -> dict[str, str]:

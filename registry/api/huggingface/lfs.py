@@ -77,6 +77,7 @@ class Batch(LfsView):
         if operation != "download":
             raise problems.InvalidRequest("The operation must be upload or download.")
         model = revisions.repo(request.user, namespace, name)
+        selectors.require_files(request.user, model)
         objects = [_download(request, model, *item) for item in _objects(body)]
         return Response({"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
 

@@ -1,4 +1,4 @@
-"""What everybody may read, found in two questions whose SQL is kept.
+"""What everybody may read, and members of what is theirs, found in questions whose SQL is kept.
 
 A tokenizer asks for a handful of files that are not there each time it loads, so "no" must be as
 cheap as "yes". Whatever is not found here goes the long way, which knows why.
@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.lifecycle import BRANCH
-from registry.models import File, Version
+from registry.models import File, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.prepared import Prepared
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from registry.models import User
     from registry.permissions import Actor
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -25,7 +26,7 @@ _SERVED = (Version.State.PUBLISHED, Version.State.YANKED)
 
 
 class Place(NamedTuple):
-    """A path at a commit of a public model, by ids."""
+    """A path at a commit that the reader may have, by ids; ``is_fixed`` and for everybody."""
 
     model_id: int
     ref: str
@@ -47,21 +48,28 @@ class Found(NamedTuple):
 def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     """The commit that ``rest`` begins with and the path after it, where everybody reads it.
 
-    Only for a commit and for `main`; not where `main` is another one to those who may write.
+    Or where members of its namespace do. Only for a commit and for `main`; not where `main` is
+    another one to those who may write, and not for a token that is bound to a namespace.
     """
     revision, _, path = rest.partition("/")
-    if _COMMIT.fullmatch(revision):
-        rows = _COMMITS.rows(namespace, name, revision)
-    elif revision == BRANCH:
-        rows = (_OF_ANY if actor.is_authenticated else _NEWEST).rows(namespace, name)
-    else:
+    is_commit = bool(_COMMIT.fullmatch(revision))
+    if not is_commit and revision != BRANCH:
         return None
+    asked = (namespace, name, revision) if is_commit else (namespace, name)
+    of_all = _COMMITS if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
+    rows, is_own = of_all.rows(*asked), False
+    if not rows and actor.is_authenticated and _is_unbound(actor):
+        rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *asked), True
     for model_id, version_id, commit_id, state in rows:
-        if revision == BRANCH and state != Version.State.PUBLISHED:
+        if not is_commit and state != Version.State.PUBLISHED:
             return None
         ref = f"{namespace}/{name}"
-        return Place(model_id, ref, version_id, commit_id, path, revision != BRANCH)
+        return Place(model_id, ref, version_id, commit_id, path, is_commit and not is_own)
     return None
+
+
+def _is_unbound(actor: User) -> bool:
+    return actor.access_token is None or actor.access_token.namespace_id is None
 
 
 def file(at: Place) -> Found | None:
@@ -73,7 +81,10 @@ def file(at: Place) -> Found | None:
 
 def _versions(namespace: str, name: str) -> QuerySet[Version]:
     return Version.objects.filter(
-        listed_for_everybody("model__"), model__namespace__slug=namespace, model__name=name
+        listed_for_everybody("model__"),
+        model__gate=RegisteredModel.Gate.OPEN,
+        model__namespace__slug=namespace,
+        model__name=name,
     )
 
 
@@ -87,6 +98,28 @@ def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[A
     return rows.order_by().values_list(*COLUMNS)
 
 
+def _own_versions(user_id: int, namespace: str, name: str) -> QuerySet[Version]:
+    """Those of a model in a namespace that somebody belongs to; every role reads what is frozen."""
+    return Version.objects.filter(
+        model__deleted_at=None,
+        model__namespace__memberships__user=user_id,
+        model__namespace__slug=namespace,
+        model__name=name,
+    )
+
+
+def _own(user_id: int, namespace: str, name: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _own_versions(user_id, namespace, name).exclude(state=Version.State.WITHDRAWN)
+    return rows.filter(branch=BRANCH).order_by("-number").values_list(*COLUMNS)[:1]
+
+
+def _own_commits(
+    user_id: int, namespace: str, name: str, commit_id: str
+) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _own_versions(user_id, namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    return rows.order_by().values_list(*COLUMNS)
+
+
 def _files(version_id: int, path: str) -> QuerySet[Any, tuple[Any, ...]]:
     rows = File.objects.filter(version=version_id, path=path)
     return rows.order_by().values_list("blob", "blob__size", "git_oid", "lfs")
@@ -97,4 +130,6 @@ _OF_ANY = Prepared(
     lambda *names: _newest(*names, *(set(Version.State) - {Version.State.WITHDRAWN}))
 )
 _COMMITS = Prepared(_commits)
+_OWN = Prepared(_own)
+_OWN_COMMITS = Prepared(_own_commits)
 _FILES = Prepared(_files)

@@ -36,7 +36,7 @@ SPELT = {"created_at": "createdAt", "last_modified": "lastModified", "trending_s
 # What no model of this hub has: asking for it finds nothing, rather than everything.
 NONE_HAS = ("apps", "inference", "inference_provider", "other")
 ALWAYS = ("_id", "id")
-COLUMNS = (*summaries.COLUMNS, "parameters")
+COLUMNS = (*summaries.COLUMNS, "parameters", "model__gate")
 
 
 class ModelInfo(HubView):
@@ -65,6 +65,7 @@ class AuthCheck(HubView):
         model = revisions.repo(request.user, namespace, name)
         if action == "write":
             require(request.user, "version.draft", model)
+        selectors.require_files(request.user, model)
         return Response({})
 
 
@@ -105,9 +106,9 @@ def _narrowed(info: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
 def _query(request: Request) -> search.Query | None:
     """What is asked for; None where nothing can match."""
     given = request.query_params
-    gated = given.get("gated", "false").lower()
-    if any(given.get(name) for name in NONE_HAS) or gated not in ("false", "0"):
+    if any(given.get(name) for name in NONE_HAS):
         return None
+    gated = given.get("gated", "").lower()
     if "num_parameters" in given:
         raise problems.InvalidRequest(
             "This hub does not filter by num_parameters; sort by it instead."
@@ -125,7 +126,7 @@ def _query(request: Request) -> search.Query | None:
         sort=order,
         namespace=(author,) if author else (),
         task=(task,) if task else (),
-        tags=tuple(addresses.words(request, "filter")),
+        tags=(*addresses.words(request, "filter"), *([f"gated:{gated}"] if gated else [])),
     )
 
 
@@ -162,7 +163,7 @@ def _listed(
             "lastModified": shapes.moment(row.updated_at),
             "createdAt": shapes.moment(row.model__created_at),
             "private": row.model__visibility == "private",
-            "gated": False,
+            "gated": shapes.gated(row.model__gate),
             "disabled": False,
             "downloads": row.downloads,
             "downloadsAllTime": row.downloads,

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry import selectors
-from registry.api.huggingface import addresses, errors, revisions, writing
+from registry.api.huggingface import addresses, errors, revisions, shapes, writing
 from registry.api.huggingface.views import HubView
 from registry.lifecycle import BRANCH
 from registry.models import RegisteredModel
@@ -92,17 +92,20 @@ class RepoSettings(RepoView):
     """What may be changed about a model."""
 
     def put(self, request: Request, namespace: str, name: str) -> Response:
-        """Show a model to everybody, or hide it."""
+        """Show a model to everybody or hide it, and say who may have its files."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
-        if body.get("gated"):
-            raise errors.Refused(
-                "This hub has no gated models: make it private, or leave it open.", status=400
-            )
-        visibility = _visibility(body)
-        if visibility:
-            model = registered_models.edit(request.user, model=model, visibility=visibility)
-        return Response({"visibility": model.visibility, "private": visibility == "private"})
+        asked = {"visibility": _visibility(body), "gate": _gate(body)}
+        changed = {field: value for field, value in asked.items() if value}
+        if changed:
+            model = registered_models.edit(request.user, model=model, **changed)
+        return Response(
+            {
+                "visibility": model.visibility,
+                "private": model.visibility == "private",
+                "gated": shapes.gated(model.gate),
+            }
+        )
 
 
 def _told(request: Request, model: RegisteredModel) -> dict[str, Any]:
@@ -148,6 +151,18 @@ def _visibility(body: Mapping[str, Any]) -> str:
     if not isinstance(private, bool):
         raise problems.InvalidRequest("private must be true or false.")
     return "private" if private else "public"
+
+
+def _gate(body: Mapping[str, Any]) -> str:
+    """Who may have the files; empty where the body does not say."""
+    asked = body.get("gated")
+    if asked is None:
+        return ""
+    if asked is False:
+        return RegisteredModel.Gate.OPEN
+    if asked not in (RegisteredModel.Gate.AUTO, RegisteredModel.Gate.MANUAL):
+        raise problems.InvalidRequest("gated must be auto, manual or false.")
+    return str(asked)
 
 
 def _list(body: Mapping[str, Any], name: str) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.http import HttpResponse
 
 from hub.protocol import problems
-from registry import git, search
+from registry import git, search, selectors
 from registry.api import downloads
 from registry.api.huggingface import errors, published, revisions
 from registry.api.huggingface.views import HubView
@@ -95,6 +95,7 @@ def _find(request: Request, namespace: str, name: str, rest: str) -> Content:
 def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content:
     model = revisions.repo(request.user, namespace, name)
     at, path = revisions.split(request.user, model, rest)
+    selectors.require_files(request.user, model)
     file = _file(at, path) if path else None
     if file is None or at.version is None:
         raise errors.no_entry(model.ref, path, at.commit_id)
@@ -107,7 +108,10 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
         blob=file.blob,
         git_oid=file.git_oid,
         is_lfs=file.lfs,
-        is_immutable=at.is_fixed and model.is_public and at.version.state in Version.RELEASED,
+        is_immutable=at.is_fixed
+        and model.is_public
+        and not model.is_gated
+        and at.version.state in Version.RELEASED,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
-from registry import history, selectors
+from registry import history, moves, selectors
 from registry.api.huggingface import errors
 from registry.lifecycle import BRANCH
 from registry.models import Branch, File, Ref, Version
@@ -170,9 +170,14 @@ class Reader:
 
 
 def repo(actor: Actor, namespace: str, name: str) -> RegisteredModel:
-    """A model that the actor may see; raises Refused, for a hidden one as for a missing one."""
+    """A model that the actor may see; raises Refused, for a hidden one as for a missing one.
+
+    Raises Moved for a name that a visible one had.
+    """
     try:
         return selectors.model(actor, namespace, name)
+    except moves.Moved:
+        raise
     except problems.NotFound as error:
         raise errors.no_repo(actor, f"{namespace}/{name}") from error
 

@@ -12,7 +12,7 @@ from django.utils.crypto import salted_hmac
 
 from registry import git, tags
 from registry.blobs import store
-from registry.models import Check
+from registry.models import Check, RegisteredModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +33,9 @@ def moment(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 
-def opaque_id(model_id: int) -> str:
-    """An id that says nothing, not even how many models there are."""
-    return salted_hmac("registry.api.huggingface", str(model_id)).hexdigest()[:24]
+def opaque_id(row_id: int, kind: str = "") -> str:
+    """An id that says nothing, not even how many models (or rows of a kind) there are."""
+    return salted_hmac("registry.api.huggingface", f"{kind}{row_id}").hexdigest()[:24]
 
 
 def tags_of(
@@ -69,7 +69,7 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
         "lastModified": moment(at.at),
         "createdAt": moment(model.created_at),
         "private": model.visibility == "private",
-        "gated": False,
+        "gated": gated(model.gate),
         "disabled": False,
         "downloads": model.downloads,
         "downloadsAllTime": model.downloads,
@@ -94,6 +94,11 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
     if security:
         info["securityRepoStatus"] = security_of(version)
     return info
+
+
+def gated(gate: str) -> str | bool:
+    """How the protocol tells who may have the files: `auto`, `manual`, or false for everybody."""
+    return False if gate == RegisteredModel.Gate.OPEN else gate
 
 
 def described(task: str, front: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.urls import path
 
+from registry.api.git import views as git
 from registry.api.huggingface import (
+    access,
     branches,
     commit,
     lfs,
@@ -30,6 +32,10 @@ def routes() -> list[URLPattern]:
         path("api/repos/delete", repos_write.DeleteRepo.as_view()),
         path("api/repos/move", repos_write.MoveRepo.as_view()),
         path(f"{MODEL}/settings", repos_write.RepoSettings.as_view()),
+        path(f"{MODEL}/user-access-request/handle", access.Handle.as_view()),
+        path(f"{MODEL}/user-access-request/grant", access.Grant.as_view()),
+        path(f"{MODEL}/user-access-request/<str:status>", access.AccessRequests.as_view()),
+        path(f"{MODEL}/ask-access", access.Ask.as_view()),
         path(f"{MODEL}/preupload/<path:rest>", preupload.Preupload.as_view()),
         path(f"{MODEL}/commit/<path:rest>", commit.MakeCommit.as_view()),
         path(f"{REPO}/commit/<str:commit_id>", commit.CommitPage.as_view()),
@@ -38,6 +44,15 @@ def routes() -> list[URLPattern]:
         path(f"{MODEL}/xet-write-token/<path:rest>", xet.WriteToken.as_view()),
         path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
         path(f"{REPO}.git/info/lfs/verify", lfs.Verify.as_view()),
+        *[
+            path(f"{repo}/{place}", view.as_view())
+            for repo in (f"{REPO}.git", REPO)
+            for place, view in (
+                ("info/refs", git.InfoRefs),
+                ("git-upload-pack", git.UploadPack),
+                ("git-receive-pack", git.ReceivePack),
+            )
+        ],
         path("api/lfs/objects/<str:token>", lfs.Sent.as_view()),
         path("api/lfs/complete/<str:token>", lfs.Complete.as_view()),
         path("api/lfs/fetch/<str:token>", lfs.Fetch.as_view()),

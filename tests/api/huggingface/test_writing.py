@@ -125,7 +125,7 @@ def test_a_model_is_hidden_and_shown(writer, api, ada, published_net):
     refused(api().get("/api/models/ada/net"), 401, "RepoNotFound")
     writer.put("/api/models/ada/net/settings", {"visibility": "public"})
     assert api().get("/api/models/ada/net").status_code == 200
-    refused(writer.put("/api/models/ada/net/settings", {"gated": "auto"}), 400)
+    refused(writer.put("/api/models/ada/net/settings", {"gated": "sometimes"}), 400)
 
 
 @pytest.fixture

@@ -1,0 +1,206 @@
+"""A model's settings, and the page on which access to gated files is asked for and given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.access_forms import AskForm, AudienceForm, GrantForm, MoveForm
+from hub.protocol import problems
+from registry import selectors
+from registry.models import AccessRequest
+from registry.permissions import can, require
+from registry.services import access, registered_models
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.http import HttpRequest
+
+    from registry.models import RegisteredModel
+
+# Requests shown of each state.
+SHOWN = 200
+LONGEST = 2_000
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Who sees a model, who may have its files, and what it is called."""
+    model = selectors.model(request.user, namespace, name)
+    require(request.user, "model.edit", model)
+    spaces = [space for space, _ in selectors.namespaces_of(request.user, "writer")]
+    is_move = request.POST.get("form") == "move"
+    named = {"namespace": model.namespace.slug, "name": model.name}
+    told = {"visibility": model.visibility, "gate": model.gate}
+    move = MoveForm(request.POST if is_move else None, namespaces=spaces, initial=named)
+    audience = AudienceForm(
+        request.POST if request.method == "POST" and not is_move else None, initial=told
+    )
+    form = move if is_move else audience
+    if request.method == "POST" and form.is_valid():
+        try:
+            model = _save(request, model, form)
+            return HttpResponseRedirect(
+                reverse("model-settings", args=[model.namespace.slug, model.name])
+            )
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return render(
+        request,
+        "models/settings.html",
+        {
+            "section": "models",
+            "model": model,
+            "move": move,
+            "audience": audience,
+            "may_move": can(request.user, "model.delete", model),
+            "former": model.former_names.exclude(spelt=""),
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Who may have the files of a model; the form that asks, or the people who asked."""
+    model = selectors.model(request.user, namespace, name)
+    return _page(request, model, AskForm(), GrantForm())
+
+
+@login_required
+@require_POST
+def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Ask for the files."""
+    model = selectors.model(request.user, namespace, name)
+    form = AskForm(request.POST)
+    if form.is_valid():
+        try:
+            asked = access.ask(request.user, model=model, message=form.cleaned_data["message"])
+        except problems.StateConflict as problem:
+            form.add_error(None, problem.detail)
+        else:
+            is_in = asked.status == AccessRequest.Status.ACCEPTED
+            words = "You may have the files now." if is_in else "Your request waits for an answer."
+            messages.success(request, words)
+            return _back(model)
+    return _page(request, model, form, GrantForm())
+
+
+@login_required
+@require_POST
+def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Take one's own request back."""
+    model = selectors.model(request.user, namespace, name)
+    try:
+        access.withdraw(request.user, model=model)
+    except problems.Problem as problem:
+        messages.error(request, problem.detail)
+    else:
+        messages.success(request, "Your request is taken back.")
+    return _back(model)
+
+
+@login_required
+@require_POST
+def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Accept or reject somebody, or have their request wait again."""
+    model = selectors.model(request.user, namespace, name)
+    username, status = request.POST.get("user", ""), request.POST.get("status", "")
+    reason = request.POST.get("reason", "") if status == AccessRequest.Status.REJECTED else ""
+    try:
+        access.decide(request.user, model=model, username=username, status=status, reason=reason)
+    except (problems.InvalidRequest, problems.NotFound) as problem:
+        messages.error(request, problem.detail)
+    else:
+        done = {"accepted": "let in", "rejected": "refused", "pending": "waiting again"}[status]
+        messages.success(request, f"{username} is {done}.")
+    return _back(model)
+
+
+@login_required
+@require_POST
+def grant(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Let somebody in who did not ask."""
+    model = selectors.model(request.user, namespace, name)
+    require(request.user, "access.decide", model)
+    form = GrantForm(request.POST)
+    if form.is_valid():
+        username = form.cleaned_data["user"]
+        try:
+            access.grant(request.user, model=model, username=username)
+        except problems.NotFound as problem:
+            form.add_error("user", problem.detail)
+        else:
+            messages.success(request, f"{username} is let in.")
+            return _back(model)
+    return _page(request, model, AskForm(), form)
+
+
+def _page(
+    request: HttpRequest, model: RegisteredModel, form: AskForm, letting_in: GrantForm
+) -> HttpResponse:
+    decides = can(request.user, "access.decide", model)
+    rows = list(selectors.access_requests(request.user, model)[: 3 * SHOWN]) if decides else []
+    newest = selectors.latest(request.user, model)
+    return render(
+        request,
+        "models/access.html",
+        {
+            "section": "models",
+            "model": model,
+            "said": _said(newest.card if newest else {}),
+            "own": selectors.own_access_request(request.user, model),
+            "may_have": selectors.may_have_files(request.user, model),
+            "decides": decides,
+            "groups": [
+                (status, [row for row in rows if row.status == status][:SHOWN])
+                for status in AccessRequest.Status.values
+            ],
+            "form": form,
+            "grant": letting_in,
+        },
+        status=422 if form.errors or letting_in.errors else 200,
+    )
+
+
+def _said(card: dict[str, Any]) -> dict[str, Any]:
+    """What a card says to those who want the files (`extra_gated_…`): text only, never a form."""
+    words = {
+        name: str(card[f"extra_gated_{name}"])[:LONGEST]
+        for name in ("heading", "description", "prompt", "button_content")
+        if isinstance(card.get(f"extra_gated_{name}"), str)
+    }
+    fields = card.get("extra_gated_fields")
+    asked = [str(name)[:200] for name in fields][:20] if isinstance(fields, dict) else []
+    return {**words, "fields": asked}
+
+
+def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> RegisteredModel:
+    given = form.cleaned_data
+    if isinstance(form, MoveForm):
+        space = selectors.namespace(given["namespace"])
+        moved = registered_models.move(
+            request.user, model=model, namespace=space, name=given["name"]
+        )
+        messages.success(request, f"The model is called {moved.ref} now.")
+        return moved
+    edited = registered_models.edit(request.user, model=model, **given)
+    messages.success(request, "Saved.")
+    return edited
+
+
+def _back(model: RegisteredModel) -> HttpResponse:
+    return HttpResponseRedirect(reverse("model-access", args=[model.namespace.slug, model.name]))
+
+
+def _explain(form: forms.Form, problem: problems.Problem) -> None:
+    for error in problem.errors or ({"pointer": "", "detail": problem.detail},):
+        field = error.get("pointer", "").strip("/")
+        form.add_error(field if field in form.fields else None, error["detail"])

@@ -1,0 +1,158 @@
+"""Moves of a model, and access to the files of a gated one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from registry import selectors
+from registry.api import etags, pagination
+from registry.api import serializers as shapes
+from registry.api.views import fresh_model_data, parse
+from registry.models import AccessRequest, RegisteredModel
+from registry.services import access, registered_models
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class MoveInput(shapes.Input):
+    """The name that a model shall have; the namespace stays where none is given."""
+
+    namespace = serializers.CharField(required=False)
+    name = serializers.CharField()
+
+
+class AccessInput(shapes.Input):
+    """Words for those who decide."""
+
+    message = serializers.CharField(max_length=access.LONGEST_MESSAGE, allow_blank=True, default="")
+
+
+class DecisionInput(shapes.Input):
+    """The answer to a request; `pending` takes an earlier one back."""
+
+    status = serializers.ChoiceField(AccessRequest.Status.choices)
+    reason = serializers.CharField(
+        max_length=access.LONGEST_REASON, allow_blank=True, default="", help_text="of a refusal"
+    )
+
+
+class AccessRequestOutput(serializers.Serializer[AccessRequest]):
+    """Who asked for the files of a model, and what was answered."""
+
+    user = serializers.CharField(source="user.username")
+    status = serializers.ChoiceField(AccessRequest.Status.choices)
+    message = serializers.CharField()
+    reason = serializers.CharField()
+    asked_at = serializers.DateTimeField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+    decided_by = serializers.CharField(source="decided_by.username", allow_null=True, default=None)
+
+
+class OwnAccessOutput(serializers.Serializer[Any]):
+    """Whether the caller may have the files of a model, and what they asked."""
+
+    gate = serializers.ChoiceField(RegisteredModel.Gate.choices)
+    may_download = serializers.BooleanField()
+    request = AccessRequestOutput(allow_null=True)
+
+
+class ModelMove(APIView):
+    """A model's name."""
+
+    @extend_schema(operation_id="models_move", request=MoveInput, responses=shapes.ModelOutput)
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Give a model another name or namespace; the old one redirects there."""
+        model = selectors.model(request.user, namespace, name)
+        given = parse(MoveInput, request.data)
+        space = selectors.namespace(given.get("namespace") or model.namespace.slug)
+        model = registered_models.move(
+            request.user, model=model, namespace=space, name=given["name"]
+        )
+        response = etags.respond(request, fresh_model_data(request.user, model))
+        response["Location"] = shapes.api_url("models", model.ref)
+        return response
+
+
+class OwnAccess(APIView):
+    """The caller's access to a model's files."""
+
+    @extend_schema(operation_id="access_read", responses=OwnAccessOutput)
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """Whether the caller may download, and where their request stands."""
+        model = selectors.model(request.user, namespace, name)
+        return Response(_own(request, model))
+
+    @extend_schema(operation_id="access_ask", request=AccessInput, responses=OwnAccessOutput)
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Ask for the files of a gated model."""
+        model = selectors.model(request.user, namespace, name)
+        access.ask(request.user, model=model, **parse(AccessInput, request.data or {}))
+        return Response(_own(request, model))
+
+    @extend_schema(operation_id="access_withdraw", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str) -> Response:
+        """Take the caller's own request back, and the access with it."""
+        access.withdraw(request.user, model=selectors.model(request.user, namespace, name))
+        return Response(status=204)
+
+
+class AccessList(APIView):
+    """Everybody who asked for a model's files."""
+
+    @extend_schema(
+        operation_id="access_requests_list",
+        parameters=[OpenApiParameter("status", str, enum=AccessRequest.Status.values)],
+        responses=pagination.paged(AccessRequestOutput),
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List requests for those who decide, newest first."""
+        model = selectors.model(request.user, namespace, name)
+        status = request.query_params.get("status", "")
+        if status and status not in AccessRequest.Status.values:
+            known = ", ".join(AccessRequest.Status.values)
+            raise problems.InvalidRequest.at("/status", f"status must be one of {known}.")
+        rows, cursor = pagination.by_number(
+            request,
+            selectors.access_requests(request.user, model, status),
+            "id",
+            pagination.limit_of(request),
+        )
+        return pagination.respond(request, AccessRequestOutput, rows, cursor)
+
+
+class AccessDetail(APIView):
+    """One person's access to a model's files."""
+
+    @extend_schema(
+        operation_id="access_requests_decide",
+        request=DecisionInput,
+        responses=AccessRequestOutput,
+    )
+    def put(self, request: Request, namespace: str, name: str, username: str) -> Response:
+        """Accept or reject; accepting somebody who did not ask lets them in all the same."""
+        model = selectors.model(request.user, namespace, name)
+        given = parse(DecisionInput, request.data)
+        known = selectors.access_requests(request.user, model).filter(
+            user__username__iexact=username
+        )
+        if given["status"] == AccessRequest.Status.ACCEPTED and not known.exists():
+            row = access.grant(request.user, model=model, username=username)
+        else:
+            row = access.decide(request.user, model=model, username=username, **given)
+        return Response(AccessRequestOutput(row).data)
+
+
+def _own(request: Request, model: RegisteredModel) -> dict[str, Any]:
+    own = selectors.own_access_request(request.user, model)
+    return {
+        "gate": model.gate,
+        "may_download": selectors.may_have_files(request.user, model),
+        "request": AccessRequestOutput(own).data if own else None,
+    }

@@ -1,0 +1,199 @@
+"""Namespaces with their members, and accounts, which administrators of the hub keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry import people, selectors
+from registry.api import pagination
+from registry.api.serializers import Input, MembershipOutput, NamespaceInput, NamespaceOutput
+from registry.api.views import parse
+from registry.models import Membership, Namespace, User
+from registry.permissions import require_admin, require_user
+from registry.services import files, namespaces, users
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class NamespaceDetailOutput(NamespaceOutput):
+    """A namespace as its members see it; sizes in bytes."""
+
+    used_bytes = serializers.SerializerMethodField()
+    most_bytes = serializers.SerializerMethodField()
+
+    def get_used_bytes(self, of: Namespace) -> int:
+        return files.bytes_used(of)
+
+    def get_most_bytes(self, of: Namespace) -> int:
+        return files.room(of)
+
+
+class NamespaceChange(Input):
+    """What may change; the quota by administrators, null for the hub's preset."""
+
+    display_name = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    quota_bytes = serializers.IntegerField(
+        required=False, allow_null=True, min_value=0, max_value=2**62
+    )
+
+
+class RoleInput(Input):
+    """A role in a namespace."""
+
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class MemberOutput(serializers.Serializer[Membership]):
+    """Who belongs to a namespace."""
+
+    username = serializers.CharField(source="user.username")
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class UserInput(Input):
+    """An account to be made."""
+
+    username = serializers.CharField()
+    email = serializers.EmailField(max_length=254, allow_blank=True, default="")
+
+
+class UserChange(Input):
+    """An account to be opened or closed."""
+
+    is_active = serializers.BooleanField()
+
+
+class UserOutput(serializers.Serializer[User]):
+    """An account, as administrators see it."""
+
+    username = serializers.CharField()
+    email = serializers.CharField()
+    is_active = serializers.BooleanField()
+    is_admin = serializers.BooleanField(source="is_superuser")
+    created_at = serializers.DateTimeField(source="date_joined")
+    signed_in_at = serializers.DateTimeField(source="last_login", allow_null=True)
+
+
+class NewPasswordOutput(serializers.Serializer[Any]):
+    """A password that is in this answer and nowhere else."""
+
+    username = serializers.CharField()
+    password = serializers.CharField()
+
+
+class NamespaceList(APIView):
+    """The caller's namespaces."""
+
+    @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
+    def get(self, request: Request) -> Response:
+        """Every namespace that the caller belongs to, with their role."""
+        mine = selectors.namespaces_of(require_user(request.user))
+        rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
+        return Response(MembershipOutput(rows, many=True).data)
+
+    @extend_schema(
+        operation_id="namespaces_create", request=NamespaceInput, responses={201: NamespaceOutput}
+    )
+    def post(self, request: Request) -> Response:
+        """Make an organisation that the caller owns."""
+        namespace = namespaces.create(request.user, **parse(NamespaceInput, request.data))
+        return Response(NamespaceOutput(namespace).data, status=201)
+
+
+class NamespaceDetail(APIView):
+    """One namespace, for its members."""
+
+    @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
+    def get(self, request: Request, slug: str) -> Response:
+        """Its name and the room it has; 404 for whoever does not belong to it."""
+        return Response(NamespaceDetailOutput(people.namespace(request.user, slug)).data)
+
+    @extend_schema(
+        operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Rename it as its owner; change its quota as an administrator."""
+        found = people.namespace(request.user, slug)
+        changed = namespaces.edit(
+            request.user, namespace=found, **parse(NamespaceChange, request.data)
+        )
+        return Response(NamespaceDetailOutput(changed).data)
+
+
+class MemberList(APIView):
+    """Who belongs to a namespace."""
+
+    @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """Every member by name, for members."""
+        found = people.namespace(request.user, slug)
+        return Response([MemberOutput(row).data for row in people.members(found)])
+
+
+class MemberDetail(APIView):
+    """One member."""
+
+    @extend_schema(operation_id="members_set", request=RoleInput, responses=MemberOutput)
+    def put(self, request: Request, slug: str, username: str) -> Response:
+        """Give somebody a role, as an owner."""
+        found, user = people.namespace(request.user, slug), people.user(username)
+        role = parse(RoleInput, request.data)["role"]
+        namespaces.set_member(request.user, namespace=found, user=user, role=role)
+        return Response({"username": user.username, "role": role})
+
+    @extend_schema(operation_id="members_remove", responses={204: None})
+    def delete(self, request: Request, slug: str, username: str) -> Response:
+        """Take somebody's role away, as an owner; the last owner stays."""
+        found, user = people.namespace(request.user, slug), people.user(username)
+        namespaces.set_member(request.user, namespace=found, user=user, role=None)
+        return Response(status=204)
+
+
+class UserList(APIView):
+    """Accounts."""
+
+    @extend_schema(operation_id="users_list", responses=pagination.paged(UserOutput))
+    def get(self, request: Request) -> Response:
+        """Every account, newest first; administrators only."""
+        rows, cursor = pagination.by_number(
+            request, people.users(request.user), "pk", pagination.limit_of(request)
+        )
+        return pagination.respond(request, UserOutput, rows, cursor)
+
+    @extend_schema(
+        operation_id="users_create", request=UserInput, responses={201: NewPasswordOutput}
+    )
+    def post(self, request: Request) -> Response:
+        """Make an account and its namespace; the first password is in this answer alone."""
+        user, password = users.invite(request.user, **parse(UserInput, request.data))
+        return Response({"username": user.username, "password": password}, status=201)
+
+
+class UserDetail(APIView):
+    """One account."""
+
+    @extend_schema(operation_id="users_edit", request=UserChange, responses=UserOutput)
+    def patch(self, request: Request, username: str) -> Response:
+        """Open or close an account; what it published stays."""
+        require_admin(request.user)
+        active = parse(UserChange, request.data)["is_active"]
+        user = users.set_active(request.user, user=people.user(username), active=active)
+        return Response(UserOutput(user).data)
+
+
+class UserPassword(APIView):
+    """The password of an account."""
+
+    @extend_schema(operation_id="users_password", request=None, responses=NewPasswordOutput)
+    def post(self, request: Request, username: str) -> Response:
+        """Give somebody a new password, which is in this answer alone; their sessions end."""
+        require_admin(request.user)
+        user = people.user(username)
+        password = users.renew_password(request.user, user=user)
+        return Response({"username": user.username, "password": password})
