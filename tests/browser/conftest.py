@@ -30,7 +30,7 @@ CHROMIUM = os.environ.get("HUB_CHROMIUM", "/usr/bin/chromium")
 AXE = (HERE / "vendor" / "axe.min.js").read_text()
 SHOTS = os.environ.get("HUB_SCREENSHOTS", "")
 HUB = (sys.executable, "-m", "hub")
-START_SECONDS = 60
+START_SECONDS = 180
 CARD = """---
 license: mit
 pipeline_tag: image-classification
@@ -132,7 +132,7 @@ class Hub:
 
     def wait_for_proofs(self, version):
         """Wait until each check of a version's two variants has a result on both runtimes."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + 240
         while len(self.api("GET", f"{version}/conformance")["items"]) < 2 * 2 * 4:
             assert time.monotonic() < until, f"the proofs of {version} are not there"
             time.sleep(0.2)

@@ -84,11 +84,15 @@ class Hub:
         )
         self.lines = []
         threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
-        line = wait_for(
-            lambda: next((line for line in self.lines if line.startswith("address: ")), None),
-            f"the hub to start: {self.lines}",
-            60,
-        )
+        try:
+            line = wait_for(
+                lambda: next((line for line in self.lines if line.startswith("address: ")), None),
+                f"the hub to start: {self.lines}",
+                180,
+            )
+        except BaseException:
+            self.process.kill()  # its children end with it
+            raise
         self.address = line.removeprefix("address: ").strip()
         self.port = urlsplit(self.address).port
 
