@@ -76,7 +76,7 @@ class ModelForm(VersionForm):
 
     namespace = forms.ChoiceField(label="Namespace")
     name = Named(
-        label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore. For ever."
+        label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore."
     )
     visibility = forms.ChoiceField(
         label="Who sees it",

@@ -31,6 +31,7 @@ class Summary(NamedTuple):
     namespace_slug: str
     model__name: str
     model__visibility: str
+    model__gate: str
     model__summary: str
     model__license: str
     task: str

@@ -100,6 +100,11 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
     visibility = serializers.ChoiceField(
         RegisteredModel.Visibility.choices, source="model.visibility"
     )
+    gate = serializers.ChoiceField(
+        RegisteredModel.Gate.choices,
+        source="model.gate",
+        help_text="who may have the files: everybody, whoever asks, or whoever is let in by hand",
+    )
     summary = serializers.CharField(source="model.summary")
     license = serializers.CharField(source="model.license")
     task = serializers.CharField()
@@ -128,6 +133,7 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "namespace": row.namespace_slug,
         "name": row.model__name,
         "visibility": row.model__visibility,
+        "gate": row.model__gate,
         "summary": row.model__summary,
         "license": row.model__license,
         "task": row.task,

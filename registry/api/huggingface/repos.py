@@ -36,7 +36,7 @@ SPELT = {"created_at": "createdAt", "last_modified": "lastModified", "trending_s
 # What no model of this hub has: asking for it finds nothing, rather than everything.
 NONE_HAS = ("apps", "inference", "inference_provider", "other")
 ALWAYS = ("_id", "id")
-COLUMNS = (*summaries.COLUMNS, "parameters", "model__gate")
+COLUMNS = (*summaries.COLUMNS, "parameters")
 
 
 class ModelInfo(HubView):

@@ -53,6 +53,8 @@ def test_what_is_told_is_for_everybody(api, gated):
     for address in TOLD:
         assert api().get(address).status_code == 200, address
     assert api().get("/api/models/ada/net").json()["gated"] == "manual"
+    assert api().get("models/ada/net").json()["gate"] == "manual"
+    assert [row["gate"] for row in api().get("models").json()["items"]] == ["manual"]
     assert api().get("/api/models").json()[0]["gated"] == "manual"
 
 
