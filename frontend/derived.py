@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -49,6 +50,7 @@ class Row:
     load: str
     path: str
     download: str
+    graph: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,18 @@ def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: 
         download=_place(version, "version-file", row.entry.path)
         if version.state != "withdrawn"
         else "",
+        graph=_graph(version, row, source),
     )
+
+
+def _graph(version: Version, row: Variant, source: Variant | None) -> str:
+    """The difference between a derived variant's graph and its source's; else the graph itself."""
+    if version.state not in ("published", "yanked"):
+        return ""
+    if source is None:
+        return _place(version, "network") + heads.choice_of(version, row)
+    asked = urlencode({"variant": row.name, "with": source.name})
+    return f"{_place(version, 'network-difference', version.number)}?{asked}"
 
 
 def _size(files: Iterable[File], variant: Variant) -> int:

@@ -75,9 +75,7 @@ class ModelForm(VersionForm):
     """A new model and its first version."""
 
     namespace = forms.ChoiceField(label="Namespace")
-    name = Named(
-        label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore."
-    )
+    name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
     visibility = forms.ChoiceField(
         label="Who sees it",
         choices=[("public", "Everybody, once published"), ("private", "Members of the namespace")],

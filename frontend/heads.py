@@ -22,9 +22,13 @@ BY_REGISTRY = "schema-registry"
 TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
+    "graph": ("Graph", "network"),
     "checks": ("Checks", "version-checks"),
     "conformance": ("Conformance", "version-conformance"),
     "variants": ("Variants", "version-variants"),
+    "provenance": ("Provenance", "version-provenance"),
+    "carbon": ("Carbon", "version-carbon"),
+    "lineage": ("Lineage", "version-lineage"),
 }
 
 
@@ -99,6 +103,7 @@ class Head:
     checks_url: str
     conformance_url: str
     variants_url: str
+    provenance_url: str
     size: int
     file_count: int
     parameters: int | None
@@ -178,6 +183,7 @@ def head(
         checks_url=here["checks"],
         conformance_url=here["conformance"],
         variants_url=here["variants"],
+        provenance_url=here["provenance"],
         size=sum(file.blob.size for file in shown),
         file_count=len(shown),
         parameters=variant.parameters if variant else None,

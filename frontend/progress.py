@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
-from frontend import formatting, verdicts, words
+from frontend import differences, formatting, verdicts, words
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +28,7 @@ _VIEWS = {
     "upgrade": "version-variants",
     "convert": "version-variants",
     "annotate": "version-variants",
+    "skeleton": "network",
 }
 
 
@@ -131,6 +132,11 @@ def _version_url(job: Job) -> str:
     if version is None:
         return ""
     model = version.model
+    if job.kind == "difference":
+        return differences.address(version, job.input)
+    if job.kind == "tensors":
+        place = [model.namespace.slug, model.name, version.number, job.entry]
+        return reverse("version-view", args=place)
     return reverse(
         _VIEWS.get(job.kind, "version-checks"),
         args=[model.namespace.slug, model.name, version.number],

@@ -85,6 +85,9 @@ JOBS = {
     "upgrade": "Upgrade the opset",
     "convert": "Convert the precision",
     "annotate": "Add the metadata",
+    "skeleton": "Draw the graph",
+    "difference": "Compare the graphs",
+    "tensors": "Look at the tensors",
     "conformance": "Conformance",
     "suite": "Operator suite",
 }
@@ -122,6 +125,8 @@ def job(kind: str, given: dict[str, Any]) -> str:
     said = JOBS.get(kind, kind.capitalize())
     if kind == "upgrade":
         return f"{said} to {given['target']}" if given.get("target") else said
+    if kind == "difference":
+        return f"{said} with version {given.get('against_version', '?')}"
     if kind == "convert":
         return f"Convert to {given.get('recipe', 'another precision')}"
     on = f"{said} on {runtime(str(given['runtime']))}" if given.get("runtime") else said

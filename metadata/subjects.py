@@ -8,7 +8,7 @@ from metadata import facts
 from registry import cards, datasets, mentions, moves
 from registry.models import Check, Namespace, Version
 from registry.models.registered_models import listed_for_everybody
-from runners import annotated, proofs
+from runners import annotated, helping, networks, proofs, tensors
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
                 sources.get(file.blob_id, "") if file.derived else "",
             )
             for file in version.files.select_related("blob")
+            if not (helping.is_in(file, networks.FOLDER) or helping.is_in(file, tensors.FOLDER))
         ),
         variants=tuple(_variant(row, jobs) for row in variants),
         checks=tuple(

@@ -41,9 +41,10 @@ def _on_event(subject: outbox.Subject) -> None:
     """What happens to a version before its release changes nothing that lists show."""
     if subject.model_id is None:
         return
-    waiting = Version.objects.filter(pk=subject.key).exclude(state__in=Version.RELEASED)
-    if subject.kind == "version" and waiting.exists():
-        return
+    if subject.kind == "version":
+        waiting = Version.objects.filter(pk=subject.key).exclude(state__in=Version.RELEASED)
+        if waiting.exists():
+            return
     refresh(subject.model_id)
 
 

@@ -6,22 +6,17 @@ is ranked. What somebody may not see takes part in nothing: not in pages, counts
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.cache import cache
-from django.db import connection, transaction
-from django.db.models import BooleanField, Count, F, Max, Q, Sum
-from django.db.models.expressions import RawSQL
-from redis.exceptions import RedisError
+from django.db import transaction
+from django.db.models import Count, F, Max, Q, Sum
 
 from hub.protocol import problems
-from registry import cursors, selectors, tags
+from registry import cursors, full_text, kept, selectors, tags
 from registry.models import DocumentFact, DocumentKeyword, RegisteredModel, SearchDocument
 from registry.models.search import EVERYBODY
 from registry.prepared import Prepared
@@ -29,7 +24,7 @@ from registry.summaries import COLUMNS, Summary
 from registry.tasks import TASKS_OF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from django.db.models import QuerySet
 
@@ -37,13 +32,10 @@ if TYPE_CHECKING:
 
 COUNT_CAP = 1_000
 CANDIDATES = COUNT_CAP
-# A text that finds more is common: walking the most downloaded meets it soon.
-COMMON = 10_000
 FACET_MATCHES = 10_000
 FACET_VALUES = 50
 # Parameters that one question to SQLite may have, with room to spare.
 IDS_AT_ONCE = 10_000
-KEPT_SECONDS = 60
 
 # Sort word -> (column, whether the largest comes first).
 SORTS = {
@@ -92,6 +84,8 @@ class Query:
     passes_on: tuple[str, ...] = ()
     fails_on: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    near: bool = False
+    """Whether names with one typo in them are meant, since no text holds what was written."""
 
     def without(self, group: str) -> Query:
         """The same query with one group's choice lifted."""
@@ -149,15 +143,17 @@ def find(
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
     if query.sort not in ORDERS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    if query.text and query.sort == "updated":
-        return _ranked(actor, query, limit, cursor, columns)
-    return _keyset(actor, query, limit, cursor, columns)
+    ranked = query.text and query.sort == "updated"
+    page = (_ranked if ranked else _keyset)(actor, query, limit, cursor, columns)
+    if page.items or query.near or not full_text.is_nowhere(actor, query.text):
+        return page
+    return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
 
 
 def facets(actor: Actor, query: Query) -> Facets:
     """What each group offers while the choices of the other groups hold.
 
-    Over everything the counts are up to ``KEPT_SECONDS`` old; over a search they are made from at
+    Over everything the counts are up to ``kept.SECONDS`` old; over a search they are made from at
     most ``FACET_MATCHES`` matches.
     """
     wanted: dict[Query, list[str]] = {}
@@ -174,13 +170,15 @@ def facets(actor: Actor, query: Query) -> Facets:
             found[group] = _listed(group, counted[group])
             if FACETS[group] not in ("", "keywords"):
                 found.untold[group] = counted[group][""] + counted[group][None]
-    return found
+    if any(found.values()) or query.near or not full_text.is_nowhere(actor, query.text):
+        return found
+    return facets(actor, replace(query, near=True))
 
 
 def totals(actor: Actor) -> dict[str, int]:
     """How many models are listed, their bytes, and the highest opset; public ones as kept."""
     public, *own = selectors.documents_apart(actor)
-    sums: dict[str, int] = _kept("search:totals", lambda: _sums(public))
+    sums: dict[str, int] = kept.counted("search:totals", lambda: _sums(public))
     for rows in own:
         more = _sums(rows)
         sums = {
@@ -191,30 +189,11 @@ def totals(actor: Actor) -> dict[str, int]:
     return sums
 
 
-def forget() -> None:
-    """Drop the kept counts, since something was hidden that they hold."""
-    with suppress(RedisError):  # a cache that is away has kept nothing for long
-        cache.delete_many(["search:facets", "search:totals", "search:many"])
-
-
 def count_download(model_id: int) -> None:
     """Add one to a model's downloads, in its row and in its document."""
     with transaction.atomic():
         RegisteredModel.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
         SearchDocument.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
-
-
-def _kept(key: str, count: Callable[[], Any]) -> Any:
-    """A count of public things, kept in the cache unless it is None or the cache is away."""
-    try:
-        value = cache.get(key)
-        if value is None:
-            value = count()
-            if value is not None:
-                cache.set(key, value, KEPT_SECONDS)
-    except RedisError:
-        value = count()
-    return value
 
 
 def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
@@ -227,14 +206,14 @@ def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
 def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
     """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
     public, *own = selectors.documents_apart(actor)
-    kept = _kept(
+    public_ones = kept.counted(
         "search:facets",
         lambda: {group: _all_of(public, group) for group in FACETS},
     )
     if not own:
-        return kept, False
+        return public_ones, False
     counted, capped = _counted(own, list(FACETS))
-    return {group: kept[group] + counted[group] for group in FACETS}, capped
+    return {group: public_ones[group] + counted[group] for group in FACETS}, capped
 
 
 def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
@@ -302,7 +281,7 @@ def _matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySe
     parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
     conditions = _conditions(query)
     if query.text:
-        found = _engine_match(query.text)
+        found = full_text.match(query.text, near=query.near)
         return [rows.filter(conditions).filter(found) for rows in parts] if found else []
     return [rows.filter(conditions) for rows in parts] if conditions else parts
 
@@ -365,29 +344,6 @@ def _conditions(query: Query) -> Q:
     return conditions
 
 
-def _terms(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.lower())[:12]
-
-
-def _engine_match(text: str) -> RawSQL | None:
-    """Whether title or body hold every term, or a word that begins with it."""
-    terms = _terms(text)
-    if not terms:
-        return None
-    if connection.vendor == "postgresql":
-        asked = " & ".join(f"{term}:*" for term in terms)
-        sql = "registry_searchdocument.vector @@ to_tsquery('simple', %s)"
-        return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
-    asked = " ".join(f'"{term}"*' for term in terms)
-    match = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({match} LIMIT {COMMON + 1})", [asked])  # noqa: S608
-        common = cursor.fetchone()[0] > COMMON
-    # The plus sign bars the index of ids: rows come in the order wanted, not sorted afterwards.
-    sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({match})"
-    return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
-
-
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
     candidates: list[tuple[int, int, str]] = []
@@ -396,7 +352,7 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
         candidates += popular[: CANDIDATES + 1]
     candidates.sort(reverse=True)
     wanted = query.text.strip().lower()
-    terms = _terms(query.text)
+    terms = full_text.terms(query.text)
 
     def rank(title: str) -> int:
         full = title.lower()
@@ -407,7 +363,7 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
             return 1
         if not all(term in full for term in terms):
             return 4
-        return 2 if set(terms) <= set(_terms(title)) else 3
+        return 2 if set(terms) <= set(full_text.terms(title)) else 3
 
     best = sorted(candidates[:CANDIDATES], key=lambda row: rank(row[2]))
     order = [pk for _, pk, _ in best]
@@ -448,11 +404,11 @@ def _front(sort: str, limit: int) -> Prepared:
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
     everything = query.sort in ("updated", "downloads") and not _narrows(query)
-    if everything and _kept("search:many", lambda: None):
+    if everything and kept.counted("search:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
     if everything and counts[0] > COUNT_CAP:
-        _kept("search:many", lambda: True)
+        kept.counted("search:many", lambda: True)
     return sum(counts)
 
 

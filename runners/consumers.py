@@ -5,12 +5,22 @@ Handlers read the rows as they are now, so they may run twice or late without ha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from registry import outbox
 from registry.models import Check, File, Version
 from registry.services import checks
-from runners import readings, results, services, verification
+from runners import (
+    differences,
+    helping,
+    networks,
+    readings,
+    results,
+    services,
+    tensors,
+    verification,
+)
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -22,6 +32,7 @@ def connect() -> None:
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
     outbox.subscribe("runners.proofs", ("version.published", "variant.added"), _on_published)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
+    outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
 
 
 def models_of(version: Version) -> list[str]:
@@ -53,6 +64,14 @@ def _on_published(subject: outbox.Subject) -> None:
     version = Version.objects.filter(pk=subject.key, state__in=verification.RELEASED).first()
     if version is not None:
         verification.owe(version)
+        networks.owe(version)
+
+
+def _on_withdrawn(subject: outbox.Subject) -> None:
+    """What was said of a graph that is gone goes too."""
+    version = Version.objects.filter(pk=subject.key, state=Version.State.WITHDRAWN).first()
+    if version is not None:
+        differences.forget(version)
 
 
 def _on_finished(subject: outbox.Subject) -> None:
@@ -96,8 +115,11 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "upgrade": results.take_variant,
     "convert": results.take_variant,
     "annotate": results.take_copy,
+    "skeleton": partial(helping.keep, folder=networks.FOLDER),
+    "difference": differences.keep,
     "conformance": results.take_conformance,
     "suite": results.take_suite,
+    "tensors": partial(helping.keep, folder=tensors.FOLDER),
 }
 
 

@@ -24,7 +24,7 @@ from hub.protocol import problems
 from registry.blobs import store
 from registry.models import File
 from registry.services import derivatives
-from runners import services
+from runners import differences, services
 from runners.failures import reason_of
 from runners.reports import Finding, Report
 from runners.sandbox import Limits, Request, Sandbox
@@ -144,6 +144,9 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
     if sample := options.pop("calibration_sha256", ""):
         options["calibration"] = CALIBRATION
         files[CALIBRATION] = str(store().path(sample))
+    # Files of another version of the same model, which a graph is held against.
+    for path, sha256 in options.pop("against_files", {}).items():
+        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
     request = Request(
         task=job.kind,
         entry=job.entry,

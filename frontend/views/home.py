@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
@@ -12,10 +13,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend import condition, filters, heads, words
+from frontend import condition, filters, formatting, heads, words
 from hub.protocol import problems
+from metadata import questions
 from registry import search
-from runners import selectors
+from runners import newest, selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -25,32 +27,83 @@ SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
 PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.onnx"
 YEAR = 365 * 86400
 THEMES = {"": "light", "light": "dark", "dark": ""}
+TASKS = 12
+# Of the examples of the query page, those that most people understand.
+ASKED = ("training-carbon", "models-by-licence", "failed-conformance", "trained-on-personal-data")
+_TITLES = {one.slug: one.title for one in questions.filled("", {"V": "", "D": ""})}
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     everything = search.Query()
     page = search.find(request.user, everything, limit=20)
-    newest = [document for document in page.items if document.latest][:NEWEST]
-    first = newest[0].title if newest else "resnet50"
+    published = [document for document in page.items if document.latest][:NEWEST]
+    first = published[0].title if published else "resnet50"
+    counts = search.facets(request.user, everything)
+    totals = search.totals(request.user)
     tasks = [
         {
             "words": words.task(task),
             "count": count,
             "url": filters.address(search.Query(task=(task,))),
         }
-        for task, count in search.facets(request.user, everything)["task"]
+        for task, count in counts["task"]
     ]
     return render(
         request,
         "home.html",
         {
-            "rows": [heads.row(document) for document in newest],
-            "totals": search.totals(request.user),
-            "tasks": tasks,
+            "rows": [heads.row(document) for document in published],
+            "totals": totals,
+            "known": _known(counts),
+            "asked": [(slug, _TITLES[slug]) for slug in ASKED],
+            "tasks": tasks[:TASKS],
+            "more_tasks": max(0, len(tasks) - TASKS),
+            "measured": [_measured(found) for found in newest.measurements(request.user, NEWEST)],
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
     )
+
+
+def _known(counts: search.Facets) -> list[tuple[str, str]]:
+    """What is known of the models: how many each is known of in words, and the list of those."""
+    found = [
+        (
+            f"{formatting.grouped(count)} pass on {words.runtime(name)}",
+            search.Query(passes_on=(name,)),
+        )
+        for name, count in counts["passes_on"]
+    ]
+    found += [
+        (
+            f"{formatting.grouped(count)} tell the carbon of their training",
+            search.Query(evidence=(name,)),
+        )
+        for name, count in counts["evidence"]
+        if name == "carbon"
+    ]
+    return [(said, filters.address(asked)) for said, asked in found]
+
+
+def _measured(found: newest.Measurement) -> dict[str, Any]:
+    """A measurement in words: which model, on what, how many checks passed, and where it is."""
+    version = found.variant.version
+    model = version.model
+    place = reverse("version-conformance", args=[model.namespace.slug, model.name, version.number])
+    judged = [outcome for outcome in found.outcomes if outcome != "inapplicable"]
+    passed, failed = judged.count("passed"), judged.count("failed")
+    state = "failed" if failed else "passed" if passed == len(judged) else "can't tell"
+    return {
+        "namespace": model.namespace.slug,
+        "name": model.name,
+        "number": version.number,
+        "variant": "" if found.variant.origin == "uploaded" else found.variant.name,
+        "url": f"{place}?{urlencode({'variant': found.variant.name})}",
+        "runtime": f"{words.runtime(found.runtime)} {found.runtime_version}",
+        "state": state if judged else "does not apply",
+        "words": f"{passed} of {len(judged)} pass" if judged else "no check applies",
+        "at": found.at,
+    }
 
 
 @require_safe

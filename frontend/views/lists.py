@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.conf import settings
+from django.db import connection
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend import filters, formatting, heads
+from frontend import filters, formatting, heads, marking, query_page, words
+from metadata import listing
 from registry import search
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from registry.permissions import Actor
+
+SUGGESTIONS = 8
+# Columns of a document that a suggestion shows.
+SUGGESTED = ("pk", "title", "task")
 
 
 @require_safe
@@ -30,6 +38,14 @@ def models(request: HttpRequest) -> HttpResponse:
     counts = search.facets(request.user, query)
     # Values that the choices leave without a model stay in sight.
     values = search.facets(request.user, search.Query()) if chips else counts
+    known = {group: [value for value, _ in pairs] for group, pairs in values.items()}
+    listed = listing.of(
+        query,
+        settings.HUB_PUBLIC_URL,
+        known,
+        own=request.user.is_authenticated,
+        collated=connection.vendor == "postgresql",
+    )
     total = search.totals(request.user)["models"] if chips else page.count
     return render(
         request,
@@ -50,9 +66,31 @@ def models(request: HttpRequest) -> HttpResponse:
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
             "first": filters.address(query) if cursor else "",
             "next": filters.address(query, page.next) if page.next else "",
+            "asked": listed,
+            "asked_url": query_page.address(listed.query, ()),
             "hint": _hint(request.user, query, chips) if chips and not page.items else None,
         },
     )
+
+
+@require_safe
+def suggest(request: HttpRequest) -> JsonResponse:
+    """The first models of the list for a text, for the field in the head of every page.
+
+    Each with its address, its task, and its name in pieces: those that match are marked.
+    """
+    text = request.GET.get("q", "").strip()[:200]
+    query = search.Query(text=text)
+    found = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
+    rows = [
+        {
+            "url": reverse("model", args=row.title.split("/", 1)),
+            "parts": marking.parts(row.title, text),
+            "task": words.task(row.task),
+        }
+        for row in (found.items if found else [])
+    ]
+    return JsonResponse({"items": rows})
 
 
 def _hint(actor: Actor, query: search.Query, chips: list[filters.Chip]) -> dict[str, object] | None:

@@ -11,15 +11,25 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend import conformance, facts, heads, linked, markdown, progress, verdicts, words
-from hub.protocol import problems
+from frontend import (
+    conformance,
+    differences,
+    facts,
+    heads,
+    linked,
+    markdown,
+    progress,
+    verdicts,
+    words,
+)
+from frontend.views import access
 from metadata import reports, signposting
 from metadata.places import Places
 from metadata.subjects import SHOWN
-from registry import datasets, mentions, search, selectors
+from registry import appearances, datasets, mentions, search, selectors
 from registry.api import downloads
 from registry.permissions import can
-from runners import proofs
+from runners import networks, proofs, tensors
 from runners import selectors as jobs
 from runners.results import EVIDENCE
 
@@ -37,6 +47,8 @@ GROUPS = {
         "Derived by the hub",
         "Made by jobs from the files above and kept beside them; the manifest does not name them.",
     ),
+    "graph": ("Graph", "Graphs without weights and tables of nodes, which the graph tab shows."),
+    "tensors": ("Tensors", "Figures of the tensors in a file, which the page of that file shows."),
     "evidence": ("Evidence", "Nodes on which a runtime disagreed, cut out with their inputs."),
 }
 
@@ -126,11 +138,16 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     version = selectors.whole_version(request.user, namespace, name, number)
     groups: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}
+    added = appearances.first_versions(request.user, version)
     for file in version.files.all():
         groups[_group(file)].append(
             {
                 "path": file.path,
                 "kind": words.kind(file.path),
+                "added": None if file.derived else added.get(file.path),
+                "view": ""
+                if version.state == "withdrawn"
+                else reverse("version-view", args=[namespace, name, number, file.path]),
                 "sha256": file.blob_id,
                 "size": file.blob.size,
                 "url": ""
@@ -150,12 +167,8 @@ def content(
 ) -> HttpResponseBase:
     """The bytes of one file, as an attachment that a browser never opens as a page."""
     version = selectors.version(request.user, namespace, name, number)
-    try:
-        selectors.require_files(request.user, version.model)
-    except problems.AccessNeeded:
-        if "text/html" not in request.headers.get("Accept", ""):
-            raise
-        return HttpResponseRedirect(reverse("model-access", args=[namespace, name]))
+    if elsewhere := access.sent_to_ask(request, version.model):
+        return elsewhere
     file = selectors.file(version, path)
     if downloads.wants_beginning(request) and path.endswith(".onnx"):
         search.count_download(version.model_id)
@@ -209,6 +222,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         {
             **context(request, version, "versions"),
             "rows": rows[:PAGE],
+            "earlier": differences.earlier(rows),
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
             "may_draft": can(request.user, "version.draft", model),
@@ -223,7 +237,8 @@ def _was_published(version: Version) -> bool:
 def _group(file: File) -> str:
     if not file.derived:
         return "own"
-    return "evidence" if file.path.startswith(f"{EVIDENCE}/") else "derived"
+    folder = file.path.split("/", 1)[0]
+    return folder if folder in (EVIDENCE, networks.FOLDER, tensors.FOLDER) else "derived"
 
 
 def _get(version: Version, variant: Variant | None) -> dict[str, Any]:

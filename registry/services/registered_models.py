@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
-from registry import events, search
+from registry import events, kept
 from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
 from registry.services import files
@@ -61,7 +61,7 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     model.deleted_at = timezone.now()
     model.save(update_fields=["deleted_at"])
     SearchDocument.objects.filter(pk=model.pk).delete()
-    transaction.on_commit(search.forget)
+    transaction.on_commit(kept.forget)
     if model.first_published_at:
         RetiredName.objects.get_or_create(name=model.ref.lower(), defaults={"spelt": model.ref})
         model.former_names.update(moved_to=None)
@@ -104,7 +104,7 @@ def move(
         RetiredName.objects.create(name=old.lower(), spelt=old, moved_to=model)
     # Lists are the model's address in the API, so they follow at once.
     SearchDocument.objects.filter(pk=model.pk).update(title=new, namespace_slug=namespace.slug)
-    transaction.on_commit(search.forget)
+    transaction.on_commit(kept.forget)
     _keep_hidden(model)
     events.record("model.moved", model, actor=actor, model=model, old=old, new=new)
     return model
@@ -130,7 +130,7 @@ def _keep_hidden(model: RegisteredModel) -> None:
     """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
     if not model.is_public:
         SearchDocument.objects.filter(pk=model.pk).update(audience=model.namespace_id)
-        transaction.on_commit(search.forget)
+        transaction.on_commit(kept.forget)
 
 
 def _described(fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import annotate, check, conformance, convert, describe, suite, upgrade
+from runners.engine import (
+    annotate,
+    check,
+    conformance,
+    convert,
+    describe,
+    graph_difference,
+    skeleton,
+    suite,
+    tensor_figures,
+    upgrade,
+)
 from runners.engine.check import Verdict
 from runners.engine.jobs import findings_of, is_refused, mapping_of
 from runners.reports import Finding
@@ -99,6 +110,9 @@ FLOWS: dict[str, Callable[[Job], Report]] = {
     "check": check_model,
     "conformance": conformance.run,
     "convert": convert.run,
+    "difference": graph_difference.run,
+    "skeleton": skeleton.run,
     "suite": suite.run,
+    "tensors": tensor_figures.run,
     "upgrade": upgrade.run,
 }

@@ -38,6 +38,7 @@ OPTIONS = {
     # No int8-qdq: a mutant has no data to be calibrated on.
     "convert": [{"recipe": "fp16"}, {"recipe": "int8"}],
     "conformance": [{"runtime": "onnxruntime"}],
+    "difference": [{"against": "m.onnx"}],
     "upgrade": [{}, {"target": 13}],
 }
 MODEL_TASKS = [task for task in FLOWS if task != "suite"]

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import documents, search, selectors, summaries
+from registry import documents, full_text, search, selectors, summaries
 from registry.api import serializers as shapes
 from registry.models import SearchDocument
 from registry.services import registered_models
@@ -72,7 +72,7 @@ def test_a_search_ranks_own_and_public_models_together(shelf, ada, limit):
 
 @pytest.mark.parametrize("common", [0, 10_000])
 def test_a_common_text_finds_the_same_as_a_rare_one(shelf, ada, monkeypatch, common):
-    monkeypatch.setattr(search, "COMMON", common)
+    monkeypatch.setattr(full_text, "COMMON", common)
     assert len(walked(ada, search.Query(text="text"), 10)[0]) == 6
     assert len(walked(GUEST, search.Query(text="text"), 10)[0]) == 3
     assert len(walked(GUEST, search.Query(text="text", sort="name"), 10)[0]) == 3

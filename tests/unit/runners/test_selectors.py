@@ -28,4 +28,4 @@ def test_jobs_of_a_public_version_show_once_it_is_published(ada, bob):
     factories.submitted(ada)
     assert not selectors.jobs(bob).exists()
     factories.work()
-    assert selectors.jobs(bob).count() == 2
+    assert selectors.jobs(bob).count() == 3  # describe, check, and its graph

@@ -1,0 +1,56 @@
+"""What was measured last, of models that its reader may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from registry.models import RegisteredModel, Version
+from runners.models import ConformanceResult
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from registry.models import Variant
+    from registry.permissions import Actor
+
+# Results that are read: a job gives up to four.
+_READ = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one job found out about a variant on a runtime: outcomes of EARL, one for each check."""
+
+    variant: Variant
+    runtime: str
+    runtime_version: str
+    outcomes: tuple[str, ...]
+    at: datetime
+
+
+def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
+    """The newest jobs that measured something of released versions; one question to the rows."""
+    released = [Version.State.PUBLISHED, Version.State.YANKED]
+    rows = (
+        ConformanceResult.objects.filter(
+            variant__version__state__in=released,
+            variant__version__model__in=RegisteredModel.objects.visible_to(actor),
+        )
+        .select_related("variant__version__model__namespace")
+        .defer("variant__facts", "variant__derivation", "figures", "node")
+        .order_by("-pk")[:_READ]
+    )
+    by_job: dict[tuple[object, int], list[ConformanceResult]] = {}
+    for row in rows:
+        by_job.setdefault((row.job_id, row.variant_id), []).append(row)
+    return [
+        Measurement(
+            found[0].variant,
+            found[0].runtime,
+            found[0].runtime_version,
+            tuple(str(row.outcome) for row in found),
+            max(row.at for row in found),
+        )
+        for found in list(by_job.values())[:limit]
+    ]

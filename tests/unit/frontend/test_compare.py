@@ -1,0 +1,226 @@
+"""Models beside each other: what is shown, what is refused, and what stays hidden."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pyoxigraph
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from frontend import compare, compare_facts
+from frontend.formatting import MINUS
+from metadata.models import NamedGraph
+from registry.services import registered_models, versions
+from tests import proven, shelf
+
+pytestmark = pytest.mark.django_db
+CONV = {
+    "parameters": 3_000_000,
+    "opset": 20,
+    "operators": [{"domain": "ai.onnx", "name": "Conv", "count": 3}],
+    "barcode": {"categories": ["conv"], "cells": [0, 0, 0], "nodes": 3},
+    "nodes": {"total": 3},
+    "inputs": [{"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 3, 64, 64]}],
+}
+
+
+@pytest.fixture
+def pair(ada):
+    """One model that tells much, and one that tells little."""
+    one = shelf.publish(
+        ada, "one", CONV, license="mit", co2_eq_emissions=1500, datasets="[digits, '=1+1']"
+    )
+    two = shelf.publish(ada, "two", license="mit", co2_eq_emissions=500)
+    proven.conformance(one, [proven.measure("reference"), proven.measure("determinism", "failed")])
+    proven.convert(one, b"tiny")
+    return one, two
+
+
+def row(html, title):
+    """The cells of a row that differs, as text."""
+    rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
+    cells = next(found for found in rows if f'<th scope="row">{title}<' in found)
+    return [
+        " ".join(re.sub(r"<[^>]+>", " ", cell).split())
+        for cell in re.findall(r"<td[^>]*>(.*?)</td>", cells, re.DOTALL)
+    ]
+
+
+def test_the_table(guest, pair):
+    html = guest.page("/compare?m=ada/one&m=ada/two")
+    assert row(html, "Carbon of training") == ["1.5 kg CO₂e", f"500 g CO₂e {MINUS}67 %"]
+    assert row(html, "Parameters") == ["3 M", "12"]
+    assert row(html, "Opset") == ["20", "17"]
+    assert row(html, "Inputs") == ["x: float32[N, 3, 64, 64]", "none"]
+    assert row(html, "Conformance, ONNX Runtime") == ["1 of 2 pass, 1 fails", "not run"]
+    assert row(html, "Training data") == ["digits, =1+1", "not declared"]
+    assert row(html, "Ops") == ["Convolution 3", "MatMul, Gemm 1, Activation 1"]
+    equal = html.partition("<details")[2]
+    assert re.search(r"Show \d+ equal rows", html)
+    for title in ("Latency, p50", "Licence", "Precision"):
+        assert f"<dt>{title} " in equal
+    assert "not measured" in equal
+    assert 'class="best"' in html
+    assert html.count('class="barcode"') == 2
+
+
+def test_best_and_difference():
+    def ranked(*values):
+        cells = [compare_facts.Cell(str(value), value) for value in values]
+        return [(cell.best, cell.difference) for cell in compare_facts._ranked(cells, "less")]
+
+    plain = "\u202f%"
+    assert ranked(10.0, 5.0, 12.4) == [
+        (False, ""),
+        (True, f"{MINUS}50{plain}"),
+        (False, f"+24{plain}"),
+    ]
+    assert ranked(10.0, 200.0) == [(True, ""), (False, "\u00d7\u202f20")]
+    assert ranked(1000.0, 1001.0)[1] == (False, f"+0.1{plain}")
+    assert ranked(None, 5.0, 4.0) == [(False, ""), (False, ""), (True, "")]
+    assert ranked(5.0, 5.0) == [(False, ""), (False, "")]
+    assert ranked(5.0, None) == [(False, ""), (False, "")]
+    assert ranked(0.0, 5.0) == [(True, ""), (False, "")]
+
+
+def test_variants_and_versions(guest, ada, pair):
+    one, _ = pair
+    shelf.again(ada, one.model, license="apache-2.0")
+    html = guest.page("/compare?m=ada/one@1:int8&m=ada/one@1&m=ada/one")
+    assert row(html, "Precision") == ["int8", "fp32", "fp32"]
+    assert row(html, "Largest difference to its source") == ["0.031", "is a source", "is a source"]
+    assert row(html, "Same top answer as its source")[0] == "99.6 %"
+    assert row(html, "Model and weights")[0] == "4 B"
+    assert row(html, "Licence") == ["MIT", "MIT", "Apache-2.0"]
+    assert "/compare?m=ada/one@1:int8&amp;m=ada/one@1&amp;m=ada/one@2" in html  # for ever
+
+
+def test_the_address_is_the_state(guest, pair):
+    asked = guest.get("/compare?m=&m=ada%2Fone&m=ada/two&m=ada/one&x=1")
+    assert asked.status_code == 302
+    assert asked["Location"] == "/compare?m=ada/one&m=ada/two"
+    html = guest.page("/compare?m=ada/one&m=ada/two")
+    assert 'href="/compare?m=ada/two&amp;m=ada/one" aria-label="Move ada/one to the right"' in html
+    assert 'href="/compare?m=ada/two" aria-label="Remove ada/one"' in html
+    assert html.count("to the left") == html.count("to the right") == 1
+    alone = guest.page("/compare?m=ada/two")
+    assert "One model alone" in alone
+    assert "equal row" not in alone
+    assert guest.get("/compare?m=resnet50")["Location"] == "/compare?m=zoo/resnet50"
+    assert "Nothing to compare yet" in guest.page("/compare")
+
+
+def test_columns_move():
+    order = ["a", "b", "c"]
+    assert compare.moved(order, "a", 1) == ["b", "a", "c"]
+    assert compare.moved(order, "c", -1) == ["a", "c", "b"]
+    assert compare.moved(order, "a", -1) == order
+    assert compare.moved(order, "c", 1) == order
+
+
+def test_what_is_wrong_is_told_by_name(guest, ada, pair):
+    gone = shelf.publish(ada, "gone", license="mit")
+    versions.withdraw(ada, version=gone, reason="It was wrong.")
+    wrong = ("ada/none", "a//b", "ada/one@7", "ada/one:fp16", "ada/gone@1", "%3Cscript%3E")
+    asked = compare.address(compare.read(["ada/one", "ada/two", *wrong[:4], "ada/gone@1"][:6]))
+    html = guest.page(asked)
+    for ref in ("ada/none", "a//b", "ada/one@7", "ada/one:fp16"):
+        assert f"<b>{ref} is not here.</b>" in html
+    assert "It offers: default, int8" in html
+    assert "was withdrawn" in guest.page("/compare?m=ada/one&m=ada/gone@1")
+    guest.page("/compare?m=ada/none", 404)
+    assert "<script>" not in guest.page(compare.address(["<script>alert(1)</script>"]), 404)
+
+
+def test_six_at_most(guest, ada, pair):
+    names = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
+    html = guest.page(compare.address([*names, "ada/one"]))
+    assert "<b>ada/one is not here.</b> 6 models fit beside each other." in html
+    assert 'id="add"' not in html
+    assert html.count('<th scope="col">') == 7
+
+
+def test_the_hidden_and_the_absent_are_one(guest, reader, bob, ada, pair):
+    shelf.publish(ada, "secret", license="mit", visibility="private")
+    hidden = guest.page("/compare?m=ada/one&m=ada/secret")
+    absent = guest.page("/compare?m=ada/one&m=ada/absent")
+    assert hidden.replace("secret", "absent") == absent
+    hidden = guest.page("/compare?m=ada/secret", 404)
+    absent = guest.page("/compare?m=ada/absent", 404)
+    assert hidden.replace("secret", "absent") == absent
+    assert guest.get("/compare.csv?m=ada/secret").status_code == 404
+    own = reader.page("/compare?m=ada/one&m=ada/secret")
+    assert "is not here" not in own
+    assert "The graphs tell of 1 of these to nobody." in own
+    # Asked of what is hidden, the database answers as many questions as of what is not there.
+    counts = []
+    for name in ("secret", "absent"):
+        with CaptureQueriesContext(connection) as asked:
+            guest.get(f"/compare?m=ada/{name}")
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
+def test_a_former_name_leads_on(guest, ada, pair):
+    one, _ = pair
+    registered_models.move(ada, model=one.model, namespace=one.model.namespace, name="renamed")
+    assert "<b>renamed</b>" in guest.page("/compare?m=ada/one&m=ada/two")
+
+
+def test_csv(guest, pair):
+    answer = guest.get("/compare.csv?m=ada/one&m=ada/two")
+    assert answer["Content-Type"].startswith("text/csv")
+    rows = {line[0]: line[1:] for line in csv.reader(io.StringIO(answer.content.decode()))}
+    assert rows["fact"] == ["kind", "ada/one@1", "ada/two@1"]
+    assert rows["Parameters"] == ["from the file", "3000000", "12"]
+    assert rows["Carbon of training"] == ["declared", "1.5", "0.5"]
+    assert rows["Latency, p50"] == ["measured", "not measured", "not measured"]
+    assert rows["Inputs"][1] == "x: float32[N, 3, 64, 64]"
+
+
+def test_csv_runs_nothing():
+    for text in ("=1+1", "+1", "-1", "@x", "\t=1"):
+        assert compare_facts._plain(compare_facts.Cell(text)) == f"'{text}"
+
+
+def test_the_table_as_sparql_gives_its_facts(guest, pair):
+    html = guest.page("/compare?m=ada/one@1:int8&m=ada/two")
+    link = re.search(r'href="(/query\?query=[^"]+)"', html)
+    query = parse_qs(urlsplit(link[1].replace("&amp;", "&")).query)["query"][0]
+    graphs = pyoxigraph.Store()
+    for text in NamedGraph.objects.values_list("nquads", flat=True):
+        graphs.load(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
+    found = {
+        (one["reference"].value, one["fact"].value): one["value"].value
+        for one in graphs.query(query, use_default_graph_as_union=True)
+    }
+    assert found["ada/one@1:int8", "precision"] == "int8"
+    assert found["ada/one@1:int8", "bytes of the ONNX file"] == "4"
+    assert found["ada/two@1", "precision"] == "fp32"
+    assert found["ada/two@1", "opset"] == "17"
+    assert found["ada/two@1", "licence"].endswith("/MIT")
+    assert found["ada/two@1", "training carbon, kg CO2e"] == "0.5"
+    assert ("ada/one@1", "precision") not in found
+
+
+def test_questions_depend_on_the_columns_alone(guest, ada, pair):
+    def asked(address):
+        guest.page(address)
+        with CaptureQueriesContext(connection) as found:
+            guest.page(address)
+        return len(found)
+
+    one, _ = pair
+    before = asked("/compare?m=ada/one&m=ada/two")
+    for runtime in ("onnxruntime", "openvino"):
+        measures = [proven.measure(check, runtime=runtime) for check in ("bundled", "reference")]
+        proven.conformance(one, measures, runtime)
+    proven.convert(one, b"half", recipe="fp16", precision="fp16")
+    assert asked("/compare?m=ada/one&m=ada/two") == before <= 20
+    six = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
+    assert asked(compare.address(six)) <= 10 + 6 * 5

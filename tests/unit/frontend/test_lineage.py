@@ -1,0 +1,186 @@
+"""The tab of ancestors and descendants: what is found, what is hidden, and that circles end."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from metadata import descent
+from registry.models import Version
+from registry.services import registered_models, versions
+from tests import factories, proven
+
+pytestmark = pytest.mark.django_db
+PAGE = "/models/ada/net/v/1/lineage"
+
+
+def words(page):
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", page.partition("<main")[2])))
+
+
+def side(page, name):
+    return page.partition(f'aria-labelledby="{name}"')[2].partition("</section>")[0]
+
+
+def tree(relatives):
+    return {one.version.ref if one.version else one.named: tree(one.relatives) for one in relatives}
+
+
+def based(owner, name, on, relation="finetune", **model):
+    said = on if isinstance(on, list) else [on]
+    card = f"---\nbase_model: {said}\nbase_model_relation: {relation}\n---\n# {name}\n"
+    return factories.listed(owner, factories.model(owner, name, **model), card=card)
+
+
+@pytest.fixture
+def family(ada, bob):
+    """root <- mid <- net <- quant <- deep, and net <- tuned; variants beside them."""
+    root = factories.listed(bob, factories.model(bob, "root"))
+    mid = based(bob, "mid", "bob/root")
+    net = based(ada, "net", ["bob/mid@1", "https://example.com/model", "meta/elsewhere"])
+    quant = based(bob, "quant", "ada/net", "quantized")
+    based(bob, "tuned", "http://testserver/models/ada/net/v/1")
+    based(bob, "deep", "bob/quant@1", "merge")
+    return root, mid, net, quant
+
+
+def test_both_sides_with_their_relations(guest, family):
+    proven.upgrade(family[2], b"upgraded")
+    page = guest.page(PAGE)
+    above, below = side(page, "above"), side(page, "below")
+    assert re.findall(r'<a href="(/models/[^"]+)"', above) == [
+        "/models/bob/mid/v/1", "/models/bob/root/v/1",
+    ]  # fmt: skip
+    said = words(f"<main{above}")
+    assert "bob/mid@1 fine-tuned into the one above declared" in said
+    assert 'href="https://example.com/model" rel="nofollow noopener ugc"' in above
+    assert "meta/elsewhere fine-tuned into the one above declared no model of this hub" in said
+    said = words(f"<main{below}")
+    assert "net@1:opset26 upgraded to opset 26 from default recorded a variant" in said
+    assert "bob/quant@1 quantised declared" in said
+    assert "bob/deep@1 merged declared" in said
+    assert "bob/tuned@1 fine-tuned declared" in said
+    assert below.index("bob/quant@1") < below.index("bob/deep@1") < below.index("bob/tuned@1")
+    assert 'class="drawing"' in page
+    # The lists are whole without the drawing.
+    assert 'aria-hidden="true"' in page.partition('class="drawing"')[2][:200]
+
+
+def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
+    based(bob, "below", "ada/net@1", visibility="private")
+    factories.listed(bob, factories.model(bob, "above", visibility="private"))
+    version = based(ada, "net", ["bob/above@1", "bob/nothing@1"])
+    for actor in (guest, reader):
+        page = actor.page(PAGE)
+        above = words(f"<main{side(page, 'above')}")
+        one, other = above.split("bob/above@1")[1], above.split("bob/nothing@1")[1]
+        assert one.split("bob/")[0].strip() == other.strip()
+        assert "below@1" not in page
+        assert "Nothing that you can see here" in words(page)
+    mine = descent.descendants(bob, version)
+    assert tree(mine.relatives) == {"bob/below@1": {}}
+    assert tree(descent.ancestors(bob, version).relatives) == {
+        "bob/above@1": {}, "bob/nothing@1": {},
+    }  # fmt: skip
+
+
+def test_what_became_private_or_was_withdrawn_leaves_both_sides(guest, family, bob, ada):
+    _, mid, _, quant = family
+    versions.withdraw(bob, version=quant, reason="It was wrong.")
+    registered_models.edit(bob, model=mid.model, visibility="private")
+    page = guest.page(PAGE)
+    assert "quant" not in page
+    assert "deep" not in page
+    assert "/models/bob/mid" not in page
+    assert "bob/root" not in page
+
+
+def test_circles_end(guest, ada, bob):
+    one = based(ada, "net", "bob/other@1")
+    other = based(bob, "other", "ada/net@1")
+    for side_of in (descent.ancestors, descent.descendants):
+        found = side_of(bob, one)
+        assert tree(found.relatives) == {"bob/other@1": {"ada/net@1": {}}}
+        assert found.relatives[0].relatives[0].again
+        assert not found.cut
+    assert "stands elsewhere in this list" in words(guest.page(PAGE))
+    assert other.number == 1
+
+
+def test_a_version_that_names_itself_is_no_ancestor_of_itself(guest, ada):
+    version = based(ada, "net", ["ada/net@1", "ada/net"])
+    assert tree(descent.descendants(ada, version).relatives) == {}
+    page = guest.page(PAGE)
+    assert 'href="/models/ada/net/v/1"' not in side(page, "above")
+
+
+def test_a_name_without_a_number_means_the_newest_before(ada, bob):
+    first = factories.listed(bob, factories.model(bob, "root"))
+    net = based(ada, "net", "bob/root")
+    second = factories.listed(bob, first.model)
+    later = based(ada, "later", "BOB/Root")
+    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root@1": {}}
+    assert tree(descent.ancestors(ada, later).relatives) == {"bob/root@2": {}}
+    assert tree(descent.descendants(ada, first).relatives) == {"ada/net@1": {}}
+    assert tree(descent.descendants(ada, second).relatives) == {"ada/later@1": {}}
+
+
+def test_a_moved_model_keeps_its_family(ada, bob, admin):
+    root = factories.listed(bob, factories.model(bob, "root"))
+    net = based(ada, "net", "bob/root")
+    registered_models.move(bob, model=root.model, namespace=root.model.namespace, name="moved")
+    root = Version.objects.get(pk=root.pk)
+    assert tree(descent.ancestors(ada, net).relatives) == {"bob/moved@1": {}}
+    assert tree(descent.descendants(ada, root).relatives) == {"ada/net@1": {}}
+
+
+def test_versions_of_one_descendant_are_one_row(guest, ada, bob):
+    factories.listed(ada, factories.model(ada, "net"))
+    quant = based(bob, "quant", "ada/net@1", "quantized")
+    card = "---\nbase_model: ada/net@1\n---\n# again\n"
+    factories.listed(bob, quant.model, card=card)
+    said = words(f"<main{side(guest.page(PAGE), 'below')}")
+    assert "bob/quant@2" in said
+    assert "and 1 earlier version of it" in said
+    assert "bob/quant@1" not in said
+
+
+def test_depth_and_count_are_bounded_with_words_and_few_questions(guest, ada, bob, monkeypatch):
+    before = "none/none"
+    for index in range(9):
+        before = based(bob, f"link-{index}", before).ref
+    net = based(ada, "net", before)
+    for index in range(9):
+        before = based(bob, f"child-{index}", before if index else net.ref).ref
+    with CaptureQueriesContext(connection) as asked:
+        page = guest.page(PAGE)
+    assert "the list stops after 6 steps" in words(side_words(page, "above"))
+    assert "the list stops after 4 steps" in words(side_words(page, "below"))
+    assert "link-3@1" in page
+    assert "link-2@1" not in page
+    assert "child-3@1" in page
+    assert "child-4@1" not in page
+    assert len(asked) <= 60
+    for index in range(6):
+        based(bob, f"wide-{index}", net.ref)
+    with CaptureQueriesContext(connection) as wider:
+        guest.page(PAGE)
+    assert len(wider) == len(asked)
+    monkeypatch.setattr(descent, "MOST", 3)
+    assert descent.descendants(bob, net).cut
+
+
+def side_words(page, name):
+    return f"<main{side(page, name)}"
+
+
+def test_drafts_have_ancestors_and_no_descendants(reader, guest, ada, bob):
+    factories.listed(bob, factories.model(bob, "root"))
+    factories.draft(ada, card="---\nbase_model: bob/root\n---\n# x\n")
+    page = reader.page(PAGE)
+    assert "bob/root@1" in side(page, "above")
+    assert guest.get(PAGE).status_code == 404
