@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 LONGEST_DELAY_SECONDS = 3600
 # How long whoever takes a delivery that is made apart has it for itself.
 APART_SECONDS = 30
+# How long a delivery waits for rows that another process holds; then it is tried again later.
+LOCK_MILLISECONDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def nudge() -> None:
 def _deliver_next(*, background: bool) -> int:
     taken: Delivery | None = None
     with transaction.atomic():
+        _bound_waits()
         due = Delivery.objects.filter(next_at__lte=timezone.now()).select_related("event")
         if not background:
             due = due.exclude(consumer__in=_background)
@@ -128,6 +131,13 @@ def _deliver_next(*, background: bool) -> int:
         return 1
     with transaction.atomic():
         return _settle(taken)
+
+
+def _bound_waits() -> None:
+    """Bound what this transaction waits for locks, since their holder may be frozen for good."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
 
 
 def _subject(event: Event) -> Subject:

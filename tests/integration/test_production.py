@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import time
 from datetime import UTC, datetime
+from urllib.request import urlopen
 
+import psycopg2
 import pytest
 
 from tests import samples
@@ -236,6 +238,22 @@ def test_redis_killed_with_thirty_jobs_in_flight(production, redis):
     print(f"30 of 30 after {time.monotonic() - fault:.1f} s")  # noqa: T201
     assert [outcomes(production.job(uuid)) for uuid in uuids] == [[(1, "succeeded")]] * 30
     assert ends_of(production, uuids) == 30
+
+
+def test_publishing_does_not_wait_for_who_holds_the_graphs(production, database):
+    """A process that froze while it wrote a graph holds up graphs, and nothing else."""
+    held = psycopg2.connect(database)
+    try:
+        with held.cursor() as cursor:
+            cursor.execute("SELECT number FROM metadata_revision WHERE id = 1 FOR UPDATE")
+            assert cursor.fetchone()
+        path = submit(production, "held", samples.conv())
+        wait_for(lambda: production.state(path) == "published", "it to be published", 60)
+    finally:
+        held.close()
+    page = path.replace("/versions/", "/v/")
+    address = f"{production.address}/{page}.nt"
+    wait_for(lambda: urlopen(address).status == 200, "its graph to be there", 60)  # noqa: S310
 
 
 def test_publishing_does_not_wait_for_long_jobs_where_a_worker_is_kept_free(production):
