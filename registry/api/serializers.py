@@ -23,9 +23,6 @@ from registry.models import (
     Version,
 )
 from registry.permissions import SCOPES
-from registry.search import FACETS, SORTS
-from registry.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
-from registry.tasks import TASKS_OF
 
 if TYPE_CHECKING:
     from registry.summaries import Detail, Summary
@@ -349,80 +346,11 @@ class ResolutionOutput(serializers.Serializer[Any]):
     warning = serializers.CharField(allow_null=True)
 
 
-class ModelsQuery(serializers.Serializer[Any]):
-    """What a list of models is asked for; repeat a group for alternatives."""
-
-    q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
-    sort = serializers.ChoiceField(list(SORTS), default="updated")
-    namespace = serializers.ListField(child=serializers.CharField(), default=list)
-    license = serializers.ListField(child=serializers.CharField(), default=list)
-    task = serializers.ListField(child=serializers.CharField(), default=list)
-    keyword = serializers.ListField(child=serializers.CharField(), default=list)
-    precision = serializers.ListField(child=serializers.CharField(), default=list)
-    contains = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        max_length=200,
-        help_text="characters that the name or the summary holds, ignoring case",
-    )
-    domain = serializers.ListField(
-        child=serializers.ChoiceField(sorted(TASKS_OF)),
-        default=list,
-        help_text="tasks of these domains",
-    )
-    operator = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        help_text="uses one of these ONNX operators; others than ai.onnx's as `domain.Name`",
-    )
-    pixel_format = serializers.ListField(
-        child=serializers.ChoiceField(PIXEL_FORMATS),
-        default=list,
-        help_text="what its file says of pixels",
-    )
-    personal_data = serializers.ListField(
-        child=serializers.ChoiceField(PERSONAL_DATA),
-        default=list,
-        help_text="status of some training data, as told",
-    )
-    passes_on = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        help_text="passes every check that applies on each of these runtimes",
-    )
-    fails_on = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        help_text="some variant fails a check on one of these runtimes",
-    )
-    evidence = serializers.ListField(
-        child=serializers.ChoiceField(EVIDENCE),
-        default=list,
-        help_text="has each of these; carbon: the emissions of training are told",
-    )
-    facets = serializers.ListField(
-        child=serializers.ChoiceField(list(FACETS)),
-        default=list,
-        help_text="groups whose values are to be counted",
-    )
-    opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
-
-
 class FacetOutput(serializers.Serializer[Any]):
     """A value of a group, and how many models a list would have with it; null: those without."""
 
     value = serializers.CharField(allow_null=True)
     count = serializers.IntegerField()
-
-
-class ResolveQuery(serializers.Serializer[Any]):
-    """A reference, and what its variant must be."""
-
-    ref = serializers.CharField(max_length=512)
-    opset = serializers.IntegerField(required=False, default=None, allow_null=True, min_value=1)
-    variant = serializers.CharField(required=False, default=None, allow_null=True)
-    precision = serializers.CharField(required=False, default=None, allow_null=True)
 
 
 class MembershipOutput(serializers.Serializer[Any]):

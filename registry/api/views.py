@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
 from registry import documents, search, selectors, summaries
-from registry.api import downloads, etags, pagination
+from registry.api import downloads, etags, pagination, queries
 from registry.api import serializers as shapes
 from registry.models import File, Variant, Version
 from registry.services import files, registered_models, versions
@@ -97,7 +97,7 @@ class ModelList(APIView):
 
     @extend_schema(
         operation_id="models_list",
-        parameters=[shapes.ModelsQuery],
+        parameters=[queries.ModelsQuery],
         responses=pagination.paged(
             shapes.ModelSummaryOutput,
             count=fields.IntegerField(),
@@ -116,7 +116,7 @@ class ModelList(APIView):
         plain = {
             key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
         }
-        asked = parse(shapes.ModelsQuery, plain | given)
+        asked = parse(queries.ModelsQuery, plain | given)
         chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
         chosen |= {key: tuple(asked[key]) for key in LISTS}
         query = search.Query(text=asked["q"], **chosen)
@@ -390,12 +390,12 @@ class Resolve(APIView):
 
     @extend_schema(
         operation_id="resolve",
-        parameters=[shapes.ResolveQuery],
+        parameters=[queries.ResolveQuery],
         responses=shapes.ResolutionOutput,
     )
     def get(self, request: Request) -> Response:
         """Find the version and variant that a reference names."""
-        given = parse(shapes.ResolveQuery, request.query_params)
+        given = parse(queries.ResolveQuery, request.query_params)
         ref = refs.parse(given["ref"])
         model = selectors.model(request.user, ref.namespace, ref.model)
         version = selectors.find_version(request.user, model, ref)

@@ -1,0 +1,65 @@
+"""What is asked in addresses: of lists of models, and of references."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rest_framework import serializers
+
+from registry.search import FACETS, SORTS
+from registry.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
+from registry.tasks import TASKS_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def _any(help_text: str = "") -> serializers.ListField:
+    """A group of words; repeating it asks for alternatives."""
+    return serializers.ListField(
+        child=serializers.CharField(), default=list, help_text=help_text or None
+    )
+
+
+def _of(values: Iterable[str], help_text: str) -> serializers.ListField:
+    """A group whose words are among ``values``."""
+    return serializers.ListField(
+        child=serializers.ChoiceField(list(values)), default=list, help_text=help_text
+    )
+
+
+class ModelsQuery(serializers.Serializer[Any]):
+    """What a list of models is asked for; repeat a group for alternatives."""
+
+    q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    sort = serializers.ChoiceField(list(SORTS), default="updated")
+    namespace = _any()
+    license = _any()
+    task = _any()
+    keyword = _any()
+    precision = _any()
+    contains = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="characters that the name or the summary holds, ignoring case",
+    )
+    domain = _of(sorted(TASKS_OF), "tasks of these domains")
+    operator = _any("uses one of these ONNX operators; others than ai.onnx's as `domain.Name`")
+    pixel_format = _of(PIXEL_FORMATS, "what its file says of pixels")
+    personal_data = _of(PERSONAL_DATA, "status of some training data, as told")
+    passes_on = _any("passes every check that applies on each of these runtimes")
+    fails_on = _any("some variant fails a check on one of these runtimes")
+    evidence = _of(EVIDENCE, "has each of these; carbon: the emissions of training are told")
+    facets = _of(FACETS, "groups whose values are to be counted")
+    opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
+
+
+class ResolveQuery(serializers.Serializer[Any]):
+    """A reference, and what its variant must be."""
+
+    ref = serializers.CharField(max_length=512)
+    opset = serializers.IntegerField(required=False, default=None, allow_null=True, min_value=1)
+    variant = serializers.CharField(required=False, default=None, allow_null=True)
+    precision = serializers.CharField(required=False, default=None, allow_null=True)
