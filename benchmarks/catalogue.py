@@ -2,7 +2,9 @@
 
 Both run in this process on the same database, request by request in turn, so the ratio holds on a
 busy machine. The raw side runs one hand-written statement for the same rows and encodes the same
-JSON; the hub's side is everything between the WSGI door and the last byte.
+JSON; the hub's side is everything between the WSGI door and the last byte. Beside the time on the
+clock stand the processor time of this process (PostgreSQL's own is not in it) and the number of
+statements: those hold on a machine whose cores others are using.
 
     python benchmarks/catalogue.py                          # 10,000 and 100,000 models, SQLite
     DATABASE_URL=postgres://… python benchmarks/catalogue.py # an empty PostgreSQL database
@@ -38,6 +40,11 @@ TASKS = ["image-classification", "object-detection", "text-generation", "fill-ma
 LICENSES = ["apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0"]
 # How many of all models a search finds: most, a fortieth, one in two hundred.
 SEARCHES = {"search, common": "medical", "search, usual": "word400", "search, rare": "word2000"}
+# The model whose pages are opened, and what of it is opened besides the overview.
+WHOLE = "went-the-whole-way"
+TABS = ("files", "graph", "benchmarks", "conformance", "provenance", "carbon", "lineage")
+# Setups that models are measured in, with the share of them; the first is what the list shows.
+SETUPS = {("example-cpu", "onnxruntime"): 0.6, ("example-cpu", "openvino"): 0.3}
 COLUMNS = (
     "d.title, d.namespace_slug, m.name, m.visibility, m.summary, m.license, d.task, d.keywords, "
     "d.downloads, m.created_at, d.updated_at, d.latest"
@@ -46,12 +53,20 @@ FROM = (
     "FROM registry_searchdocument d JOIN registry_registeredmodel m ON m.id = d.model_id "
     "WHERE d.audience = %s"
 )
+SPEEDS = (
+    " JOIN registry_documentspeed s ON s.document_id = d.model_id AND s.device = %s"
+    " AND s.runtime = %s AND s.status = 'accepted' WHERE"
+)
 
 
 def fill(total: int) -> None:
     """Write ``total`` published models with documents; the same ones for the same number."""
-    from registry.models import (  # noqa: PLC0415
+    from registry import facets
+    from registry.models import (
+        DocumentFacets,
+        DocumentFact,
         DocumentKeyword,
+        DocumentSpeed,
         Namespace,
         RegisteredModel,
         SearchDocument,
@@ -88,10 +103,48 @@ def fill(total: int) -> None:
                 for word in document.keywords
             ]
         )
+        facts = {document: _facts(chance) for document in documents}
+        DocumentFact.objects.bulk_create(
+            [
+                DocumentFact(document=document, group=group, value=value)
+                for document, told in facts.items()
+                for group, value in told
+            ]
+        )
+        DocumentFacets.objects.bulk_create(
+            [
+                DocumentFacets(document=document, pairs=facets.pairs(document, told))
+                for document, told in facts.items()
+            ]
+        )
+        DocumentSpeed.objects.bulk_create(
+            [
+                DocumentSpeed(
+                    document=document,
+                    device=device,
+                    device_title="Example CPU",
+                    runtime=runtime,
+                    status=chance.choice(["accepted", "accepted", "noisy"]),
+                    p50_ms=chance.lognormvariate(1, 2),
+                    result=document.pk,
+                )
+                for document in documents
+                for (device, runtime), share in SETUPS.items()
+                if chance.random() < share
+            ]
+        )
+
+
+def _facts(chance: random.Random) -> list[tuple[str, str]]:
+    """What a search can ask of a published model: a dozen operators, verdicts, a device."""
+    found = [("operator", f"Operator{index}") for index in chance.sample(range(150), 12)]
+    found += [("passes_on", name) for name in ("onnxruntime", "openvino") if chance.random() < 0.8]
+    found += [("measured_on", "example-cpu")] if chance.random() < 0.7 else []
+    return found + ([("evidence", "carbon")] if chance.random() < 0.2 else [])
 
 
 def _document(row: Any, chance: random.Random) -> Any:
-    from registry.models import SearchDocument  # noqa: PLC0415
+    from registry.models import SearchDocument
 
     size = chance.randrange(10**5, 10**9)
     opset = chance.randrange(9, 24)
@@ -130,7 +183,7 @@ def _document(row: Any, chance: random.Random) -> Any:
 
 def give_refs(model: Any) -> None:
     """A published version with the names that a kept model has: main, a tag and an alias."""
-    from registry.models import Ref, User, Version  # noqa: PLC0415
+    from registry.models import Ref, User, Version
 
     if model.versions.exists():
         return
@@ -147,10 +200,21 @@ def give_refs(model: Any) -> None:
         Ref.objects.create(model=model, kind=kind, name=name, version=version)
 
 
+def publish_one() -> str:
+    """A model that went the whole way, its files, checks and graphs with it; gives its page."""
+    from registry.models import Version
+    from tests import factories
+
+    if not Version.objects.filter(model__name=WHOLE).exists():
+        owner = factories.user("bench-owner")
+        factories.published(owner, factories.model(owner, WHOLE, summary="It is whole."))
+    return f"/models/bench-owner/{WHOLE}"
+
+
 def raw(*statements: tuple[str, list[Any]]) -> Callable[[], bytes]:
     """The statements alone, and their rows as JSON."""
-    from django.core.serializers.json import DjangoJSONEncoder  # noqa: PLC0415
-    from django.db import connection  # noqa: PLC0415
+    from django.core.serializers.json import DjangoJSONEncoder
+    from django.db import connection
 
     def run() -> bytes:
         with connection.cursor() as cursor:
@@ -166,7 +230,7 @@ def raw(*statements: tuple[str, list[Any]]) -> Callable[[], bytes]:
 
 def through_hub(path: str) -> Callable[[], bytes]:
     """The request, through every middleware."""
-    from django.test import Client  # noqa: PLC0415
+    from django.test import Client
 
     client = Client()
 
@@ -180,9 +244,9 @@ def through_hub(path: str) -> Callable[[], bytes]:
 
 def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | None]]:
     """Each question as the hub answers it and as raw SQL does; pages stand alone."""
-    from django.db import connection  # noqa: PLC0415
+    from django.db import connection
 
-    from registry.models import SearchDocument  # noqa: PLC0415
+    from registry.models import SearchDocument
 
     sample = SearchDocument.objects.order_by("pk")[17]
     give_refs(sample.model)
@@ -211,6 +275,14 @@ def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | No
         )
         for sort, order in (("updated", "updated_at DESC"), ("downloads", "downloads DESC"))
     }
+    device, runtime = next(iter(SETUPS))
+    ranked = (
+        f"SELECT {COLUMNS}, s.p50_ms {FROM.replace(' WHERE', SPEEDS)} ORDER BY s.p50_ms LIMIT 21"
+    )
+    asked["list by speed"] = (
+        f"/api/v1/models?sort=fastest&device={device}&runtime={runtime}",
+        raw((ranked, [device, runtime, 0]), (count, [0])),
+    )
     for title, word in SEARCHES.items():
         written = f"{word}:*" if connection.vendor == "postgresql" else f'"{word}"*'
         asked[title] = (f"/api/v1/models?q={word}", raw((found, [0, written])))
@@ -221,19 +293,29 @@ def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | No
     sides: dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | None]] = {
         name: (through_hub(path), plain) for name, (path, plain) in asked.items()
     }
+    model = publish_one()
     pages = {
         "page": "/models",
         "page, task": "/models?task=other",
+        "page, speed": f"/models?device={device}&runtime={runtime}&sort=fastest",
+        "page, small fast": f"/models?passes_on={runtime}&max_bytes=100000000&device={device}"
+        f"&runtime={runtime}&sort=fastest",
         "page, text": "/models?q=medical",
+        "page, home": "/",
+        "page, model": model,
+        **{f"page, {tab}": f"{model}/v/1/{tab}" for tab in TABS},
     }
     sides.update({name: (through_hub(path), None) for name, path in pages.items()})
     return sides
 
 
 def measure(runs: int) -> None:
-    """Run every question in turn on both sides and print medians, p95 and the ratio."""
-    print(f"{'question':<20}{'hub p50':>10}{'hub p95':>10}{'raw p50':>10}{'ratio':>8}  (ms)")
-    from django.core.cache import cache  # noqa: PLC0415
+    """Run every question in turn on both sides and print medians, p95, processor time, ratio."""
+    heads = ("hub p50", "hub p95", "hub CPU", "queries", "raw p50", "ratio")
+    print(f"{'question':<20}" + "".join(f"{head:>10}" for head in heads) + "  (ms)")
+    from django.core.cache import cache
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
 
     for name, (hub, plain) in questions().items():
         cache.clear()  # the throttle keeps the time of each request of the last minute
@@ -242,17 +324,24 @@ def measure(runs: int) -> None:
             times[plain] = []
         for side in times:
             side()
+        with CaptureQueriesContext(connection) as captured:
+            hub()
+        statements = len(captured)  # the next request forgets them
+        spent = []
         for _ in range(runs):
             for side, taken in times.items():
-                start = time.perf_counter()
+                start, used = time.perf_counter(), time.process_time()
                 side()
                 taken.append((time.perf_counter() - start) * 1000)
+                if side is hub:
+                    spent.append((time.process_time() - used) * 1000)
         middle = statistics.median(times[hub])
         tail = statistics.quantiles(times[hub], n=20)[18]
-        line = f"{name:<20}{middle:>10.2f}{tail:>10.2f}"
+        line = f"{name:<20}{middle:>10.2f}{tail:>10.2f}{statistics.median(spent):>10.2f}"
+        line += f"{statements:>10}"
         if plain:
             other = statistics.median(times[plain])
-            line += f"{other:>10.2f}{middle / other:>8.1f}"
+            line += f"{other:>10.2f}{middle / other:>10.1f}"
         print(line, flush=True)
 
 
@@ -266,11 +355,11 @@ def main() -> None:
     os.environ["HUB_LIMITS_ANON_RATE"] = "1000000/min"
     with tempfile.TemporaryDirectory() as home:
         os.environ["HUB_HOME"] = home
-        import django  # noqa: PLC0415
+        import django
 
         django.setup()
-        from django.core.management import call_command  # noqa: PLC0415
-        from django.db import connection  # noqa: PLC0415
+        from django.core.management import call_command
+        from django.db import connection
 
         call_command("collectstatic", verbosity=0, interactive=False)
         call_command("migrate", verbosity=0)

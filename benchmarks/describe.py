@@ -28,8 +28,8 @@ LAYER_BYTES = 4 * WIDTH * WIDTH
 
 def make_model(path: Path, megabytes: int) -> None:
     """A chain of MatMul and Relu whose weights, random numbers, make up the size."""
-    import onnx  # noqa: PLC0415
-    from onnx import TensorProto, helper  # noqa: PLC0415
+    import onnx
+    from onnx import TensorProto, helper
 
     nodes, weights = [], []
     for index in range(max(1, megabytes * 10**6 // LAYER_BYTES)):
@@ -57,7 +57,7 @@ def make_model(path: Path, megabytes: int) -> None:
 
 def one(path: str) -> None:
     """In a process of its own: import, describe if there is a path, and print what it took."""
-    from runners.engine.describe import describe  # noqa: PLC0415
+    from runners.engine.describe import describe
 
     if path:
         with Path(path).open("rb") as file:
@@ -84,7 +84,7 @@ def measured(path: str, runs: int) -> tuple[float, float]:
 
 def sandboxed(path: Path, runs: int) -> float:
     """Median wall seconds of the same through the sandbox, its fork server being up."""
-    from runners.sandbox import Request, Sandbox  # noqa: PLC0415
+    from runners.sandbox import Request, Sandbox
 
     request = Request("describe", "model.onnx", {"model.onnx": str(path)}, "0" * 64)
     sandbox = Sandbox()

@@ -124,7 +124,7 @@ class Client:
 
 def make_folder(folder: Path, megabytes: int) -> None:
     """A tiny model and random bytes: half in one file, two fifths in four, the rest in 100."""
-    from tests.samples import mlp  # noqa: PLC0415
+    from tests.samples import mlp
 
     folder.mkdir()
     (folder / "model.onnx").write_bytes(mlp())
@@ -319,7 +319,7 @@ def fresh(folder: Path) -> Path:
 
 def small(base: Path) -> Path:
     """A folder with nothing but a model."""
-    from tests.samples import mlp  # noqa: PLC0415
+    from tests.samples import mlp
 
     (base / "small").mkdir()
     (base / "small" / "model.onnx").write_bytes(mlp())

@@ -79,7 +79,7 @@ class Case:
 
 
 def installed() -> Iterator[Case]:
-    from onnx.backend.test.loader import load_model_tests  # noqa: PLC0415
+    from onnx.backend.test.loader import load_model_tests
 
     for one in load_model_tests(kind="node"):
         yield Case(one.name, one.model, one.data_sets)

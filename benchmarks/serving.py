@@ -166,7 +166,7 @@ class Publisher:
 
 def make_files(folder: Path, megabytes: list[int]) -> None:
     """A tiny model, and random bytes beside it."""
-    from tests.samples import mlp  # noqa: PLC0415
+    from tests.samples import mlp
 
     folder.mkdir()
     (folder / "model.onnx").write_bytes(mlp())

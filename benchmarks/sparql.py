@@ -71,7 +71,7 @@ class Truth:
     """What the answers must be, computed from the facts alone."""
 
     def __init__(self, known: list[VersionFacts], home: str, about: dict[str, str]) -> None:
-        from metadata.places import Places  # noqa: PLC0415
+        from metadata.places import Places
 
         self._known = known
         self._home = home
@@ -143,7 +143,7 @@ class Truth:
         return {slug: _cut(slug, sorted(set(rows))) for slug, rows in found.items()}
 
     def _domain(self, one: VersionFacts) -> str:
-        from registry.tasks import DOMAIN_OF  # noqa: PLC0415
+        from registry.tasks import DOMAIN_OF
 
         return self._places.task(DOMAIN_OF[one.task])
 
@@ -248,7 +248,7 @@ def run_engine(name: str, quads: Path, asked: Path, runs: int) -> None:
 
 
 def _oxigraph(quads: Path, *, on_disk: bool) -> Any:
-    import pyoxigraph  # noqa: PLC0415
+    import pyoxigraph
 
     folder = quads.with_suffix(".store")
     store = pyoxigraph.Store(folder) if on_disk else pyoxigraph.Store()
@@ -269,7 +269,7 @@ def _oxigraph(quads: Path, *, on_disk: bool) -> Any:
 
 
 def _rdflib(quads: Path) -> Any:
-    from rdflib import Dataset  # noqa: PLC0415
+    from rdflib import Dataset
 
     store = Dataset(default_union=True)
     store.parse(quads, format="nquads")
@@ -340,10 +340,10 @@ class LiveHub:
 
     def fill(self, graphs: dict[str, str]) -> None:
         """Write the rows, as the newest revisions."""
-        from django.core.management import call_command  # noqa: PLC0415
+        from django.core.management import call_command
 
-        from metadata.models import NamedGraph, Revision  # noqa: PLC0415
-        from metadata.services import digest  # noqa: PLC0415
+        from metadata.models import NamedGraph, Revision
+        from metadata.services import digest
 
         call_command("migrate", verbosity=0)
         rows = [
@@ -404,7 +404,7 @@ class LiveHub:
 
     def measure_change(self, iri: str, runs: int) -> list[float]:
         """Seconds from the commit of a graph's new text to its being seen through HTTP."""
-        from metadata import services  # noqa: PLC0415
+        from metadata import services
 
         taken = []
         for turn in range(runs):
@@ -428,8 +428,8 @@ def free_port() -> int:
 
 def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
     """Every graph of a hub that has these models."""
-    from metadata import projection  # noqa: PLC0415
-    from metadata.places import Places, graph_of  # noqa: PLC0415
+    from metadata import projection
+    from metadata.places import Places, graph_of
 
     places = Places(home)
     found = {places.catalogue: projection.catalogue_graph(home)}
@@ -444,8 +444,8 @@ def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
 
 def questions_about(known: list[VersionFacts], home: str) -> tuple[dict[str, str], list[Question]]:
     """The fifteen questions, about a version with ancestors and a data set with measurements."""
-    from metadata import questions  # noqa: PLC0415
-    from metadata.places import Places  # noqa: PLC0415
+    from metadata import questions
+    from metadata.places import Places
 
     tuned = next(one for one in reversed(known) if "base_model" in one.card)
     data = next(row.dataset for one in known for row in one.measured)
@@ -515,7 +515,7 @@ def set_up(hub: LiveHub) -> None:
         "HUB_LIMITS_ANON_RATE": "1000000/min",
         "HUB_SPARQL_MINUTE_SECONDS": "1000000",
     }
-    import django  # noqa: PLC0415
+    import django
 
     django.setup()
 

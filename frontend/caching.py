@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
 
+# What a 304 repeats, as middleware would give it another value.
+KEPT = (
+    "Content-Security-Policy",
+    "Cross-Origin-Opener-Policy",
+    "Cross-Origin-Embedder-Policy",
+    "Cross-Origin-Resource-Policy",
+)
+
+
 def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Give a view's answers an ``ETag``, and keep them out of shared caches.
 
@@ -33,11 +42,25 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
             set_response_etag(response)  # it leaves streams alone
         if not response.has_header("ETag"):
             return response
-        answer = get_conditional_response(
-            request,
-            etag=response["ETag"],
-            response=response,  # type: ignore[arg-type]
-        )
-        return answer or response
+        return conditional(request, response)
 
     return kept
+
+
+def conditional(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """The answer, or a 304 where the reader has it; with the policy that the answer has.
+
+    A browser takes the headers of a 304 over into what it kept: one with another policy would
+    leave a page without its own.
+    """
+    answer = get_conditional_response(
+        request,
+        etag=response["ETag"],
+        response=response,  # type: ignore[arg-type]
+    )
+    if answer is None or answer is response:
+        return response
+    for name in KEPT:
+        if name in response:
+            answer[name] = response[name]
+    return answer

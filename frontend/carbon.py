@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
-from frontend import drawing, formatting
+from frontend import drawing, formatting, timings
 from metadata import quads
 from metadata.declared import texts
 from registry import cards, searchable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from registry.models import SearchDocument, Version
+    from runners.models import Measurement
 
 # Others that are shown; of as many more it is said that they are there.
 OTHERS = 12
@@ -100,10 +101,32 @@ def training(card: dict[str, Any]) -> list[Fact]:
     ]
 
 
-def inference() -> list[Fact]:
-    """What running it takes: nothing has measured that here yet."""
+def inference(row: Measurement | None) -> list[Fact]:
+    """What running it takes, of the newest result that tells energy; not measured where none does.
+
+    Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
+    """
     names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
-    return [Fact(name, "not measured", "none") for name in names]
+    if row is None or row.energy_j is None:
+        return [Fact(name, "not measured", "none") for name in names]
+    energy, carbon = row.record.get("energy") or {}, row.record.get("carbon") or {}
+    boundary = f"{energy.get('method', '')}, {energy.get('boundary', '')}".strip(", ")
+    device = f"{row.device_title}, {timings.runtime_of(row)}"
+    found = [
+        Fact(names[1], timings.thousand(row.energy_j), row.energy_provenance, boundary),
+        Fact(names[2], device, "measured"),
+    ]
+    if row.carbon_g is None:
+        told = [Fact(names[0], "not told", "none", "the region of the grid is not set")]
+        return [*told, *found, Fact(names[3], "not declared", "none")]
+    grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+    source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
+    amount = formatting.carbon(row.carbon_g)  # of a thousand runs, in kilograms
+    return [
+        Fact(names[0], amount, row.carbon_provenance, "energy times grid intensity"),
+        *found,
+        Fact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
+    ]
 
 
 def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:

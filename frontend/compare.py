@@ -5,8 +5,9 @@ The address is the whole state: the order of the columns is that of the referenc
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -16,14 +17,14 @@ from django.urls import reverse
 from frontend import facts, heads
 from hub.protocol import problems, refs
 from registry import moves, selectors
-from runners import proofs
+from runners import benchmarks, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from registry.models import Variant, Version
     from registry.permissions import Actor
-    from runners.models import ConformanceResult
+    from runners.models import ConformanceResult, Measurement
 
 FEWEST, MOST = 2, 6
 # References that an address may hold: those beyond MOST are told by name, the rest is cut.
@@ -43,6 +44,9 @@ class Column:
     variant: Variant | None
     results: tuple[ConformanceResult, ...]
     graph: facts.Graph
+    # The latency that may be held against the other columns', else the fastest there is.
+    speed: Measurement | None = None
+    is_comparable: bool = False
 
     @property
     def is_main(self) -> bool:
@@ -126,8 +130,33 @@ def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refuse
         mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
         graph = facts.read(variant.facts if variant else {})
         columns.append(Column(ref, version, variant, mine, graph))
+    columns = _timed(columns, {version.pk: benchmarks.of_version(version) for version in versions})
     order = {ref: index for index, ref in enumerate(wanted)}
     return columns, sorted(refused, key=lambda one: order[one.ref])
+
+
+def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> list[Column]:
+    """The columns with their latencies: of the one comparability key that most of them have.
+
+    Where a column has no result of it, its fastest stands there and is compared with nothing.
+    """
+    mine = [
+        [
+            row
+            for row in rows[column.version.pk]
+            if column.variant and row.variant_id == column.variant.pk and row.is_ranked
+            and not row.is_contributed and row.scenario == "single_stream" and row.batch == 1
+        ]
+        for column in columns
+    ]  # fmt: skip
+    counted = Counter(key for found in mine for key in {row.comparability_key for row in found})
+    shared = min(counted, key=lambda key: (-counted[key], key)) if counted else ""
+    done = []
+    for column, found in zip(columns, mine, strict=True):
+        same = [row for row in found if row.comparability_key == shared]
+        best = benchmarks.fastest(same or found)
+        done.append(replace(column, speed=best, is_comparable=bool(same) and counted[shared] > 1))
+    return done
 
 
 def _version(actor: Actor, ref: refs.Ref) -> Version:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frontend import figures, formatting, heads, words
+from frontend import figures, formatting, heads, strips, timings, words
 from registry import searchable
 from registry.cards import Card
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from django.utils.safestring import SafeString
 
     from frontend.compare import Column
     from frontend.facts import Port
@@ -34,7 +36,8 @@ NAMES_SHOWN = 6
 class Cell:
     """One fact of one model: words, and a number where there is one; ``lines`` stand below it.
 
-    ``difference`` is to the first column; ``state`` names a glyph.
+    ``difference`` is to the first column; ``state`` names a glyph; ``picture`` says the number
+    again, on an axis that the row has in common.
     """
 
     words: str
@@ -46,6 +49,8 @@ class Cell:
     state: str = ""
     difference: str = ""
     best: bool = False
+    interval: str = ""
+    picture: SafeString | str = ""
 
     @property
     def same(self) -> tuple[Any, ...]:
@@ -73,8 +78,20 @@ def rows(columns: Sequence[Column]) -> list[Row]:
         Row(key, title, kind, _ranked([cell(column) for column in columns], order))
         for key, (title, kind, order, cell) in _FACTS.items()
     ]
-    at = 1 + next(index for index, row in enumerate(found) if row.key == "latency")
-    return [*found[:at], *_conformance(columns), *found[at:]]
+    at = next(index for index, row in enumerate(found) if row.key == "latency")
+    found[at] = _with_strips(found[at], columns)
+    return [*found[: at + 1], *_conformance(columns), *found[at + 1 :]]
+
+
+def _with_strips(row: Row, columns: Sequence[Column]) -> Row:
+    """The row of latencies with a strip for each that may be compared, all on one axis."""
+    speeds = [column.speed if column.is_comparable else None for column in columns]
+    drawn = strips.together(speed for speed in speeds if speed is not None)
+    cells = [
+        replace(cell, picture=drawn.get(speed.pk, "")) if speed is not None else cell
+        for cell, speed in zip(row.cells, speeds, strict=True)
+    ]
+    return replace(row, cells=tuple(cells))
 
 
 def csv(columns: Sequence[Column]) -> list[list[str]]:
@@ -114,6 +131,8 @@ def _difference(value: float | None, first: float | None) -> str:
     ratio = value / first
     if ratio >= 10:
         return f"{TIMES}{formatting.NARROW}{formatting.rounded(ratio)}"
+    if ratio <= 0.1:
+        return f"1/{formatting.rounded(1 / ratio)}"
     percent = (ratio - 1) * 100
     shown = round(percent) if abs(percent) >= 1 else float(f"{percent:.1g}")
     sign = "+" if percent > 0 else ""
@@ -243,6 +262,17 @@ def _personal(column: Column) -> Cell:
     return _said(_listed(words.PERSONAL.get(word, word) for word in sorted(found)))
 
 
+def origin(column: Column) -> list[tuple[str, Cell, str]]:
+    """Where a version comes from, in a few lines: title, what is known, and how it is known."""
+    return [
+        ("Exported by", _producer(column), READ),
+        ("Based on", _base(column), DECLARED),
+        ("Trained on", _trained_on(column), DECLARED),
+        ("About people", _personal(column), DECLARED),
+        ("Training carbon", _carbon(column), DECLARED),
+    ]
+
+
 def _names(said: Any) -> list[str]:
     """Names that a card lists, each as text or as a mapping with a name."""
     listed = said if isinstance(said, list) else [said]
@@ -263,8 +293,28 @@ def _listed(names: Iterable[str]) -> str:
     return f"{said} and {more} more" if more > 0 else said
 
 
-def _latency(_: Column) -> Cell:
-    return Cell(NOT_MEASURED, absent=True)
+def _latency(column: Column) -> Cell:
+    """p50 under the comparability key that the columns share; alone where it is another's."""
+    row = column.speed
+    if row is None or row.p50_ms is None:
+        return Cell(NOT_MEASURED, absent=True)
+    if column.is_comparable:
+        told = timings.latency(row.p50_ms)
+        between = timings.interval(row)
+        return Cell(told, row.p50_ms, url=timings.address(row), interval=between)
+    return Cell(f"{timings.latency(row.p50_ms)}, not comparable", url=timings.address(row))
+
+
+def _timed_on(column: Column) -> Cell:
+    row = column.speed
+    return _said(f"{row.device_title}, {timings.runtime_of(row)}" if row else "", NOT_MEASURED)
+
+
+def _energy(column: Column) -> Cell:
+    row = column.speed
+    if row is None or row.energy_j is None:
+        return Cell(NOT_MEASURED, absent=True)
+    return Cell(f"{timings.thousand(row.energy_j)}, {row.energy_provenance}")
 
 
 def _parity(column: Column) -> figures.Worst | None:
@@ -304,6 +354,8 @@ def _producer(column: Column) -> Cell:
 # Key -> title, where it comes from, which way is better, how to read it.
 _FACTS: dict[str, tuple[str, str, str, Callable[[Column], Cell]]] = {
     "latency": ("Latency, p50", MEASURED, LESS, _latency),
+    "timed-on": ("Timed on", MEASURED, "", _timed_on),
+    "energy": ("Energy of 1 000 inferences", MEASURED, "", _energy),
     "size": ("Model and weights", COUNTED, LESS, _size),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
     "far": ("Largest difference to its source", MEASURED, "", _far),

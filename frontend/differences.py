@@ -36,12 +36,16 @@ _WHATS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One node of a list; cells hold one thing a line."""
+    """One node of a list; cells hold one thing a line.
+
+    ``shown_by`` is the output that tells it in a drawing; none for nodes of functions and branches.
+    """
 
     node: str
     output: str
     by: str = ""
     changes: str = ""
+    shown_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Listed:
 
     name: str
     title: str
+    side: str
     count: int
     known: int
     rows: tuple[Row, ...]
@@ -142,6 +147,7 @@ def _listed(name: str, said: Any, count: int, kept: Mapping[str, str], number: i
     return Listed(
         name=name,
         title=LISTS[name],
+        side="before" if name == "removed" else "after",
         count=count,
         known=len(rows),
         rows=tuple(_row(row) for row in rows[start:stop]),
@@ -161,13 +167,15 @@ def _row(row: Mapping[str, Any]) -> Row:
     ]
     outputs = row.get("out")
     shown = outputs[0] if isinstance(outputs, list) and outputs else ()
+    told = [str(part) for part in shown] if isinstance(shown, list) else []
     lines = [_change(change) for change in _rows(row.get("changes"))]
     more = _count(row.get("more"))
     return Row(
         node="\n".join(part for part in called if part),
-        output=" ".join(str(part) for part in shown) if isinstance(shown, list) else "",
+        output=" ".join(told),
         by=BY.get(str(row.get("by", "")), ""),
         changes="\n".join([*lines, *([f"and {more} more"] if more else [])]),
+        shown_by=told[0] if told and not row.get("path") else "",
     )
 
 

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend import words
+from frontend import formatting, words
 from hub.protocol import problems
-from registry import search
+from registry import search, speeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from django.http import QueryDict
 
@@ -25,6 +25,7 @@ SHOWN = 7
 SORTS = {
     "updated": "Recently updated",
     "downloads": "Most downloaded",
+    "fastest": "Fastest on the chosen device",
     "size": "Smallest",
     "carbon": "Least carbon",
     "name": "Name",
@@ -39,8 +40,20 @@ def _precision(value: str) -> str:
     return "no weights" if value == "none" else value
 
 
+def _device(value: str) -> str:
+    return value.replace("-", " ")
+
+
 def _evidence(value: str) -> str:
     return {"carbon": "training carbon told"}.get(value, value)
+
+
+def _bytes(value: str) -> str:
+    return formatting.size(int(value))
+
+
+def _parameters(value: str) -> str:
+    return formatting.quantity(int(value))
 
 
 # Parameter -> title, words for a value. The order is that of the page.
@@ -49,8 +62,11 @@ GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "passes_on": ("Passes on", words.runtime),
     "precision": ("Precision", _precision),
     "opset_max": ("Opset at most", _same),
+    "measured_on": ("Measured on", _device),
     "license": ("Licence", words.licence),
     "evidence": ("Evidence", _evidence),
+    "max_bytes": ("Files at most", _bytes),
+    "max_parameters": ("Parameters at most", _parameters),
     "namespace": ("Namespace", _same),
     "keyword": ("Keyword", _same),
 }
@@ -63,7 +79,10 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "fails_on": ("Fails on", words.runtime),
     "contains": ("Name or summary holds", _same),
 }
-_ONE = ("opset_max", "contains")
+# Of these one value at most is chosen; all but the last are numbers.
+_NUMBERS = {"opset_max": "opset", "max_bytes": "size", "max_parameters": "number of parameters"}
+_ONE = (*_NUMBERS, "contains")
+_MOST_DIGITS = {"opset_max": 5, "max_bytes": 18, "max_parameters": 18}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +117,33 @@ class Chip:
 
 
 def read(data: QueryDict) -> search.Query:
-    """What an address asks for; raises InvalidRequest for an opset that is no number."""
-    opset = data.get("opset_max", "")
-    if opset and not (opset.isascii() and opset.isdigit() and len(opset) < 6):
-        raise problems.InvalidRequest(f"The opset {opset[:20]!r} is not a number.")
+    """What an address asks for; raises InvalidRequest for a bound that is no number."""
 
     def many(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(value for value in data.getlist(name) if value))[:20]
 
     groups: dict[str, Any] = {name: many(name) for name in (*GROUPS, *MORE) if name not in _ONE}
+    groups |= {name: _number(name, data.get(name, "")) for name in _NUMBERS}
+    setup = [data.get(name, "") for name in speeds.Setup._fields]
+    if on := data.get("on"):  # a select has one value for all three
+        setup = on.split("/", 2)
+    groups |= {
+        name: told.strip()[:96] for name, told in zip(speeds.Setup._fields, setup, strict=False)
+    }
     sort = data.get("sort", "updated")
     return search.Query(
         text=data.get("q", "").strip()[:200],
         sort=sort if sort in SORTS else "updated",
         contains=data.get("contains", "").strip()[:200],
-        opset_max=int(opset) if opset else None,
         **groups,
     )
+
+
+def settled(query: search.Query, known: Sequence[speeds.Offer]) -> search.Query:
+    """The query with a whole setup where its speeds are asked for, or a part of a setup is told."""
+    if query.sort != search.FASTEST and not any(query.setup):
+        return query
+    return replace(query, **speeds.settled(known, query.setup, query.measured_on)._asdict())
 
 
 def address(query: search.Query, cursor: str = "") -> str:
@@ -122,6 +151,7 @@ def address(query: search.Query, cursor: str = "") -> str:
     pairs = [("q", query.text)]
     for name in (*GROUPS, *MORE):
         pairs += [(name, value) for value in _chosen(query, name)]
+    pairs += list(query.setup._asdict().items())
     pairs += [("sort", "" if query.sort == "updated" else query.sort), ("cursor", cursor)]
     written = urlencode([(name, value) for name, value in pairs if value])
     return f"{reverse('models')}?{written}" if written else reverse("models")
@@ -162,16 +192,24 @@ def groups(
             Choice(value, said(value), many, value.lower() in chosen)
             for value, many in counts.items()
         ]
-        if name == "opset_max":
-            choices.sort(key=lambda choice: -int(choice.value))
+        if name in _NUMBERS:
+            choices.sort(key=lambda choice: int(choice.value), reverse=name == "opset_max")
         else:
             choices.sort(key=lambda choice: not choice.on)
-        if name == "opset_max" and choices:
-            choices = [Choice("", "any", None, query.opset_max is None), *choices]
+        if name in _NUMBERS and choices:
+            choices = [Choice("", "any", None, getattr(query, name) is None), *choices]
         if choices:
-            kind = "radio" if name == "opset_max" else "checkbox"
+            kind = "radio" if name in _NUMBERS else "checkbox"
             found.append(Group(name, title, kind, tuple(choices[:SHOWN]), tuple(choices[SHOWN:])))
     return found
+
+
+def _number(name: str, text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS[name]):
+        raise problems.InvalidRequest(f"The {_NUMBERS[name]} {text[:20]!r} is not a number.")
+    return int(text)
 
 
 def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
@@ -185,8 +223,9 @@ def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
-    if name == "opset_max":
-        return () if query.opset_max is None else (str(query.opset_max),)
+    if name in _NUMBERS:
+        bound = getattr(query, name)
+        return () if bound is None else (str(bound),)
     if name == "contains":
         return (query.contains,) if query.contains else ()
     value: tuple[str, ...] = getattr(query, name)

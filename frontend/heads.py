@@ -23,12 +23,14 @@ TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
     "graph": ("Graph", "network"),
+    "benchmarks": ("Benchmarks", "version-benchmarks"),
     "checks": ("Checks", "version-checks"),
     "conformance": ("Conformance", "version-conformance"),
     "variants": ("Variants", "version-variants"),
     "provenance": ("Provenance", "version-provenance"),
     "carbon": ("Carbon", "version-carbon"),
     "lineage": ("Lineage", "version-lineage"),
+    "try": ("Run", "version-try"),
 }
 
 
@@ -62,6 +64,7 @@ class Row:
     name: str
     url: str
     private: bool
+    gated: bool
     published: bool
     summary: str
     task: str
@@ -124,6 +127,7 @@ def row(document: Any) -> Row:
         name=document.model.name,
         url=reverse("model", args=[document.namespace_slug, document.model.name]),
         private=document.model.visibility == "private",
+        gated=document.model.is_gated,
         published=bool(latest),
         summary=document.model.summary,
         task=words.task(document.task),
@@ -242,6 +246,17 @@ def own_files(version: Version, variant: Variant | None) -> list[File]:
     told = external if isinstance(external, list) else []
     named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
     return [file for file in files if file.path in named]
+
+
+def own_model(version: Version, variant: Variant | None) -> list[File]:
+    """What loads a variant: its entry first, then its external data; no test data, no card."""
+    if variant is None:
+        return []
+    external = variant.facts.get("external_files")
+    told = external if isinstance(external, list) else []
+    named = {row.get("path") for row in told if isinstance(row, dict)}
+    files = [file for file in version.files.all() if file.path in named]
+    return [file for file in version.files.all() if file.pk == variant.entry_id] + files
 
 
 def _ready(version: Version, variant: Variant | None) -> str:

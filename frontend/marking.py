@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from registry import typos
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_TERMS = 12
@@ -16,21 +21,23 @@ def parts(text: str, asked: str) -> list[tuple[str, bool]]:
 
     A word matches by its beginning. Where none does, one with a typo may.
     """
-    terms = _WORD.findall(asked.lower())[:_MOST_TERMS]
+    terms = tuple(_WORD.findall(asked.lower())[:_MOST_TERMS])
     found = _spans(text, set(terms)) or _spans(text, _near(terms))
     edges = sorted({0, len(text), *(edge for span in found for edge in span)})
     return [(text[start:stop], (start, stop) in found) for start, stop in pairwise(edges)]
 
 
-def _near(terms: list[str]) -> set[str]:
-    """What typos make of the words, where one would be tolerated."""
+@lru_cache(maxsize=32)
+def _near(terms: tuple[str, ...]) -> frozenset[str]:
+    """What typos make of the words, where one would be tolerated; each row of a list asks anew."""
     if not typos.may_be(terms):
-        return set()
+        return frozenset()
     fit = [term for term in terms if typos.SHORTEST <= len(term) <= typos.LONGEST]
-    return {word for term in fit for word in typos.neighbours(term) if len(word) >= typos.SHORTEST}
+    near = (word for term in fit for word in typos.neighbours(term))
+    return frozenset(word for word in near if len(word) >= typos.SHORTEST)
 
 
-def _spans(text: str, beginnings: set[str]) -> set[tuple[int, int]]:
+def _spans(text: str, beginnings: AbstractSet[str]) -> set[tuple[int, int]]:
     """From where to where words of the text begin with one of these, the longest one."""
     lengths = sorted({len(word) for word in beginnings}, reverse=True)
     found = set()

@@ -187,6 +187,7 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
             "declared",
             ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
              f" at the commit {commit}." if commit else "."],
+            "", f"{PROV}hadPrimarySource", f"{DCTERMS}source",
         )  # fmt: skip
 
 

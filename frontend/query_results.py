@@ -26,8 +26,8 @@ ACCEPT = (
     "text/tab-separated-values, application/sparql-results+json;q=0.9, text/turtle;q=0.8, */*;q=0.1"
 )
 ROWS = 200
-# A page of more cells is slow to read and to show.
-CELLS = 400
+# Of the 1,500 elements that a page may have, what is around the table takes less than 600.
+ELEMENTS = 850
 # Of an answer that is longer than this the rest is not even counted.
 READ_BYTES = 5_000_000
 TEXT_BYTES = 60_000
@@ -61,6 +61,13 @@ class Cell:
     url: str = ""
     language: str = ""
     title: str = ""
+
+    @property
+    def elements(self) -> int:
+        """How many elements of the page it takes, its cell of the table included."""
+        if self.language:
+            return 3
+        return 1 if self.kind in ("text", "number") else 2
 
 
 UNBOUND = Cell("not bound", "unbound")
@@ -143,17 +150,19 @@ def _table(lines: Iterator[bytes | None]) -> Result:
     if head in ("true", "false"):
         return Result("ask", truth=head == "true")
     names = [name.removeprefix("?") for name in head.split("\t")] if head else []
-    limit = min(ROWS, CELLS // max(1, len(names)))
     rows: list[tuple[Cell, ...]] = []
-    count, capped = 0, False
+    count, left, capped = 0, ELEMENTS - len(names), False
     for line in lines:
         if line is None:
             capped = True
             break
         count += 1
-        if count <= limit:
+        if not rows or (left > 0 and len(rows) < ROWS):
             cells = line.decode(errors="replace").rstrip("\r").split("\t")
-            rows.append(tuple(term(cell) for cell in cells))
+            row = tuple(term(cell) for cell in cells)
+            left -= 1 + sum(cell.elements for cell in row)
+            if left >= 0 or not rows:
+                rows.append(row)
     columns = tuple(
         Column(name, _is_numeric([row[index] for row in rows if index < len(row)]))
         for index, name in enumerate(names)

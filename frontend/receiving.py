@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from frontend import formatting
@@ -53,6 +54,12 @@ def take(actor: Actor, version: Version, sent: Iterable[UploadedFile[bytes]]) ->
         except problems.Problem as problem:
             refused.append(f"{name} was refused: {problem.detail}")
     return refused
+
+
+def keep_text(actor: Actor, name: str, text: str) -> str:
+    """Store a text as an upload of the actor's own; returns its digest."""
+    content = text.encode()
+    return keep(actor, SimpleUploadedFile(name, content))
 
 
 def keep(actor: Actor, file: UploadedFile[bytes]) -> str:

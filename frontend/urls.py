@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
+from django.views.generic import RedirectView
 
+from frontend import receiving
 from frontend.caching import page
 from frontend.query_page import DOWNLOADS
 from frontend.views import (
     access,
     account,
     addresses,
+    benchmarks,
     carbon,
     compare,
     conformance,
@@ -27,6 +30,8 @@ from frontend.views import (
     query,
     scoreboard,
     things,
+    trainings,
+    tryouts,
     uploads,
     variants,
     versions,
@@ -73,6 +78,7 @@ NAMESPACE = "account/namespaces/<name:slug>"
 urlpatterns = [
     path("", page(home.home), name="home"),
     path("help", page(home.guide), name="help"),
+    path("help/keys", RedirectView.as_view(url="/help#keys"), name="help-keys"),
     path("health", home.health, name="health"),
     path("theme", home.theme, name="theme"),
     path("keys", home.keys, name="keys"),
@@ -90,6 +96,14 @@ urlpatterns = [
     path(f"{MODEL}/access/withdraw", access.withdraw, name="access-withdraw"),
     path(f"{MODEL}/access/decide", access.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access.grant, name="access-grant"),
+    path(f"{MODEL}/trainings/<number:number>", page(trainings.show), name="training"),
+    path(f"{MODEL}/trainings/<number:number>/act", trainings.act, name="training-act"),
+    path(f"{MODEL}/trainings/<number:number>/invite", trainings.invite, name="training-invite"),
+    path(
+        f"{MODEL}/trainings/<number:number>/rounds/<number:round_number>",
+        page(trainings.round_),
+        name="training-round",
+    ),
     path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
     path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
     path(f"{VERSION}.<ending:ending>", page(graphs.version), name="version-graph"),
@@ -102,6 +116,15 @@ urlpatterns = [
     path(f"{VERSION}/provenance", page(provenance.show), name="version-provenance"),
     path(f"{VERSION}/carbon", page(carbon.show), name="version-carbon"),
     path(f"{VERSION}/lineage", page(lineage.show), name="version-lineage"),
+    path(f"{VERSION}/benchmarks", page(benchmarks.tab), name="version-benchmarks"),
+    path(f"{VERSION}/benchmarks/again", benchmarks.again, name="benchmarks-again"),
+    path(f"{VERSION}/benchmarks/<number:pk>", page(benchmarks.one), name="benchmark"),
+    path(f"{VERSION}/try", page(tryouts.show), name="version-try"),
+    path(f"{VERSION}/try/ask", receiving.limited(tryouts.ask), name="version-try-ask"),
+    path(f"{VERSION}/try/contribute", tryouts.contribute, name="version-try-contribute"),
+    path(f"{VERSION}/try/<uuid:uuid>", tryouts.state, name="version-run"),
+    path(f"{VERSION}/try/<uuid:uuid>/<str:filename>", tryouts.output, name="version-run-output"),
+    path("runtime/<str:version>/<str:filename>", tryouts.runtime_file, name="browser-runtime"),
     path(f"{VERSION}/graph", page(network.show), name="network"),
     path(f"{VERSION}/graph/make", network.make, name="network-make"),
     path(f"{VERSION}/graph/skeleton.onnx", network.skeleton, name="network-skeleton"),
@@ -121,6 +144,9 @@ urlpatterns = [
     path(f"{VERSION}/draft/submit", drafts.submit, name="draft-submit"),
     path(f"{VERSION}/draft/publish", drafts.publish, name="draft-publish"),
     path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
+    path("benchmarks", page(benchmarks.across), name="benchmarks"),
+    path("devices/<slug:name>", page(benchmarks.device), name="device"),
+    path("runtimes/<slug:name>", page(benchmarks.runtime), name="runtime"),
     path("ns", page(things.terms), name="ns"),
     path("ns.<ending:ending>", page(things.terms_graph), name="ns-graph"),
     path("ns/shapes.ttl", page(things.shapes), name="ns-shapes"),
@@ -131,6 +157,7 @@ urlpatterns = [
     path(".well-known/void", page(things.void), name="void"),
     path("<place:place>/<path:name>.<ending:ending>", page(things.thing_graph), name="thing-graph"),
     path("<place:place>/<path:name>", page(things.thing), name="thing"),
+    path("trainings", page(trainings.every), name="trainings"),
     path("datasets", page(datasets.every), name="datasets"),
     path("datasets/new", datasets.new, name="dataset-new"),
     path("datasets/<slug:slug>.<ending:ending>", page(datasets.graph), name="dataset-graph"),
@@ -146,6 +173,7 @@ urlpatterns = [
     path("scoreboard/<str:runtime>/<str:version>", page(scoreboard.score), name="score"),
     path("jobs", jobs.queue, name="jobs"),
     path("jobs/<uuid:uuid>", page(jobs.job), name="job"),
+    path("jobs/<uuid:uuid>/events", jobs.events, name="job-events"),
     path("jobs/<uuid:uuid>/cancel", jobs.cancel, name="job-cancel"),
     path("jobs/<uuid:uuid>/lift", jobs.lift, name="job-lift"),
     path("login", account.login, name="login"),

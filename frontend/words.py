@@ -87,6 +87,7 @@ JOBS = {
     "annotate": "Add the metadata",
     "skeleton": "Draw the graph",
     "difference": "Compare the graphs",
+    "run": "Run once",
     "tensors": "Look at the tensors",
     "conformance": "Conformance",
     "suite": "Operator suite",
@@ -100,6 +101,7 @@ PERSONAL = {
 }
 RUNTIMES = {
     "onnxruntime": "ONNX Runtime",
+    "onnxruntime-web": "ONNX Runtime Web",
     "onnx-reference": "ONNX reference",
     "openvino": "OpenVINO",
 }

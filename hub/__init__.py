@@ -4,7 +4,17 @@ Only the standard library is imported here; urllib3 and onnx come at the first c
 """
 
 from hub import errors
-from hub.client.api import download, info, list_models, load, login, make_variant, push, session
+from hub.client.api import (
+    download,
+    info,
+    list_models,
+    load,
+    login,
+    make_variant,
+    push,
+    session,
+    training,
+)
 from hub.protocol.version import __version__
 
 __all__ = [
@@ -18,4 +28,5 @@ __all__ = [
     "make_variant",
     "push",
     "session",
+    "training",
 ]

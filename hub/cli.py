@@ -15,6 +15,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO
 
 import hub
+from hub import counting
 from hub.client import api
 from hub.protocol import problems
 
@@ -27,11 +28,19 @@ SERVER_COMMANDS = {
     "worker": "start one more worker for a hub, of another runtime if you like",
     "graphs": "keep the store that SPARQL queries ask; `hub serve` does it by itself",
     "token": "make a token for scripts, on the hub of this machine",
+    "manage": "run a command of the hub's upkeep, such as verify_blobs; alone, list them",
 }
+# The orders of the API's list of models.
+SORTS = ("updated", "downloads", "name", "size", "carbon", "fastest")
+_FILTERS = (
+    "namespace", "license", "task", "keyword", "precision", "opset_max",
+    "sort", "device", "runtime", "provider",
+)  # fmt: skip
 _PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
-    "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE"
+    "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, "
+    "HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY"
 )
 
 
@@ -61,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     if arguments and arguments[0] in SERVER_COMMANDS:
         return _run_server(arguments[0], arguments[1:])
+    if arguments and arguments[0] == "bench":
+        return _run_bench(arguments[1:])
     parsed = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = parsed.command
     return command(parsed)
@@ -74,6 +85,8 @@ def _run_server(command: str, arguments: list[str]) -> int:
             from hub.server.worker import main as run  # noqa: PLC0415
         elif command == "graphs":
             from hub.server.graphs import main as run  # noqa: PLC0415
+        elif command == "manage":
+            from hub.server.manage import main as run  # noqa: PLC0415
         else:
             from hub.server.tokens import main as run  # noqa: PLC0415
         return int(run(arguments))
@@ -86,6 +99,18 @@ def _run_server(command: str, arguments: list[str]) -> int:
             "pip install 'onnx-hub[server]'",
             file=sys.stderr,
         )
+        return PROBLEM
+
+
+def _run_bench(arguments: list[str]) -> int:
+    try:
+        from hub.bench.command import main as run  # noqa: PLC0415  (reaches the engine)
+
+        return run(arguments)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in _OWN_ROOMS:
+            raise
+        print(f"hub bench needs {error.name}: pip install 'onnx-hub[cpu]'", file=sys.stderr)
         return PROBLEM
 
 
@@ -103,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands)
     _add_login(commands)
     _add_cache(commands)
+    commands.add_parser("bench", help="time a model on this machine", add_help=False)
     for name, text in SERVER_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser
@@ -251,14 +277,16 @@ def _add_search(commands: Any) -> None:
     search.add_argument("--keyword")
     search.add_argument("--precision", help="such as fp32 or int8")
     search.add_argument("--opset-max", type=int, help="runs on this opset or an older one")
-    search.add_argument("--sort", choices=["updated", "name", "downloads", "size"])
+    search.add_argument("--sort", choices=SORTS, help="fastest: by speed in one setup")
+    search.add_argument("--device", help="show speeds on this class of devices")
+    search.add_argument("--runtime", help="show speeds with this runtime")
+    search.add_argument("--provider", help="show speeds with this execution provider")
     search.add_argument("--json", action="store_true", help="print a JSON list")
     search.set_defaults(command=_search)
 
 
 def _search(options: argparse.Namespace) -> int:
-    names = ("namespace", "license", "task", "keyword", "precision", "opset_max", "sort")
-    filters = {name: getattr(options, name) for name in names}
+    filters = {name: getattr(options, name) for name in _FILTERS}
     found = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
     if options.json:
         print(json.dumps(found, indent=2))
@@ -267,11 +295,21 @@ def _search(options: argparse.Namespace) -> int:
     for model in found:
         latest = model.get("latest") or {}
         facts = f"v{latest['number']} {_size(latest.get('size'))}" if latest else "no version"
+        facts = f"{facts:<14}  {_speed(model['speed']):<16}" if "speed" in model else f"{facts:<14}"
         summary = _plain(str(model.get("summary") or ""))
-        print(f"{_plain(str(model['ref'])):<{width}}  {facts:<14}  {summary}".rstrip())
+        print(f"{_plain(str(model['ref'])):<{width}}  {facts}  {summary}".rstrip())
     if not found:
         print("hub: no model matches", file=sys.stderr)
     return DONE
+
+
+def _speed(told: dict[str, Any] | None) -> str:
+    """The middle time of one run, which has no place in any order where it is noisy."""
+    if not told:
+        return "not measured"
+    noisy = " noisy" if told["status"] == "noisy" else ""
+    p50 = told["p50_ms"]
+    return f"{p50:.3g} ms{noisy}" if p50 < 1000 else f"{p50:.0f} ms{noisy}"
 
 
 def _add_info(commands: Any) -> None:
@@ -377,10 +415,15 @@ def _cache_verify(options: argparse.Namespace) -> int:
     from hub.client import housekeeping  # noqa: PLC0415  (each command imports what it needs)
 
     right = wrong = 0
-    for path, is_right in housekeeping.verify(api.default_hub().cache):
-        right, wrong = right + is_right, wrong + (not is_right)
-        if not is_right:
-            print(f"hub: damaged, removed: {path}", file=sys.stderr)
+    cache = api.default_hub().cache
+    damaged = []
+    total = housekeeping.bytes_to_verify(cache)
+    with counting.Counter("read", total, words=counting.size) as counter:
+        for path, is_right in housekeeping.verify(cache, counter.advance):
+            right, wrong = right + is_right, wrong + (not is_right)
+            damaged += [] if is_right else [path]
+    for path in damaged:
+        print(f"hub: damaged, removed: {path}", file=sys.stderr)
     print(f"{right} files are right, {wrong} were damaged")
     return PROBLEM if wrong else DONE
 
@@ -393,12 +436,7 @@ def _positive(text: str) -> int:
 
 
 def _size(count: int | None) -> str:
-    value = float(count or 0)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"
+    return counting.size(count or 0)
 
 
 def _complain(error: problems.HubError) -> None:

@@ -7,14 +7,14 @@ from registry import mentions, moves, outbox
 from registry.events import RELEASE_VERBS
 from registry.models import Dataset, Mention, RegisteredModel, Version
 
-VERSION_VERBS = (*RELEASE_VERBS, "variant.", "check.finished", "conformance.added")
+VERSION_VERBS = (*RELEASE_VERBS, "variant.", "check.finished", "conformance.added", "benchmark.")
 # What makes a model's name mean another version, or none, in the cards that are based on it.
 BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 
 
 def connect() -> None:
     """Subscribe to whatever changes what a graph tells."""
-    outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version)
+    outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version, released=True)
     outbox.subscribe("metadata.hiding", ("model.",), _on_hidden)
     outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
@@ -22,7 +22,9 @@ def connect() -> None:
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
     outbox.subscribe("metadata.card", ("version.submitted",), gate.on_submitted, apart=True)
-    outbox.subscribe("metadata.report", reports.VERBS, reports.on_published, apart=True)
+    outbox.subscribe(
+        "metadata.report", reports.VERBS, reports.on_published, apart=True, released=True
+    )
 
 
 def _on_version(subject: outbox.Subject) -> None:

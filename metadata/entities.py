@@ -9,21 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
 from metadata import quads, services, upkeep
 from metadata.models import NamedGraph
 from metadata.places import Places
 from metadata.quads import Graph
-from metadata.terms import DCTERMS, DQV, EARL, FOAF, PREFIXES, SKOS
+from metadata.terms import DCTERMS, DQV, EARL, FOAF, PREFIXES, PROV, RDFS, SKOS
 from registry.models import RegisteredModel, SearchDocument, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.models.search import EVERYBODY
+from runners import benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _WORKER = "worker"
+_PART_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,11 @@ KINDS = {
     "tests": Kind("Test", "is a test that this hub runs on models.", f"{EARL}TestCase"),
     "formats": Kind("File format", "is a format of files here.", f"{DCTERMS}FileFormat"),
     "modalities": Kind("Modality", "is what goes into models or comes out.", f"{SKOS}Concept"),
+    "environments": Kind(
+        "Environment",
+        "is the machine, system and runtime of benchmark results.",
+        f"{PROV}Entity",
+    ),
     "ops": Kind(
         "Operator", "is an operator of a domain that ONNX does not document.", f"{SKOS}Concept"
     ),
@@ -95,6 +103,8 @@ def _iri(place: str, name: str) -> str:
 
 def _lines(place: str, name: str) -> str:
     iri = _iri(place, name)
+    if place == "environments":
+        return _environment_lines(name, iri)
     return _agent_lines(name, iri) if place == "agents" else _about(iri, _catalogue())
 
 
@@ -118,6 +128,21 @@ def _least(kind: Kind, iri: str, name: str) -> str:
     graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
     graph.type(iri, kind.rdf)
     graph.add(iri, f"{DCTERMS}title", quads.string(name.replace("-", " "), "en"))
+    return graph.text()
+
+
+def _environment_lines(digest: str, iri: str) -> str:
+    """Of an environment in which a public model was timed: its parts, as the record tells them."""
+    rows = benchmarks.environments(AnonymousUser()).filter(pk=digest)
+    graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
+    for row in rows:
+        graph.type(iri, f"{PROV}Entity", Places(settings.HUB_PUBLIC_URL).term("Environment"))
+        graph.add(iri, f"{DCTERMS}identifier", quads.string(digest))
+        api = f"{settings.HUB_PUBLIC_URL}/api/v1/environments/{digest}"
+        graph.add(iri, f"{RDFS}seeAlso", quads.link(api))
+        for name, value in row.parts.items():
+            if isinstance(value, str | int | float) and len(str(value)) <= _PART_CHARACTERS:
+                graph.add(iri, f"{DCTERMS}description", quads.string(f"{name}: {value}", "en"))
     return graph.text()
 
 

@@ -5,8 +5,9 @@ A claim and a measurement of the same metric on the same data set meet in these 
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metadata import metrics, quads
 from metadata.datasets import LISTED, mappings
@@ -40,6 +41,32 @@ def tell_claims(
         _value(graph, names.places, node, name, value)
         _on(graph, version, node, result.get("dataset"), names)
         _said_where(graph, node, result)
+
+
+class Reported(NamedTuple):
+    """A share that a card reports: of which metric, on which data, and how much, from 0 to 1."""
+
+    metric: str
+    dataset: str
+    split: str
+    value: float
+
+
+def reported(card: dict[str, Any]) -> Iterator[Reported]:
+    """The shares that a card reports on data that it names; more is better with each of them."""
+    for result, name, said in itertools.islice(_claims(card), LISTED):
+        metric, value = name.lower(), quads.number(said)
+        dataset = result.get("dataset")
+        on = dataset if isinstance(dataset, dict) else {"name": dataset}
+        names = [on.get(key) for key in ("type", "id", "name")]
+        named = next((one for one in names if isinstance(one, str)), "")
+        if metric not in metrics.SHARES or value is None or not named.strip():
+            continue
+        share = float(value) / 100 if value > 1 else float(value)
+        if 0 <= share <= 1:
+            split = on.get("split")
+            told = split.strip() if isinstance(split, str) else ""
+            yield Reported(metric, named.strip(), told, share)
 
 
 def tell_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names) -> None:

@@ -77,6 +77,62 @@ class ResultFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchmarkFacts:
+    """How fast a variant ran: an accepted or noisy result, with the files that hold its samples.
+
+    ``contributor`` is empty for what workers of this hub measured; ``is_listed`` says that lists of
+    models show it.
+    """
+
+    key: int
+    variant: str
+    entry: str
+    status: str
+    comparability_key: str
+    environment: str
+    device: str
+    device_title: str
+    runtime: str
+    runtime_version: str
+    provider: str
+    scenario: str
+    call_style: str
+    batch: int
+    threads: int
+    at: datetime
+    started_at: datetime | None = None
+    job: str = ""
+    contributor: str = ""
+    is_listed: bool = False
+    record: str = ""
+    samples: str = ""
+    p50_ms: float | None = None
+    p90_ms: float | None = None
+    p99_ms: float | None = None
+    throughput_per_s: float | None = None
+    cpu_ms: float | None = None
+    peak_rss_bytes: int | None = None
+    energy_j: float | None = None
+    energy_provenance: str = "none"
+    carbon_g: float | None = None
+    carbon_provenance: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFacts:
+    """A round of a training that a version came of; ``left_out`` counts contributions by reason."""
+
+    number: int
+    contributions: int
+    examples: int
+    rule: str
+    opened_at: datetime
+    ended_at: datetime | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluationFacts:
     """A value that a worker measured on a data set, named as cards name it."""
 
@@ -141,7 +197,8 @@ class VersionFacts:
     """Everything that a version's graph tells; licence and words are the card's, else the model's.
 
     ``variants`` are in order: the first is the one that a reference without a variant loads.
-    ``bases`` and ``entries`` are what the hub found for names in the card.
+    ``bases`` and ``entries`` are what the hub found for names in the card. ``rounds`` are those
+    that a version came of, beginning at the version ``rounds_from``.
     """
 
     namespace: str
@@ -167,6 +224,10 @@ class VersionFacts:
     checks: tuple[CheckFacts, ...] = ()
     results: tuple[ResultFacts, ...] = ()
     measured: tuple[EvaluationFacts, ...] = ()
+    benchmarks: tuple[BenchmarkFacts, ...] = ()
+    rounds: tuple[RoundFacts, ...] = ()
+    rounds_from: int | None = None
+    privacy: dict[str, Any] = field(default_factory=dict)
     bases: tuple[BaseFacts, ...] = ()
     entries: tuple[EntryFacts, ...] = ()
 

@@ -7,7 +7,7 @@ these, the query leaves them out and the notes beside it say so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from metadata import quads
@@ -34,6 +34,9 @@ _ORDER = {
     "size": "?size ?created",
     "carbon": "?kg ?created",
     "name": "?name",
+    # Of two results alike the older model comes first; of models without one the newest.
+    "fastest": "DESC(BOUND(?p50)) ?p50 (IF(BOUND(?p50), ?created, 0)) DESC(?updated) "
+    "DESC(?created)",
 }
 _SIZE = """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
       ?version a fair4ml:MLModel ; dcat:distribution ?file .
@@ -71,6 +74,8 @@ def of(
     thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
     that its database sorts names by the rules of a language.
     """
+    if query.sort == "fastest" and not query.device:  # nothing is measured
+        query = replace(query, sort="updated")
     places = Places(home)
     conditions, notes = _conditions(places, query)
     notes += _merged(places, query, known or {})
@@ -86,8 +91,9 @@ def of(
         "?model dcterms:identifier ?name ; dcterms:created ?created .",
         *_shown(query, any("?version" in line or line == _NOTHING for line in conditions)),
         *conditions,
+        *(_speed(places, query) if query.sort == "fastest" else []),
     ]
-    column = {"size": " ?size", "carbon": " ?kg"}.get(query.sort, "")
+    column = {"size": " ?size", "carbon": " ?kg", "fastest": " ?p50"}.get(query.sort, "")
     body = "\n".join(f"  {line}" for line in lines)
     text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {_ORDER[query.sort]}\n"
     preview = " ".join(" ".join(conditions or lines[1:]).split())
@@ -96,7 +102,7 @@ def of(
 
 def prologue(text: str, home: str) -> str:
     """The PREFIX lines of the vocabularies that a query uses, and an empty line."""
-    bare = re.sub(r"<[^>]*>|\"(?:[^\"\\]|\\.)*\"", "", text)
+    bare = re.sub(r"<[^<>\s]*>|\"(?:[^\"\\]|\\.)*\"", "", text)
     known = PREFIXES | {"hub": Places(home).term("")}
     used = sorted(set(_USED.findall(bare)) & set(known))
     lines = "".join(f"PREFIX {name}: <{known[name]}>\n" for name in used)
@@ -125,6 +131,23 @@ def _shown(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the val
     ]
 
 
+def _speed(places: Places, query: Query) -> list[str]:
+    """The accepted result that lists show of the newest version in the query's setup, if any."""
+    setup = query.setup
+    ran = f"hub:device <{places.device(setup.device)}> ; hub:runtime {literal(setup.runtime)}"
+    by = f"?result hub:executionProvider {literal(setup.provider)} ."
+    if not setup.provider:
+        by = "FILTER NOT EXISTS { ?result hub:executionProvider ?other }"
+    return [
+        "OPTIONAL {",
+        "  ?model dcat:hasCurrentVersion/hub:listedBenchmark ?result .",
+        f'  ?result {ran} ; hub:resultStatus "accepted" ; hub:hasFigure ?figure .',
+        f"  {by}",
+        f"  ?figure dqv:isMeasurementOf <{places.metric('latency-p50')}> ; dqv:value ?p50 .",
+        "}",
+    ]
+
+
 def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
     """The lines of the pattern that narrow the list, and notes on what they cannot say."""
     lines, notes = [], []
@@ -141,8 +164,7 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         values: tuple[str, ...] = getattr(query, group)
         if values:
             lines += write(places, values)
-    if query.opset_max is not None:
-        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset <= {query.opset_max})")
+    lines += _bounds(query)
     if query.contains:
         lines.append(
             "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "
@@ -156,6 +178,20 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
     if "unknown" in query.personal_data:
         notes.append("That nobody knows is told by no graph: the query leaves unknown out.")
     return lines, notes
+
+
+def _bounds(query: Query) -> list[str]:
+    """What is asked for at most: opset, size of the files together, parameters."""
+    lines = []
+    if query.opset_max is not None:
+        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset <= {query.opset_max})")
+    if query.max_bytes is not None:
+        lines += [] if query.sort == "size" else [f"?version a fair4ml:MLModel . {_SIZE}"]
+        lines.append(f"FILTER(?size <= {query.max_bytes})")
+    if query.max_parameters is not None:
+        told = "?version it6:totalNumberOfParameters ?parameters"
+        lines.append(f"{told} . FILTER(?parameters <= {query.max_parameters})")
+    return lines
 
 
 def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) -> list[str]:
@@ -266,6 +302,18 @@ def _evidence(_: Places, values: tuple[str, ...]) -> list[str]:
     return [_EVIDENCE.get(value, _NOTHING) for value in values]
 
 
+def _measured(places: Places, values: tuple[str, ...]) -> list[str]:
+    """A worker of the hub timed the model or one of its variants on one of these devices."""
+    devices = ", ".join(f"<{places.device(value)}>" for value in values)
+    return [
+        (
+            "FILTER EXISTS { ?version hub:hasBenchmark ?timed . "
+            f"?timed prov:wasAttributedTo <{places.worker}> ; hub:device ?device . "
+            f"FILTER(?device IN ({devices})) }}"
+        )
+    ]
+
+
 # Group of a list's filters -> the lines that say the same.
 _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
     "namespace": _namespaces,
@@ -280,4 +328,5 @@ _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
     "passes_on": _passes,
     "fails_on": _fails,
     "evidence": _evidence,
+    "measured_on": _measured,
 }

@@ -77,6 +77,12 @@ class Places:
     def job(self, uuid: str) -> str:
         return f"{self.home}/jobs/{part(uuid)}"
 
+    def environment(self, digest: str) -> str:
+        return f"{self.home}/environments/{part(digest)}"
+
+    def device(self, name: str) -> str:
+        return f"{self.home}/devices/{part(name)}"
+
     def operator(self, domain: str, name: str) -> str:
         spelled = _DOCUMENTED.get(domain)
         if spelled is not None:

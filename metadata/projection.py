@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from metadata import (
     assertions,
+    benchmarks,
     datasets,
     declarations,
     declared,
@@ -17,7 +18,9 @@ from metadata import (
     metrics,
     modalities,
     onnxfacts,
+    origins,
     quads,
+    rounds,
     terms,
     training,
 )
@@ -67,6 +70,8 @@ def version_graph(of: VersionFacts, home: str) -> str:
     for file in of.files:
         _file(graph, places, version, file)
     training.tell(graph, places, version, of)
+    origins.tell(graph, version, of.card)
+    rounds.tell(graph, places, version, of)
     _modalities(graph, places, version, of)
     _file_claims(graph, places, version, of)
     for index, variant in enumerate(of.variants):
@@ -82,6 +87,9 @@ def version_graph(of: VersionFacts, home: str) -> str:
         assertions.tell_result(graph, places, version, subject, result)
         here = f"{version}#conf-{result.key}"
         evaluations.tell_figures(graph, places, subject, here, result.figures, here)
+    for run in of.benchmarks:
+        subject = version if run.variant == main else _variant_iri(version, run.variant)
+        benchmarks.tell(graph, places, version, subject, run)
     return graph.text()
 
 

@@ -1,4 +1,4 @@
-"""Fifteen questions that the graphs answer, as SPARQL 1.1: the examples of the query page.
+"""Sixteen questions that the graphs answer, as SPARQL 1.1: the examples of the query page.
 
 They ask of the newest published version of each model where they list models, so that each is
 there once. What a question is about (a version, a data set) is taken from what is public here.
@@ -10,12 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import AnonymousUser
+
 from metadata import quads, subjects
 from metadata.places import Places, graph_of
 from metadata.terms import PREFIXES
 from registry import datasets, mentions
 from registry.models import Mention, Version
 from registry.models.registered_models import listed_for_everybody
+from runners import benchmarks
+from runners.models import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +35,8 @@ class Question:
     query: str
 
 
-# {H} is the hub's address, {V} a version, {D} a data set; prefixes are added where they are used.
+# {H} is the hub's address, {V} a version, {D} a data set, {C} a device class; prefixes are added
+# where they are used.
 _QUESTIONS = (
     Question(
         "language-models-by-size",
@@ -290,6 +295,34 @@ LIMIT 50
 """,
     ),
     Question(
+        "fastest-under-a-size",
+        "Fastest models below 50 MB on one device",
+        "The models that workers of this hub timed on one class of machines, one inference at a "
+        "time, the fastest of each comparability key first; across keys nothing is ranked, and "
+        "noisy results are left out.",
+        """
+SELECT ?model ?key ?variant ?p50 ?bytes WHERE {
+  ?result hub:device <{C}> ;
+          hub:resultStatus "accepted" ;
+          prov:wasAttributedTo <{H}/agents/worker> ;
+          hub:scenario "single_stream" ;
+          hub:comparabilityKey ?key ;
+          hub:variant ?variant ;
+          hub:hasFigure ?figure .
+  ?figure dqv:isMeasurementOf <{H}/metrics/latency-p50> ; dqv:value ?p50 .
+  ?model hub:hasBenchmark ?result .
+  ?line dcat:hasCurrentVersion ?model .
+  { SELECT ?model (SUM(?size) AS ?bytes) WHERE {
+      ?model dcat:distribution ?file ; a fair4ml:MLModel .
+      ?file dcat:byteSize ?size .
+    } GROUP BY ?model }
+  FILTER(?bytes <= 50000000)
+}
+ORDER BY ?key ?p50 ?result
+LIMIT 100
+""",
+    ),
+    Question(
         "everything-about-a-version",
         "Everything about one version",
         "The whole graph of one version, as its address with the ending .ttl gives it.",
@@ -316,8 +349,11 @@ def find(slug: str, home: str) -> Question | None:
 
 
 def filled(home: str, subject: Mapping[str, str]) -> tuple[Question, ...]:
-    """Every question about ``subject``: the IRIs of a version ``V`` and of a data set ``D``."""
-    values = {"H": home, "G": graph_of(subject["V"]), **subject}
+    """Every question about ``subject``: the IRIs of a version ``V`` and of a data set ``D``.
+
+    And that of a device class ``C``; without one, a class that nobody has is meant.
+    """
+    values = {"H": home, "G": graph_of(subject["V"]), "C": f"{home}/devices/none", **subject}
     return tuple(
         Question(one.slug, one.title, one.words, _written(one.query.strip(), values))
         for one in _QUESTIONS
@@ -342,7 +378,15 @@ def about(home: str) -> dict[str, str]:
         if version
         else places.version("zoo", "digits-cnn", 1),
         "D": _dataset(places, mention) if mention else "https://doi.org/10.24432/C50P49",
+        "C": places.device(_device()),
     }
+
+
+def _device() -> str:
+    """The device class on which a public model was measured last."""
+    rows = benchmarks.visible(AnonymousUser()).filter(status=Measurement.Status.ACCEPTED)
+    newest = rows.order_by("-pk").values_list("device", flat=True)[:1]
+    return next(iter(newest), "none")
 
 
 def _dataset(places: Places, mention: Mention) -> str:

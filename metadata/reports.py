@@ -16,6 +16,10 @@ from metadata.shapes import validator
 from registry.models import Version
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.db.models import QuerySet
+
     from registry import outbox
 
 log = structlog.get_logger(__name__)
@@ -78,11 +82,20 @@ def renew(version: Version) -> bool:
     return True
 
 
-def renew_all() -> int:
-    """Make the reports that are missing or of other graphs or shapes; returns how many."""
+def shown() -> QuerySet[Version]:
+    """The versions that have a report, as far as everybody may see them."""
+    return upkeep.versions().filter(state__in=subjects.SHOWN).order_by("pk")
+
+
+def renew_all(tell: Callable[[], None] = lambda: None) -> int:
+    """Make the reports that are missing or of other graphs or shapes; returns how many.
+
+    ``tell`` is called after each of the versions `shown`.
+    """
     made = 0
-    for version in upkeep.versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
+    for version in shown().iterator():
         made += subjects.is_public(version) and renew(version)
+        tell()
     return made
 
 

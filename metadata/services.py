@@ -39,8 +39,11 @@ def put_graph(iri: str, nquads: str, version: Version | None = None) -> bool:
 
 def lock_counter() -> Revision:
     """The counter, held until the transaction ends: nobody else writes graphs meanwhile."""
+    held = Revision.objects.select_for_update().filter(pk=1)
+    if counter := held.first():
+        return counter
     Revision.objects.get_or_create(pk=1)
-    return Revision.objects.select_for_update().get(pk=1)
+    return held.get()
 
 
 def remove_graph(iri: str) -> bool:

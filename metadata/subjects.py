@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metadata import facts
 from registry import cards, datasets, mentions, moves
+from registry.federated import history
 from registry.models import Check, Namespace, Version
 from registry.models.registered_models import listed_for_everybody
-from runners import annotated, helping, networks, proofs, tensors
-from runners.models import Job
+from runners import annotated, benchmarks, helping, networks, proofs, tensors, timed
+from runners.models import Job, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from registry.models import Dataset, RegisteredModel, Variant
 
 SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
+_COLUMNS = (
+    "status", "comparability_key", "device", "device_title", "runtime", "runtime_version",
+    "provider", "scenario", "call_style", "batch", "threads", "p50_ms", "p90_ms", "p99_ms",
+    "throughput_per_s", "cpu_ms", "peak_rss_bytes", "energy_j", "energy_provenance", "carbon_g",
+    "carbon_provenance",
+)  # fmt: skip
 # Names without a number that are looked for; nobody merges more.
 _MOST_BASES = 10
 
@@ -95,7 +102,52 @@ def version_facts(version: Version) -> facts.VersionFacts:
             )
             for row in proofs.results_of(version)
         ),
+        benchmarks=tuple(_benchmarks(version, next(iter(variants), None))),
+        **_rounds(version),
     )
+
+
+def _rounds(version: Version) -> dict[str, Any]:
+    """The rounds that a version came of; nothing where none did."""
+    told = history.of(version)
+    if told is None:
+        return {}
+    rows = (
+        facts.RoundFacts(
+            number=row.number,
+            contributions=row.contributions,
+            examples=row.examples,
+            rule=row.rule,
+            opened_at=row.opened_at,
+            ended_at=row.ended_at,
+            parameters=row.parameters,
+            left_out=row.left_out,
+        )
+        for row in told.rounds
+    )
+    return {"rounds": tuple(rows), "rounds_from": told.base, "privacy": told.privacy}
+
+
+def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:
+    """The results of benchmarks that count and say something, in the order in which they came."""
+    rows = benchmarks.of_version(version)
+    listed = {speed.result for speed in timed.of_main(main)} if main and rows else set()
+    for row in sorted(rows, key=lambda row: row.pk):
+        if row.status in Measurement.SHOWN:
+            yield facts.BenchmarkFacts(
+                key=row.pk,
+                variant=row.variant.name,
+                entry=row.variant.entry.path,
+                environment=row.environment_id,
+                at=row.at,
+                started_at=row.started_at,
+                job=str(row.job_id or ""),
+                contributor=row.contributor.username if row.contributor else "",
+                is_listed=row.pk in listed,
+                record=row.record_file.path if row.record_file else "",
+                samples=row.samples_file.path if row.samples_file else "",
+                **{name: getattr(row, name) for name in _COLUMNS},
+            )
 
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:

@@ -53,12 +53,17 @@ PREFIXES = {
 }
 # The hub's own terms that graphs may hold, each declared in metadata/vocab/terms.ttl.
 _OWN = """
-Conversion Finetuning Merge ModelQuality NoLicenceGiven OpsetImport Port Quantization Training
-Variant authorInFile bitmapPixelFormat blames colorSpaceGamma denotation elementType hasInput
-hasOutput hasVariant irVersion licenceConflict licenceInFile manifestSha256 mixedPrecision
-needsNoDataset nominalPixelRange opsetDomain opsetImport opsetVersion portName postprocessing
-precision preprocessing quantization recipe reportedUnder runtime runtimeVersion shape split
-trainingCO2eKg usesOperator valueType variant variantOrigin weightDataType
+BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
+ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Variant aggregationRule
+authorInFile batchSize
+bitmapPixelFormat blames callStyle colorSpaceGamma comparabilityKey contributions delta denotation
+device differentialPrivacy elementType epsilon examples executionProvider figureKind hasBenchmark
+hasFigure hasInput hasOutput hasVariant irVersion leftOut licenceConflict licenceInFile
+listedBenchmark manifest manifestSha256 mixedPrecision needsNoDataset nominalPixelRange
+opsetDomain opsetImport opsetVersion
+portName postprocessing precision preprocessing publicKey quantization reason recipe reportedUnder
+resultStatus roundNumber ruleParameters runtime runtimeVersion scenario shape signature split
+threads trainingCO2eKg usesOperator valueType variant variantOrigin weightDataType
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.

@@ -6,7 +6,7 @@ The counter is locked before the rows are read: what is written is never older t
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -17,7 +17,7 @@ from metadata.places import Places, graph_of
 from registry.models import Dataset, Event, RegisteredModel, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from django.db.models import QuerySet
 
@@ -114,15 +114,21 @@ def refresh_catalogue() -> bool:
     return services.put_graph(Places(home).catalogue, projection.catalogue_graph(home))
 
 
-def rebuild() -> int:
-    """Make every graph again, and empty those that should not be; returns how many had changed."""
+def rebuild(tell: Callable[[], None] = lambda: None) -> int:
+    """Make every graph again, and empty those that should not be; returns how many had changed.
+
+    ``tell`` is called after each of the `sources`.
+    """
     changed = int(refresh_catalogue())
-    for pk in RegisteredModel.objects.order_by("pk").values_list("pk", flat=True):
-        changed += refresh_model(pk)
-    for pk in Version.objects.order_by("pk").values_list("pk", flat=True):
-        changed += refresh_version(pk)
-    for pk in Dataset.objects.order_by("pk").values_list("pk", flat=True):
-        changed += refresh_dataset(pk)
+    steps: tuple[tuple[QuerySet[Any], Callable[[int], bool]], ...] = (
+        (RegisteredModel.objects.all(), refresh_model),
+        (Version.objects.all(), refresh_version),
+        (Dataset.objects.all(), refresh_dataset),
+    )
+    for rows, refresh in steps:
+        for pk in rows.order_by("pk").values_list("pk", flat=True):
+            changed += refresh(pk)
+            tell()
     wanted = {iri for iri, _ in expected()}
     for graph in NamedGraph.objects.select_related("version"):
         if graph.iri not in wanted:
@@ -130,8 +136,16 @@ def rebuild() -> int:
     return changed
 
 
-def differences() -> Iterator[str]:
-    """The IRIs of graphs that are not what their rows say, or are not sound, with the reason."""
+def sources() -> int:
+    """How many rows have a graph, or may have one."""
+    return RegisteredModel.objects.count() + Version.objects.count() + Dataset.objects.count()
+
+
+def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """The IRIs of graphs that are not what their rows say, or are not sound, with the reason.
+
+    ``tell`` is called after each graph that there should be.
+    """
     stored = {
         iri: (sha256, services.digest(nquads))
         for iri, sha256, nquads in NamedGraph.objects.values_list(
@@ -144,6 +158,7 @@ def differences() -> Iterator[str]:
             yield f"{iri} {'differs from its rows' if found else 'is missing'}"
         elif sha256 != found:
             yield f"{iri} has another digest than its text"
+        tell()
     empty = services.digest("")
     for iri, (sha256, found) in sorted(stored.items()):
         if found != empty:

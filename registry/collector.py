@@ -1,7 +1,8 @@
 """Freeing storage: bytes that nothing needs any more, and a look at whether the rest is sound.
 
 A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
-commit to such a version, or a finished upload names it. Bytes without any file go with their row;
+commit to such a version, a training, or a finished upload names it. Bytes without any file go with
+their row;
 where a withdrawn page still names them, the row stays and says that the bytes are gone.
 """
 
@@ -19,10 +20,11 @@ from django.utils import timezone
 from hub.protocol import digests
 from registry import chunks
 from registry.blobs import store
+from registry.federated import kept
 from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from django.db.models import QuerySet
 
@@ -41,19 +43,25 @@ def unneeded() -> QuerySet[Blob]:
         blob=OuterRef("pk"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
     uploads = Upload.objects.filter(blob=OuterRef("pk"))
+    trained = (~Exists(rows) for rows in kept.of_trainings(OuterRef("pk")))
     return Blob.objects.filter(
         ~Exists(files),
         ~Exists(commits),
         ~Exists(uploads),
+        *trained,
         erased_at=None,
         touched_at__lt=timezone.now() - GRACE,
     )
 
 
-def collect() -> int:
-    """Free the bytes of unneeded blobs; returns how many. Row first, bytes after the commit."""
+def collect(tell: Callable[[], None] = lambda: None) -> int:
+    """Free the bytes of unneeded blobs; returns how many. Row first, bytes after the commit.
+
+    ``tell`` is called before each.
+    """
     freed = 0
     for sha256 in list(unneeded().values_list("pk", flat=True)):
+        tell()
         with transaction.atomic():
             blob = unneeded().select_for_update(of=("self",)).filter(pk=sha256).first()
             if blob is None or not _forget_chunks(blob):
@@ -92,8 +100,11 @@ def _forget_chunks(blob: Blob) -> bool:
     return True
 
 
-def verify() -> Iterator[tuple[str, str]]:
-    """Read every blob again and yield ``(sha256, what is wrong)`` for each that is not sound."""
+def verify(tell: Callable[[int], None] = lambda _: None) -> Iterator[tuple[str, str]]:
+    """Read every blob again and yield ``(sha256, what is wrong)`` for each that is not sound.
+
+    ``tell`` is given the bytes of each that was read.
+    """
     for blob in Blob.objects.filter(erased_at=None).iterator():
         path = store().path(blob.sha256)
         try:
@@ -103,6 +114,7 @@ def verify() -> Iterator[tuple[str, str]]:
                 yield blob.sha256, "has changed on disk"
         except FileNotFoundError:
             yield blob.sha256, "is missing from storage"
+        tell(blob.size)
     for sha256 in store():
         if not Blob.objects.filter(pk=sha256, erased_at=None).exists():
             yield sha256, "lies in storage without a row (an orphan)"

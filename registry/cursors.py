@@ -31,16 +31,30 @@ def decode(cursor: str) -> list[Any]:
 def after(column: str, cursor: str, *, down: bool) -> Q:
     """The rows that come after a key of (``column``, pk); raises InvalidRequest."""
     beyond = "lt" if down else "gt"
-    key = decode(cursor)
-    value, pk = key if len(key) == 2 else (None, None)
+    value, pk = _pair(cursor)
     if column == "updated_at":
         value = parse_datetime(value) if isinstance(value, str) else None
-    if value is None or not isinstance(pk, int):
+    elif isinstance(value, str) != (column == "title"):
+        raise _broken()
+    if value is None:
         raise _broken()
     # The first condition alone lets an index begin at the key.
     return Q(**{f"{column}__{beyond}e": value}) & (
         Q(**{f"{column}__{beyond}": value}) | Q(**{f"pk__{beyond}": pk})
     )
+
+
+def is_time(cursor: str) -> bool:
+    """Whether a key's first part is a time, in a list that changes its order on the way."""
+    return bool(cursor) and isinstance(_pair(cursor)[0], str)
+
+
+def _pair(cursor: str) -> tuple[Any, int]:
+    key = decode(cursor)
+    value, pk = key if len(key) == 2 else (None, None)
+    if not isinstance(value, str | int | float) or not isinstance(pk, int):
+        raise _broken()
+    return value, pk
 
 
 def position(cursor: str, most: int) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from registry import cards, events, mentions, outbox, searchable
+from registry import cards, events, facets, mentions, outbox, searchable, speeds
 from registry.cards import Card
 from registry.models import (
     Dataset,
+    DocumentFacets,
     DocumentFact,
     DocumentKeyword,
     Mention,
@@ -27,7 +28,7 @@ BODY_CHARACTERS = 20_000
 def connect() -> None:
     """Have documents follow what happens to models and versions."""
     verbs = ("model.", *events.RELEASE_VERBS, "variant.")
-    outbox.subscribe("registry.search", verbs, _on_event)
+    outbox.subscribe("registry.search", verbs, _on_event, released=True)
     outbox.subscribe("registry.search.datasets", ("dataset.",), _on_dataset, background=True)
 
 
@@ -103,7 +104,11 @@ def refresh(model_id: int) -> None:
     DocumentKeyword.objects.bulk_create(
         [DocumentKeyword(document=document, word=word) for word in words if word not in known]
     )
-    _keep(document, searchable.facts_of(version, main) if version else set())
+    facts = searchable.facts_of(version, main) if version else set()
+    _keep(document, facts)
+    counted = facets.pairs(document, facts)
+    DocumentFacets.objects.update_or_create(document=document, defaults={"pairs": counted})
+    speeds.keep(document, main)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import structlog
 from django.db import transaction
 
 from registry import outbox
-from registry.models import Delivery, Event
+from registry.models import Delivery, Event, Version
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -42,8 +42,8 @@ def record(
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
         data=data,
     )
-    Delivery.objects.bulk_create(
-        [Delivery(event=event, consumer=name) for name in outbox.consumers_of(verb)]
-    )
+    released = not isinstance(subject, Version) or subject.state in Version.RELEASED
+    told = outbox.consumers_of(verb, released=released)
+    Delivery.objects.bulk_create([Delivery(event=event, consumer=name) for name in told])
     transaction.on_commit(outbox.nudge)
     return event

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 60
-KEYS = ["search:facets", "search:totals", "search:many", "search:words"]
+KEYS = ["search:facets", "search:totals", "search:many", "search:words", "search:setups"]
 
 
 def counted(key: str, count: Callable[[], Any]) -> Any:

@@ -45,6 +45,7 @@ _handlers: dict[str, Handler] = {}
 _verbs: dict[str, tuple[str, ...]] = {}
 _background: set[str] = set()
 _apart: set[str] = set()
+_released: set[str] = set()
 
 
 def subscribe(
@@ -54,22 +55,26 @@ def subscribe(
     *,
     background: bool = False,
     apart: bool = False,
+    released: bool = False,
 ) -> None:
     """Have ``handler`` told of events whose verb starts with one of ``verbs``.
 
     What takes long belongs in the ``background``: no request waits for it. The process that keeps
     graphs tells it within a second, and so do workers that wait for jobs. What waits for another
-    process is told ``apart``, in no transaction: nobody's writes wait for it.
+    process is told ``apart``, in no transaction: nobody's writes wait for it. Who cares for
+    ``released`` versions alone hears of none before `version.published`, which it has to ask for.
     """
     _handlers[consumer] = handler
     _verbs[consumer] = verbs
     (_background.add if background or apart else _background.discard)(consumer)
     (_apart.add if apart else _apart.discard)(consumer)
+    (_released.add if released else _released.discard)(consumer)
 
 
-def consumers_of(verb: str) -> list[str]:
-    """Who wants to know of ``verb``."""
-    return [name for name, verbs in _verbs.items() if verb.startswith(verbs)]
+def consumers_of(verb: str, *, released: bool) -> list[str]:
+    """Who wants to know of ``verb``, which may concern a version that was not ``released`` yet."""
+    wanting = [name for name, verbs in _verbs.items() if verb.startswith(verbs)]
+    return [name for name in wanting if released or name not in _released]
 
 
 def deliver(limit: int = 1000, *, background: bool = True) -> int:
@@ -155,8 +160,9 @@ def _settle(delivery: Delivery) -> int:
     )
     if connection.features.has_select_for_update_skip_locked:
         # What somebody else is delivering is theirs; each could wait for the other for ever.
-        same = same.select_for_update(skip_locked=True, of=("self",))
-    return Delivery.objects.filter(pk__in=[row.pk for row in same]).delete()[0]
+        free = same.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
+        same = Delivery.objects.filter(pk__in=list(free))
+    return same.delete()[0]
 
 
 def _postpone(delivery: Delivery, error: Exception) -> None:

@@ -48,6 +48,7 @@ ACTIONS = {
     "dataset.create": Need("writer", "write"),
     "dataset.edit": Need("writer", "write"),
     "dataset.withdraw": Need("maintainer", "publish"),
+    "training.manage": Need("maintainer", "write"),
     "namespace.read": Need("reader", "read"),
     "namespace.edit": Need("owner", "admin"),
     "member.edit": Need("owner", "admin"),

@@ -6,25 +6,22 @@ is ranked. What somebody may not see takes part in nothing: not in pages, counts
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
-from django.db.models import Count, F, Max, Q, Sum
+from django.db.models import F, Q
 
 from hub.protocol import problems
-from registry import cursors, full_text, kept, selectors, tags
-from registry.models import DocumentFact, DocumentKeyword, RegisteredModel, SearchDocument
-from registry.models.search import EVERYBODY
+from registry import conditions, cursors, full_text, kept, speeds
+from registry.models import RegisteredModel, SearchDocument
 from registry.prepared import Prepared
 from registry.summaries import COLUMNS, Summary
-from registry.tasks import TASKS_OF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from django.db.models import QuerySet
 
@@ -32,12 +29,9 @@ if TYPE_CHECKING:
 
 COUNT_CAP = 1_000
 CANDIDATES = COUNT_CAP
-FACET_MATCHES = 10_000
-FACET_VALUES = 50
-# Parameters that one question to SQLite may have, with room to spare.
-IDS_AT_ONCE = 10_000
 
-# Sort word -> (column, whether the largest comes first).
+FASTEST = "fastest"
+# Sort word -> (column, whether the largest comes first); `fastest` goes by speeds, not a column.
 SORTS = {
     "updated": ("updated_at", True),
     "downloads": ("downloads", True),
@@ -45,8 +39,6 @@ SORTS = {
     "size": ("size", False),
     "carbon": ("carbon_kg", False),
 }
-# Sorts by what not every model has: those without it are left out.
-SPARSE = ("size", "carbon", "largest", "parameters")
 # The orders of the Hub protocol, all of them with the largest first.
 ORDERS = SORTS | {
     "created": ("pk", True),
@@ -61,8 +53,8 @@ ORDERS = SORTS | {
 class Query:
     """What a list is asked for. Values of one group are alternatives; groups narrow each other.
 
-    Of the groups in CUMULATIVE a model must have every value. All of them go by the newest
-    published version.
+    Of the groups in conditions.CUMULATIVE a model must have every value. All of them go by the
+    newest published version.
     """
 
     text: str = ""
@@ -75,6 +67,8 @@ class Query:
     keyword: tuple[str, ...] = ()
     precision: tuple[str, ...] = ()
     opset_max: int | None = None
+    max_bytes: int | None = None
+    max_parameters: int | None = None
     tags: tuple[str, ...] = ()
     """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
 
@@ -84,6 +78,12 @@ class Query:
     passes_on: tuple[str, ...] = ()
     fails_on: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    measured_on: tuple[str, ...] = ()
+    device: str = ""
+    runtime: str = ""
+    provider: str = ""
+    """These three name the setup whose speeds are meant; they narrow nothing."""
+
     near: bool = False
     """Whether names with one typo in them are meant, since no text holds what was written."""
 
@@ -92,24 +92,17 @@ class Query:
         lifted: dict[str, Any] = {group: getattr(_NOTHING, group)}
         return replace(self, **lifted)
 
+    @property
+    def in_any_order(self) -> Query:
+        """The same models in the usual order, whatever their speeds."""
+        return replace(self, sort="updated", device="", runtime="", provider="")
+
+    @property
+    def setup(self) -> speeds.Setup:
+        return speeds.Setup(self.device, self.runtime, self.provider)
+
 
 _NOTHING = Query()
-# Groups whose values are facts of documents, see registry.searchable.
-FACTS = ("operator", "pixel_format", "personal_data", "passes_on", "fails_on", "evidence")
-CUMULATIVE = ("passes_on", "evidence")
-
-
-# Group -> column; those of facts have none.
-FACETS = {
-    "task": "task",
-    "license": "license",
-    "precision": "precision",
-    "namespace": "namespace_slug",
-    "keyword": "keywords",
-    "opset_max": "opset",
-    "passes_on": "",
-    "evidence": "",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,68 +118,17 @@ class Page:
     capped: bool
 
 
-class Facets(dict[str, list[tuple[str, int]]]):
-    """For each group its values, with how many models each would leave."""
-
-    capped = False
-    """Whether only the first ``FACET_MATCHES`` matches were counted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.untold: dict[str, int] = {}
-        """For each group that a model has one value of, how many models have none."""
-
-
 def find(
     actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
 ) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
-    if query.sort not in ORDERS:
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    ranked = query.text and query.sort == "updated"
-    page = (_ranked if ranked else _keyset)(actor, query, limit, cursor, columns)
+    if query.sort != FASTEST and query.sort not in ORDERS:
+        words = ", ".join((*SORTS, FASTEST))
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {words}.")
+    page = _way(query)(actor, query, limit, cursor, columns)
     if page.items or query.near or not full_text.is_nowhere(actor, query.text):
         return page
     return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
-
-
-def facets(actor: Actor, query: Query) -> Facets:
-    """What each group offers while the choices of the other groups hold.
-
-    Over everything the counts are up to ``kept.SECONDS`` old; over a search they are made from at
-    most ``FACET_MATCHES`` matches.
-    """
-    wanted: dict[Query, list[str]] = {}
-    for group in FACETS:
-        wanted.setdefault(replace(query.without(group), sort="updated"), []).append(group)
-    found = Facets()
-    for wider, groups in wanted.items():
-        if wider == Query():
-            counted, capped = _counted_everywhere(actor)
-        else:
-            counted, capped = _counted(_matching(actor, wider), groups)
-        found.capped |= capped
-        for group in groups:
-            found[group] = _listed(group, counted[group])
-            if FACETS[group] not in ("", "keywords"):
-                found.untold[group] = counted[group][""] + counted[group][None]
-    if any(found.values()) or query.near or not full_text.is_nowhere(actor, query.text):
-        return found
-    return facets(actor, replace(query, near=True))
-
-
-def totals(actor: Actor) -> dict[str, int]:
-    """How many models are listed, their bytes, and the highest opset; public ones as kept."""
-    public, *own = selectors.documents_apart(actor)
-    sums: dict[str, int] = kept.counted("search:totals", lambda: _sums(public))
-    for rows in own:
-        more = _sums(rows)
-        sums = {
-            "models": sums["models"] + more["models"],
-            "bytes": sums["bytes"] + more["bytes"],
-            "opset": max(sums["opset"], more["opset"]),
-        }
-    return sums
 
 
 def count_download(model_id: int) -> None:
@@ -196,158 +138,16 @@ def count_download(model_id: int) -> None:
         SearchDocument.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
 
 
-def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
-    sums = rows.exclude(latest=None).aggregate(
-        models=Count("pk"), bytes=Sum("size"), opset=Max("opset")
-    )
-    return {key: value or 0 for key, value in sums.items()}
-
-
-def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
-    """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
-    public, *own = selectors.documents_apart(actor)
-    public_ones = kept.counted(
-        "search:facets",
-        lambda: {group: _all_of(public, group) for group in FACETS},
-    )
-    if not own:
-        return public_ones, False
-    counted, capped = _counted(own, list(FACETS))
-    return {group: public_ones[group] + counted[group] for group in FACETS}, capped
-
-
-def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
-    """Count each value of a group in public documents; few are not public, so they are barred."""
-    pairs: Iterable[tuple[Any, int]]
-    column = FACETS[group]
-    if column in ("", "keywords"):
-        others = SearchDocument.objects.exclude(audience=EVERYBODY).values("pk")
-        listed: QuerySet[Any, Any] = (
-            DocumentKeyword.objects.values_list("word")
-            if column
-            else DocumentFact.objects.filter(group=group).values_list("value")
-        )
-        pairs = listed.exclude(document__in=others).annotate(models=Count("pk")).order_by()
-    else:
-        pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
-    return Counter(dict(pairs))
-
-
-def _counted(
-    parts: list[QuerySet[SearchDocument]], groups: list[str]
-) -> tuple[dict[str, Counter[Any]], bool]:
-    """Count the values of some groups in the first ``FACET_MATCHES`` rows."""
-    plain = [group for group in groups if FACETS[group]]
-    rows: list[tuple[Any, ...]] = []
-    for part in parts:
-        columns = part.order_by().values_list("pk", *(FACETS[group] for group in plain))
-        rows += columns[: FACET_MATCHES + 1 - len(rows)]
-    capped = len(rows) > FACET_MATCHES
-    rows = rows[:FACET_MATCHES]
-    pks, *values = zip(*rows, strict=True) if rows else ((),) * (len(plain) + 1)
-    counted = {
-        group: Counter(word for words in column for word in words)
-        if group == "keyword"
-        else Counter(column)
-        for group, column in zip(plain, values, strict=True)
-    }
-    facts = [group for group in groups if not FACETS[group]]
-    return counted | _counted_facts(pks, facts), capped
-
-
-def _counted_facts(pks: Sequence[int], groups: list[str]) -> dict[str, Counter[Any]]:
-    """Count the facts of some groups that these documents have."""
-    counted: dict[str, Counter[Any]] = {group: Counter() for group in groups}
-    for start in range(0, len(pks) if groups else 0, IDS_AT_ONCE):
-        rows = DocumentFact.objects.filter(
-            group__in=groups, document__in=pks[start : start + IDS_AT_ONCE]
-        )
-        pairs = rows.values_list("group", "value").annotate(models=Count("pk")).order_by()
-        for group, value, models in pairs:
-            counted[group][value] += models
-    return counted
-
-
-def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
-    """The values that say something: opsets from the highest, others from the most frequent."""
-    pairs = [(value, count) for value, count in counted.items() if value not in ("", None)]
-    if group == "opset_max":
-        return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
-    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES]
-
-
-def _matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
-    """What the actor may see and the query asks for, public and own apart unless told."""
-    parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
-    conditions = _conditions(query)
-    if query.text:
-        found = full_text.match(query.text, near=query.near)
-        return [rows.filter(conditions).filter(found) for rows in parts] if found else []
-    return [rows.filter(conditions) for rows in parts] if conditions else parts
-
-
-def _tagged(wanted: Iterable[str]) -> Q:
-    """The condition that a model has all these tags of the Hub protocol."""
-    conditions = Q()
-    for tag in wanted:
-        conditions &= _has_tag(tag)
-    return conditions
-
-
-def _has_tag(tag: str) -> Q:
-    if tag == "onnx":
-        return Q(latest__isnull=False)  # nothing is published without a model
-    prefix, _, value = tag.partition(":")
-    if prefix == "license":
-        return Q(license=value.lower())
-    if prefix == "gated":
-        is_open = Q(model__gate="open")
-        return is_open if value in ("false", "0") else ~is_open
-    words = DocumentKeyword.objects.filter(word=tag.lower())
-    facts = DocumentFact.objects.filter(group=tags.GROUP, value__in=tags.spellings(tag))
-    return (
-        Q(task=tag) | Q(pk__in=words.values("document_id")) | Q(pk__in=facts.values("document_id"))
-    )
-
-
-def _conditions(query: Query) -> Q:
-    """Everything that the query asks for but its text."""
-    tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
-    conditions = Q()
-    for column, asked, values in (
-        ("namespace_slug__in", query.namespace, query.namespace),
-        ("license__in", query.license, tuple(value.lower() for value in query.license)),
-        ("task__in", query.task, query.task),
-        ("task__in", query.domain, tuple(tasks)),
-        ("precision__in", query.precision, query.precision),
-    ):
-        if asked:
-            conditions &= Q(**{column: values})
-    if query.keyword:
-        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
-        conditions &= Q(pk__in=words.values("document_id"))
-    for group in FACTS:
-        values = getattr(query, group)
-        for chosen in [[value] for value in values] if group in CUMULATIVE else [values]:
-            if chosen:
-                facts = DocumentFact.objects.filter(group=group, value__in=chosen)
-                conditions &= Q(pk__in=facts.values("document_id"))
-    if query.opset_max is not None:
-        conditions &= Q(opset__lte=query.opset_max)
-    if query.contains:
-        part = query.contains
-        said = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
-        conditions &= Q(latest__isnull=False) & said
-    conditions &= _tagged(query.tags)
-    if query.sort in SPARSE:
-        conditions &= Q(**{f"{ORDERS[query.sort][0]}__isnull": False})
-    return conditions
+def _way(query: Query) -> Callable[[Actor, Query, int, str, Sequence[str]], Page]:
+    if query.sort == FASTEST:
+        return _fastest
+    return _ranked if query.text and query.sort == "updated" else _keyset
 
 
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
     candidates: list[tuple[int, int, str]] = []
-    for rows in _matching(actor, query):
+    for rows in conditions.matching(actor, query):
         popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
         candidates += popular[: CANDIDATES + 1]
     candidates.sort(reverse=True)
@@ -368,20 +168,56 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
     best = sorted(candidates[:CANDIDATES], key=lambda row: rank(row[2]))
     order = [pk for _, pk, _ in best]
     start = cursors.position(cursor, CANDIDATES)
-    chosen = order[start : start + limit]
-    # Chosen from what the actor may see; asked for the audience again, SQLite would walk all of it.
-    rows = SearchDocument.objects.filter(pk__in=chosen).order_by()
-    by_pk = {row.pk: row for row in _shown(rows, columns)}
     return Page(
-        items=[by_pk[pk] for pk in chosen if pk in by_pk],
+        items=_chosen(order[start : start + limit], columns),
         next=cursors.encode([start + limit]) if start + limit < len(order) else None,
         count=min(len(candidates), COUNT_CAP),
         capped=len(candidates) > COUNT_CAP,
     )
 
 
+def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
+    """Those with an accepted result in the query's setup, fastest first; then the others, newest.
+
+    The key of a page's last row says which of both it was: a number of milliseconds, or a time.
+    """
+    parts = conditions.matching(actor, query)
+    at_rest = cursors.is_time(cursor)
+    found: list[tuple[Any, int]] = []
+    if not at_rest:
+        after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
+        for rows in parts:
+            ranked = speeds.ranked(rows, query.setup).filter(after).order_by(speeds.P50, "pk")
+            found += ranked.values_list(speeds.P50, "pk")[: limit + 1]
+        found = sorted(found)[: limit + 1]
+    if len(found) <= limit:
+        after = cursors.after("updated_at", cursor, down=True) if at_rest else Q()
+        rest: list[tuple[Any, int]] = []
+        for rows in parts:
+            others = speeds.unranked(rows, query.setup).filter(after)
+            rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
+        found += sorted(rest, reverse=True)[: limit + 1 - len(found)]
+    following = None
+    if len(found) > limit:
+        value, pk = found[limit - 1]
+        following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
+    items = _chosen([pk for _, pk in found[:limit]], columns)
+    count = _count(parts, query) if cursor or following else len(items)
+    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
+
+
+def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
+    """The rows of these documents, which the actor may see, in this order.
+
+    Asked for the audience again, SQLite would walk all of it.
+    """
+    rows = SearchDocument.objects.filter(pk__in=pks).order_by()
+    by_pk = {row.pk: row for row in _shown(rows, columns)}
+    return [by_pk[pk] for pk in pks if pk in by_pk]
+
+
 def _narrows(query: Query) -> bool:
-    return replace(query, sort="updated") != Query()
+    return query.in_any_order != Query()
 
 
 def _ordered(rows: QuerySet[SearchDocument], sort: str) -> QuerySet[SearchDocument]:
@@ -395,7 +231,7 @@ def _front(sort: str, limit: int) -> Prepared:
     """The first page of everything as a guest sees it, the list that is asked for most."""
 
     def make() -> QuerySet[Any, Any]:
-        (rows,) = _matching(AnonymousUser(), Query(sort=sort))
+        (rows,) = conditions.matching(AnonymousUser(), Query(sort=sort))
         return _ordered(rows, sort).values_list(*COLUMNS)[: limit + 1]
 
     return Prepared(make)
@@ -403,7 +239,7 @@ def _front(sort: str, limit: int) -> Prepared:
 
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
-    everything = query.sort in ("updated", "downloads") and not _narrows(query)
+    everything = query.sort in ("updated", "downloads", FASTEST) and not _narrows(query)
     if everything and kept.counted("search:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
@@ -427,7 +263,7 @@ def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
     """The rows after the cursor's key, of each part as many as a page holds, in one order."""
     column, down = ORDERS[query.sort]
     # Only the database knows the order of names (its collation), so their parts are not merged.
-    parts = _matching(actor, query, apart=column != "title")
+    parts = conditions.matching(actor, query, apart=column != "title")
     after = cursors.after(column, cursor, down=down) if cursor else None
     found: list[Any] = []
     if columns == COLUMNS and not (actor.is_authenticated or cursor or _narrows(query)):

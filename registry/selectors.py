@@ -31,6 +31,7 @@ from registry.models.search import EVERYBODY
 from registry.permissions import ROLES, require, require_user, role_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
     from django.db.models import QuerySet
@@ -87,6 +88,18 @@ def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
     rows = versions_for(role(actor, of), of)
     return rows.select_related("model__namespace", "created_by", "parent")
+
+
+def named_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
+    """The same with what names them alone: cards may be long, and versions many."""
+    named = ("number", "label", "state", "branch", "model_id")
+    return versions_for(role(actor, of), of).only(*named)
+
+
+def latest_of(rows: Iterable[Version]) -> Version | None:
+    """The newest published version of these, which come newest first."""
+    published = (row for row in rows if row.state == Version.State.PUBLISHED)
+    return next((row for row in published if row.branch == "main"), None)
 
 
 def versions_for(held: str | None, of: RegisteredModel) -> QuerySet[Version]:
@@ -362,7 +375,11 @@ def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
 
 def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
     """A version with its files, variants and checks fetched along; raises NotFound."""
-    found = version(actor, namespace_slug, name, number)
+    return whole(version(actor, namespace_slug, name, number))
+
+
+def whole(found: Version) -> Version:
+    """A version with its files, variants and checks fetched along."""
     prefetch_related_objects([found], "files__blob", "variants__entry", "checks")
     return found
 

@@ -9,7 +9,8 @@ class RunnersConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from runners import consumers, verdicts  # noqa: PLC0415 - models must be loaded first
+        from runners import consumers, timed, verdicts  # noqa: PLC0415 - models must be loaded first
 
         consumers.connect()
         verdicts.connect()
+        timed.connect()

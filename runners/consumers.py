@@ -12,8 +12,11 @@ from registry import outbox
 from registry.models import Check, File, Version
 from registry.services import checks
 from runners import (
+    benchmarking,
     differences,
+    federated,
     helping,
+    measuring,
     networks,
     readings,
     results,
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
 def connect() -> None:
     """Subscribe to the registry's events."""
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
-    outbox.subscribe("runners.proofs", ("version.published", "variant.added"), _on_published)
+    owed = ("version.published", "variant.added")
+    outbox.subscribe("runners.proofs", owed, _on_published, released=True)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
+    federated.connect()
 
 
 def models_of(version: Version) -> list[str]:
@@ -65,6 +70,7 @@ def _on_published(subject: outbox.Subject) -> None:
     if version is not None:
         verification.owe(version)
         networks.owe(version)
+        benchmarking.owe(version)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:
@@ -72,11 +78,15 @@ def _on_withdrawn(subject: outbox.Subject) -> None:
     version = Version.objects.filter(pk=subject.key, state=Version.State.WITHDRAWN).first()
     if version is not None:
         differences.forget(version)
+        measuring.forget(version)
 
 
 def _on_finished(subject: outbox.Subject) -> None:
     job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
     if job is None or not job.is_ended or job.input.get(readings.MARK):
+        return
+    if job.kind in federated.KINDS:
+        federated.take(job)
         return
     if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
         TAKERS[job.kind](job)
@@ -109,12 +119,15 @@ def _take_facts(job: Job) -> None:
 
 
 # What such a job says against a model counts as much as what it says for it.
-JUDGING = frozenset({"conformance", "suite"})
+JUDGING = frozenset({"conformance", "suite", "benchmark"})
 TAKERS: dict[str, Callable[[Job], object]] = {
     "describe": _take_facts,
     "upgrade": results.take_variant,
     "convert": results.take_variant,
     "annotate": results.take_copy,
+    "benchmark": measuring.take,
+    "calibrate": measuring.take_calibration,
+    "compare-speed": measuring.take_comparison,
     "skeleton": partial(helping.keep, folder=networks.FOLDER),
     "difference": differences.keep,
     "conformance": results.take_conformance,

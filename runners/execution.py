@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 from django.conf import settings
@@ -24,7 +24,7 @@ from hub.protocol import problems
 from registry.blobs import store
 from registry.models import File
 from registry.services import derivatives
-from runners import differences, services
+from runners import benchmarking, differences, federated, services, vetting
 from runners.failures import reason_of
 from runners.reports import Finding, Report
 from runners.sandbox import Limits, Request, Sandbox
@@ -41,6 +41,8 @@ THOROUGH = 6
 CALIBRATION = ".calibration.npz"
 NOTHING = "0" * 64
 OUTPUT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+# A process of a benchmark answers with its samples.
+_ANSWER_BYTES = 16 << 20
 LEVELS = ("none", "limits", "partial", "full")
 
 
@@ -51,6 +53,7 @@ class Lease:
         self._job = job
         self._over = threading.Event()
         self._lost = threading.Event()
+        self.gives_way = False
         self._progress: tuple[int, str] | None = None
         self._thread = threading.Thread(target=self._renew, name=f"lease-{job.pk}", daemon=True)
 
@@ -70,11 +73,22 @@ class Lease:
         """Whether the job was cancelled or taken by another attempt."""
         return self._lost.is_set()
 
+    def _yields(self) -> bool:
+        """Whether somebody waits for work that cannot begin while this goes on."""
+        try:
+            self.gives_way = services.is_in_the_way(self._job)
+        except DatabaseTrouble:
+            log.warning("look_around_failed", job=str(self._job.pk), exc_info=True)
+        return self.gives_way
+
     def _renew(self) -> None:
         written: tuple[int, str] | None = None
         waited = 0.0
         while not self._over.wait(1.0):
             waited += 1.0
+            if self._yields():
+                self._lost.set()
+                break
             if self._progress == written and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
                 continue
             waited, written = 0.0, self._progress
@@ -96,7 +110,10 @@ def execute(job: Job, sandbox: Sandbox) -> None:
     try:
         with Lease(job) as lease:
             report = _run(job, sandbox, lease)
-            _write_end(job, report, lost=lease.is_lost())
+            if lease.gives_way and report.outcome == "errored" and services.give_way(job):
+                log.info("job_gave_way", kind=job.kind)
+            else:
+                _write_end(job, report, lost=lease.is_lost() and not lease.gives_way)
     finally:
         structlog.contextvars.unbind_contextvars("job", "attempt")
 
@@ -140,32 +157,49 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
     weak = _too_weak(sandbox)
     if weak:
         return _errored(job, "sandbox-weak", weak)
-    options = dict(job.input)
-    if sample := options.pop("calibration_sha256", ""):
-        options["calibration"] = CALIBRATION
-        files[CALIBRATION] = str(store().path(sample))
-    # Files of another version of the same model, which a graph is held against.
-    for path, sha256 in options.pop("against_files", {}).items():
-        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+    options = _options(job, files)
+    if job.kind in federated.PRIVATE:
+        try:
+            given = federated.staged(job)
+        except federated.GoneError as gone:
+            finding = Finding("input-gone", "error", str(gone))
+            return Report(job.kind, {}, NOTHING, "failed", (finding,))
+        files, options = given.files, given.options
     request = Request(
         task=job.kind,
         entry=job.entry,
         files=files,
         sha256=Path(files[job.entry]).name if job.entry else NOTHING,
         options=options,
-        limits=_limits(job),
+        limits=_limits(job, options),
     )
     try:
-        return sandbox.run(
+        report = sandbox.run(
             request, on_progress=lease.note, should_stop=lease.is_lost, keep=_store_outputs
         )
+        return vetting.vetted(job, report)
     except OSError as error:
         return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
     except problems.StorageFull as error:
         return _errored(job, "storage-full", str(error))
 
 
-def _limits(job: Job) -> Limits:
+def _options(job: Job, files: dict[str, str]) -> dict[str, Any]:
+    """What a job is told beside its files; those that it names by digest join ``files``."""
+    options = dict(job.input)
+    if sample := options.pop("calibration_sha256", ""):
+        options["calibration"] = CALIBRATION
+        files[CALIBRATION] = str(store().path(sample))
+    # Files of another version of the same model, which a graph or a speed is held against.
+    for path, sha256 in options.pop("against_files", {}).items():
+        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+    # What somebody gave for one run alone.
+    for path, sha256 in options.pop("input_files", {}).items():
+        files[path] = str(store().path(sha256))
+    return benchmarking.options_at(job) if job.kind in benchmarking.KINDS else options
+
+
+def _limits(job: Job, options: dict[str, Any]) -> Limits:
     """What a stage of this job may use: the gate before publishing is quick, the rest thorough."""
     seconds = settings.HUB_LIMITS_STAGE_SECONDS
     if job.kind in GATE:
@@ -173,6 +207,16 @@ def _limits(job: Job) -> Limits:
             wall_seconds=seconds * 3,
             cpu_seconds=seconds,
             memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+        )
+    if job.kind in benchmarking.KINDS:
+        whole = benchmarking.job_seconds(options)
+        return Limits(
+            wall_seconds=whole,
+            cpu_seconds=seconds * THOROUGH,
+            memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+            output_bytes=_ANSWER_BYTES,
+            file_bytes=vetting.RECORD_BYTES,
+            job_seconds=whole,
         )
     return Limits(
         wall_seconds=settings.HUB_LIMITS_JOB_SECONDS,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.db.models import Exists, OuterRef
+
 from registry.models import RegisteredModel, Version
 from runners.models import ConformanceResult
 
@@ -32,11 +34,10 @@ class Measurement:
 def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
     """The newest jobs that measured something of released versions; one question to the rows."""
     released = [Version.State.PUBLISHED, Version.State.YANKED]
+    # Each row asks for its own model: all visible ones together are many, and these are few.
+    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
     rows = (
-        ConformanceResult.objects.filter(
-            variant__version__state__in=released,
-            variant__version__model__in=RegisteredModel.objects.visible_to(actor),
-        )
+        ConformanceResult.objects.filter(Exists(seen), variant__version__state__in=released)
         .select_related("variant__version__model__namespace")
         .defer("variant__facts", "variant__derivation", "figures", "node")
         .order_by("-pk")[:_READ]

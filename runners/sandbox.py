@@ -33,6 +33,8 @@ _GREETING_BYTES = 1 << 20
 _OVERHEAD_BYTES = 1 << 20
 _STAGES = 4
 _GIB = 1 << 30
+# Where locales lie, and which GPU a worker is bound to and where its libraries lie.
+_KEPT = ("LOCPATH", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 _COPY_BYTES_PER_SECOND = 20 << 20
 _WALL_SECONDS_PER_GIB = 60
 
@@ -314,7 +316,7 @@ class _Server:
 
 def _environment() -> dict[str, str]:
     """Give the server's whole environment: nothing of the worker's own, secrets least of all."""
-    kept = {name: os.environ[name] for name in ("LOCPATH",) if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",

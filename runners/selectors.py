@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import Version
-from runners import pools
+from runners import federated, pools
 from runners.models import Bar, Host, Job, Worker
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ WORKER_LOST = timedelta(seconds=90)
 def jobs(actor: Actor) -> QuerySet[Job]:
     """Jobs of versions that the actor may see and those of the hub itself, newest first."""
     seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
+    if not (actor.is_authenticated and actor.is_admin):
+        # Reports on contributions tell of single devices.
+        seen &= ~Q(kind__in=federated.PRIVATE)
+    # What somebody ran a model on is theirs alone.
+    seen &= ~Q(kind=Job.TRYOUT) | Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
     return Job.objects.filter(seen).select_related("version__model__namespace")
 
 
@@ -110,6 +115,11 @@ def page_of_jobs(
     if before is not None:
         rows = rows.filter(queued_at__lt=before)
     return list(rows[:limit])
+
+
+def _key(actor: Actor) -> int:
+    """The actor's own key; none of anybody's for a guest."""
+    return getattr(actor, "pk", None) or 0
 
 
 def _nobody_offers(waiting: Job) -> str:

@@ -11,7 +11,7 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
-from runners import environments, registration, services, verification
+from runners import benchmarking, environments, federated, registration, services, verification
 from runners.execution import execute
 from runners.kinship import die_with_parent
 from runners.sandbox import Sandbox
@@ -52,6 +52,8 @@ def sweep() -> None:
     """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
     services.sweep()
     verification.keep_up()
+    federated.keep_up()
+    benchmarking.keep_up()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]
@@ -59,3 +61,4 @@ def tidy() -> None:
     """Forget what is over, and queue the operator suite where it is owed."""
     services.tidy()
     verification.owe_suite()
+    benchmarking.catch_up()

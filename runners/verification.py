@@ -121,7 +121,8 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
 
 def catch_up() -> int:
     """Go on owing older versions what new runtimes can say of them; returns how many jobs."""
-    if Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER).count() > ENOUGH_WAITING:
+    waiting = Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER, pool=Job.Pool.CPU)
+    if waiting.count() > ENOUGH_WAITING:
         return 0
     queued = 0
     for runtime in current():

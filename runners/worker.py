@@ -17,7 +17,15 @@ from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
 from registry import outbox
-from runners import environments, pools, registration, services, verification
+from runners import (
+    benchmarking,
+    environments,
+    federated,
+    pools,
+    registration,
+    services,
+    verification,
+)
 from runners.execution import execute
 from runners.sandbox import Sandbox
 
@@ -29,6 +37,8 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
 TIDY_SECONDS = 3600.0
+# How often rounds of trainings are looked at, where nothing else says that one is due.
+ROUND_SECONDS = 0.5
 
 
 class Pulse:
@@ -75,7 +85,7 @@ class Worker:
         # What somebody waits for must not wait for the sweep where no process keeps graphs.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
-        self._swept = self._tidied = float("-inf")
+        self._swept = self._tidied = self._moved = float("-inf")
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; the job in hand is finished first."""
@@ -96,12 +106,17 @@ class Worker:
             self._swept = now
             services.sweep()
             verification.keep_up()
+            benchmarking.keep_up()
         if self._delivers and outbox.waits():
             outbox.deliver()
+        if self._delivers and now - self._moved >= ROUND_SECONDS:
+            self._moved = now
+            federated.keep_up()
         if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()
             verification.owe_suite()
+            benchmarking.catch_up()
         job = services.claim(
             self.name,
             self.queues,

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import deque
 from typing import ClassVar
 
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
-from tests import factories
+from tests import factories, migrated, shared
+
+# How long an example takes is the machine's business, not a test's.
+hypothesis_settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("untimed")
+
+
+def pytest_itemcollected(item):
+    """Mark what asks for a database: only that can come out otherwise on another database."""
+    if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(item.fixturenames):
+        item.add_marker("database")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Have tests without shared rows run before those rows are made."""
+    shared.put_last(items)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request, pytestconfig, django_db_blocker):
+    """The database of the whole run, from the copy of an earlier run where that is the same."""
+    with django_db_blocker.unblock(), migrated.kept(migrated.place_of(pytestconfig)):
+        request.getfixturevalue("django_db_setup")
 
 
 @pytest.fixture(autouse=True)
-def _storage(tmp_path, settings):
-    """Every test has an empty blob store and an empty cache of its own."""
+def _storage(request, tmp_path, settings):
+    """Every test has an empty cache and a blob store of its own: empty, or that of shared rows."""
     from django.core.cache import cache
 
-    settings.HUB_STORAGE_URL = (tmp_path / "storage").as_uri()
+    storage = tmp_path / "storage"
+    if "start" in request.fixturenames:
+        shutil.copytree(request.node.getparent(pytest.Module).stash[shared.STORAGE], storage)
+    settings.HUB_STORAGE_URL = storage.as_uri()
     if "django" in str(django_settings.CACHES["default"]["BACKEND"]):
         cache.clear()
 
@@ -29,8 +60,7 @@ def _no_validator(request, monkeypatch):
     A test that is about them asks for `real_shapes`.
     """
     if "real_shapes" not in request.fixturenames:
-        monkeypatch.setattr("metadata.gate.judge", lambda _: ("passed", {"files": []}))
-        monkeypatch.setattr("metadata.reports.renew", lambda _: False)
+        shared.pass_cards(monkeypatch)
 
 
 @pytest.fixture
@@ -47,13 +77,13 @@ def events_delivered(django_capture_on_commit_callbacks):
 @pytest.fixture
 def ada(db):
     """Somebody with a namespace of her own."""
-    return factories.user("ada")
+    return factories.somebody("ada")
 
 
 @pytest.fixture
 def bob(db):
     """Somebody else."""
-    return factories.user("bob")
+    return factories.somebody("bob")
 
 
 @pytest.fixture

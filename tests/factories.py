@@ -7,7 +7,7 @@ import json
 import uuid
 
 from registry.blobs import store
-from registry.models import Blob, Namespace, Upload, Version
+from registry.models import Blob, Namespace, Upload, User, Version
 from registry.services import (
     datasets,
     files,
@@ -57,6 +57,11 @@ def base64_text(text):
 
 def user(name):
     return users.create(username=name, password="a long enough password")
+
+
+def somebody(name):
+    """Somebody of this name, who may be there already."""
+    return User.objects.filter(username=name).first() or user(name)
 
 
 def admin():
@@ -123,15 +128,17 @@ def submitted(owner, of=None, contents=None, *, publish=True, **fields):
     return version
 
 
-def listed(owner, of, *, card=CARD):
+def listed(owner, of=None, contents=None, *, facts=None, **fields):
     """A published version that lists know, without the jobs and deliveries that would make it."""
     from registry import documents, lifecycle
     from registry.services import checks
+    from runners.consumers import models_of
 
-    version = draft(owner, of, card=card)
+    told = FACTS | (facts or {})
+    version = draft(owner, of, contents, **fields)
     lifecycle.freeze(version, owner, publish=True)
-    named = {name: FACTS[name] for name in ("opset", "ir_version", "precision", "parameters")}
-    found = checks.Described("default", "model.onnx", FACTS, **named)
+    named = {name: told[name] for name in ("opset", "ir_version", "precision", "parameters")}
+    found = checks.Described("default", models_of(version)[0], told, **named)
     checks.describe(version=version, manifest_sha256=version.manifest_sha256, found=found)
     version.checks.update(outcome="passed")
     lifecycle.publish(version, owner)

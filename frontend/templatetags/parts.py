@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from frontend import barcode as barcodes
@@ -15,8 +15,10 @@ from frontend import formatting, words
 from frontend import tally as tallies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
+
+    from frontend.filters import Choice, Group
 
 register = template.Library()
 
@@ -64,7 +66,22 @@ _STATES = {
     "absent": ("plain", "none"),
     "lost": ("part", "part"),
     "private": ("plain", "lock"),
+    "gated": ("plain", "lock"),
     "info": ("accent", "none"),
+    "accepted": ("pass", "pass"),
+    "noisy": ("plain", "none"),
+    "rejected": ("part", "part"),
+    "open": ("accent", "wait"),
+    "closing": ("part", "part"),
+    "aggregated": ("pass", "pass"),
+    "used": ("pass", "pass"),
+    "received": ("plain", "none"),
+    "late": ("part", "part"),
+    "paused": ("plain", "none"),
+    "finished": ("pass", "pass"),
+    "active": ("pass", "pass"),
+    "suspended": ("part", "part"),
+    "revoked": ("fail", "fail"),
 }
 
 
@@ -155,6 +172,31 @@ def swatch(category: str, family: str = "op") -> SafeString:
     )
 
 
+@register.simple_tag
+def choices(group: Group, shown: Iterable[Choice]) -> SafeString:
+    """Fields of one filter; a template for each of a hundred takes as long as the rest."""
+    return format_html_join(
+        "",
+        '<label class="choice{}"><input type="{}" name="{}" value="{}"{}><span>{}</span>{}</label>',
+        (
+            (
+                " zero" if one.count == 0 else "",
+                group.kind,
+                group.name,
+                one.value,
+                mark_safe(" checked") if one.on else "",
+                one.words,
+                "" if one.count is None else _small(one.count),
+            )
+            for one in shown
+        ),
+    )
+
+
+def _small(count: int) -> SafeString:
+    return format_html("<small>{}</small>", formatting.grouped(count))
+
+
 @register.filter
 def short(digest: str) -> str:
     """Give the first twelve characters of a digest."""
@@ -165,6 +207,12 @@ def short(digest: str) -> str:
 def spaced(word: str) -> str:
     """Give timed out, for ``timed-out``."""
     return word.replace("-", " ")
+
+
+@register.filter
+def listed(text: str) -> list[str]:
+    """Give the words between commas, for a template that hands on a few."""
+    return text.split(",")
 
 
 @register.filter

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend import carbon, words
+from frontend import carbon, timings, words
 from frontend.views.versions import context
 from registry import emissions, selectors
+from runners import timelines
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -21,13 +22,18 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     version = selectors.whole_version(request.user, namespace, name, number)
     task = carbon.task_of(version)
     others = emissions.of_task(task, apart_from=version.model_id, limit=carbon.COUNTED + 1)
+    shown = context(request, version, "carbon")
+    told = timelines.with_energy(shown["variant"])
+    if told is not None:
+        told.variant.version = version
     return render(
         request,
         "models/carbon.html",
         {
-            **context(request, version, "carbon"),
+            **shown,
             "training": carbon.training(version.card if isinstance(version.card, dict) else {}),
-            "inference": carbon.inference(),
+            "inference": carbon.inference(told),
+            "told": timings.address(told) if told else "",
             "comparison": carbon.comparison(version, others),
             "task": task,
             "task_words": words.task(task),

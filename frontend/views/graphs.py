@@ -77,9 +77,10 @@ def model_page(request: HttpRequest, namespace: str, name: str) -> HttpResponseB
     """A model at its IRI: the page of its newest version, or its own graph."""
 
     def page() -> HttpResponseBase:
-        response = versions.newest(request, namespace, name)
+        found = selectors.model(request.user, namespace, name)
+        response = versions.newest(request, found)
         if response.status_code == 200:
-            _sign(response, selectors.model(request.user, namespace, name), request)
+            _sign(response, found, request)
         return response
 
     return negotiated(

@@ -13,14 +13,16 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend import condition, filters, formatting, heads, words
+from frontend import condition, filters, formatting, heads, timings, words
 from hub.protocol import problems
 from metadata import questions
-from registry import search
-from runners import newest, selectors
+from registry import facets, search, speeds
+from runners import benchmarks, newest, selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
+
+    from registry.permissions import Actor
 
 NEWEST = 5
 SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
@@ -28,6 +30,8 @@ PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.o
 YEAR = 365 * 86400
 THEMES = {"": "light", "light": "dark", "dark": ""}
 TASKS = 12
+# What home calls a small model: all of its files together.
+SMALL_BYTES = 10**8
 # Of the examples of the query page, those that most people understand.
 ASKED = ("training-carbon", "models-by-licence", "failed-conformance", "trained-on-personal-data")
 _TITLES = {one.slug: one.title for one in questions.filled("", {"V": "", "D": ""})}
@@ -39,8 +43,8 @@ def home(request: HttpRequest) -> HttpResponse:
     page = search.find(request.user, everything, limit=20)
     published = [document for document in page.items if document.latest][:NEWEST]
     first = published[0].title if published else "resnet50"
-    counts = search.facets(request.user, everything)
-    totals = search.totals(request.user)
+    counts = facets.count(request.user, everything)
+    totals = facets.totals(request.user)
     tasks = [
         {
             "words": words.task(task),
@@ -56,16 +60,45 @@ def home(request: HttpRequest) -> HttpResponse:
             "rows": [heads.row(document) for document in published],
             "totals": totals,
             "known": _known(counts),
+            "small": formatting.size(SMALL_BYTES),
+            "fastest": _fastest(request.user, counts),
             "asked": [(slug, _TITLES[slug]) for slug in ASKED],
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
             "measured": [_measured(found) for found in newest.measurements(request.user, NEWEST)],
+            "timed": [
+                (row.variant.version.ref, timings.timing(row))
+                for row in benchmarks.newest(request.user, NEWEST)
+            ],
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
     )
 
 
-def _known(counts: search.Facets) -> list[tuple[str, str]]:
+def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
+    """For each runtime that models pass on and were timed with: its list of fast small ones.
+
+    On the device class where most were timed with it.
+    """
+    found = []
+    passed = {name for name, _ in counts["passes_on"]}
+    for offer in speeds.offers(actor):
+        runtime = offer.setup.runtime
+        if runtime in passed:
+            passed.discard(runtime)
+            query = search.Query(
+                sort=search.FASTEST,
+                passes_on=(runtime,),
+                max_bytes=SMALL_BYTES,
+                **offer.setup._asdict(),
+            )
+            said = timings.runtime(runtime, offer.setup.provider)
+            where = offer.device_title
+            found.append({"words": said, "device": where, "url": filters.address(query)})
+    return found
+
+
+def _known(counts: facets.Facets) -> list[tuple[str, str]]:
     """What is known of the models: how many each is known of in words, and the list of those."""
     found = [
         (

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from rest_framework.throttling import BaseThrottle
 
-from frontend import progress
+from frontend import progress, streams
 from runners import proofs, selectors, services
 from runners.models import Job
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
 
 PAGE = 50
 
@@ -49,15 +52,37 @@ def queue(request: HttpRequest) -> HttpResponse:
 @require_safe
 def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
+    template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
+    return render(request, template, {"job": _shown(request, uuid)})
+
+
+@require_GET
+def events(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """The region that changes, sent whenever it does, as long as its reader may see the job."""
+    selectors.job(request.user, uuid)
+
+    def look() -> tuple[str, bool]:
+        shown = _shown(request, uuid)
+        return render_to_string("jobs/part.html", {"job": shown}), shown.ended
+
+    return streams.answer(look, _reader(request))
+
+
+def _reader(request: HttpRequest) -> str:
+    """Who reads, for counting streams: the user, else the address."""
+    if request.user.is_authenticated:
+        return f"user {request.user.pk}"
+    return f"from {BaseThrottle().get_ident(request)}"  # type: ignore[arg-type]
+
+
+def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:
     found = selectors.job(request.user, uuid)
-    shown = progress.read(
+    return progress.read(
         found,
         waits=selectors.why_waiting(found),
         barred=selectors.is_barred(found),
         made=proofs.made_by(found),
     )
-    template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
-    return render(request, template, {"job": shown})
 
 
 @require_POST

@@ -12,9 +12,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend import filters, formatting, heads, marking, query_page, words
+from frontend import column, filters, formatting, heads, marking, passing, query_page, words
 from metadata import listing
-from registry import search
+from registry import facets, search, speeds
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -28,16 +28,17 @@ SUGGESTED = ("pk", "title", "task")
 
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
-    query = filters.read(request.GET)
+    known_setups = speeds.offers(request.user)
+    query = filters.settled(filters.read(request.GET), known_setups)
     cursor = request.GET.get("cursor", "")[:500]
     canonical = filters.address(query, cursor)
     if request.get_full_path() != canonical:
         return HttpResponseRedirect(canonical)
     page = search.find(request.user, query, cursor=cursor)
     chips = filters.chips(query)
-    counts = search.facets(request.user, query)
+    counts = facets.count(request.user, query)
     # Values that the choices leave without a model stay in sight.
-    values = search.facets(request.user, search.Query()) if chips else counts
+    values = facets.count(request.user, search.Query()) if chips else counts
     known = {group: [value for value, _ in pairs] for group, pairs in values.items()}
     listed = listing.of(
         query,
@@ -46,7 +47,7 @@ def models(request: HttpRequest) -> HttpResponse:
         own=request.user.is_authenticated,
         collated=connection.vendor == "postgresql",
     )
-    total = search.totals(request.user)["models"] if chips else page.count
+    total = facets.totals(request.user)["models"] if chips else page.count
     return render(
         request,
         "models/list.html",
@@ -56,12 +57,14 @@ def models(request: HttpRequest) -> HttpResponse:
             "chips": chips,
             "kept": filters.kept(query),
             "groups": filters.groups(query, counts, values),
-            "counts_capped": formatting.grouped(search.FACET_MATCHES) if counts.capped else "",
+            "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
             "sorts": [
                 {"value": value, "words": text, "on": value == query.sort}
                 for value, text in filters.SORTS.items()
             ],
             "rows": [heads.row(document) for document in page.items],
+            "column": column.of(query, known_setups, page.items),
+            "passing": passing.of(known["passes_on"], page.items),
             "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
             "first": filters.address(query) if cursor else "",

@@ -98,8 +98,14 @@ def skeleton(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 
 @require_safe
 def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    """Netron's first page, which opens the skeleton."""
-    version, variant, found = _drawn(request, namespace, name, number)
+    """Netron's first page, which opens the skeleton.
+
+    ``version`` names another version of the model to show: two frames of one page have one address
+    before the question mark, so the viewer's files are fetched once.
+    """
+    asked_number = request.GET.get("version", "")
+    shown = int(asked_number) if asked_number.isascii() and asked_number.isdigit() else number
+    version, variant, found = _drawn(request, namespace, name, shown)
     assert found.skeleton is not None  # noqa: S101 - as above
     asked = {"sha256": found.skeleton.blob_id}
     if choice := heads.choice_of(version, variant):
@@ -109,8 +115,9 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     asked["file"] = base if base.lower().endswith(".onnx") else f"{base}.onnx"
     title = f"Graph of {version.ref}{f':{variant.name}' if choice else ''}"
     try:
+        place = ".." if shown == number else f"../../../{shown}/graph"
         page = viewer.page(
-            title, f"../skeleton.onnx?{urlencode(asked)}", base, static("frontend/frame.js")
+            title, f"{place}/skeleton.onnx?{urlencode(asked)}", base, static("frontend/frame.js")
         )
     except KeyError as missing:
         raise problems.Unavailable(
@@ -167,6 +174,7 @@ def difference(
     kept = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
     done = job is not None and job.state == job.State.SUCCEEDED
     report = (job.report or {}) if job is not None and done else {}
+    sides = ((other, before), (version, after))
     return render(
         request,
         "models/graph_difference.html",
@@ -182,9 +190,18 @@ def difference(
             else None,
             "whole_url": f"{request.path}?{urlencode(kept)}" if kept else request.path,
             "listed": request.GET.get("list", "") in differences.LISTS,
+            "frames": [
+                (f"Graph of version {_named(side, variant)}", _frame_url(version, side, variant))
+                for side, variant in sides
+            ],
+            "undrawn": [
+                (_named(side, variant), _graph_tab(side, variant))
+                for side, variant in sides
+                if side.state in RELEASED and networks.of(side, variant).skeleton is None
+            ],
+            "viewer": viewer.version(),
             "turned_url": _difference_url(other, before, version, after),
-            "graph_tab": reverse("network", args=[namespace, name, number])
-            + heads.choice_of(version, after),
+            "graph_tab": _graph_tab(version, after),
         },
     )
 
@@ -222,6 +239,21 @@ def _drawn(
 
 def _waits(job: Job | None) -> str:
     return why_waiting(job) if job is not None and job.state == job.State.QUEUED else ""
+
+
+def _graph_tab(version: Version, variant: Variant) -> str:
+    place = [version.model.namespace.slug, version.model.name, version.number]
+    return reverse("network", args=place) + heads.choice_of(version, variant)
+
+
+def _frame_url(page: Version, version: Version, variant: Variant) -> str:
+    """The viewer of one side of a difference, below the address of the version whose page it is."""
+    asked: dict[str, Any] = {} if version.pk == page.pk else {"version": version.number}
+    if heads.choice_of(version, variant):
+        asked["variant"] = variant.name
+    model = page.model
+    url = reverse("network-frame", args=[model.namespace.slug, model.name, page.number])
+    return f"{url}?{urlencode(asked)}" if asked else url
 
 
 def _named(version: Version, variant: Variant) -> str:

@@ -12,13 +12,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend import (
+    compare,
+    compare_facts,
     conformance,
     differences,
     facts,
     heads,
+    lineage_view,
     linked,
     markdown,
     progress,
+    speeds,
+    timings,
     verdicts,
     words,
 )
@@ -29,16 +34,17 @@ from metadata.subjects import SHOWN
 from registry import appearances, datasets, mentions, search, selectors
 from registry.api import downloads
 from registry.permissions import can
-from runners import networks, proofs, tensors
+from runners import benchmarks, networks, proofs, tensors, timelines
 from runners import selectors as jobs
 from runners.results import EVIDENCE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
-    from registry.models import File, Variant, Version
+    from registry.models import File, RegisteredModel, Variant, Version
 
 VERSIONS_SHOWN = 100
+DERIVED_SHOWN = 4
 PAGE = 50
 # Group of files -> heading, what they are.
 GROUPS = {
@@ -58,19 +64,22 @@ def context(
 ) -> dict[str, Any]:
     """What the head of every page of a version needs; its variant is the one of the address."""
     model = version.model
-    newest = selectors.latest(request.user, model)
+    listed = list(selectors.named_versions(request.user, model)[:VERSIONS_SHOWN])
+    newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
     variant = variant or heads.chosen_variant(version, request.GET.get("variant", ""))
     head = heads.head(
         version,
         tab,
-        selectors.versions(request.user, model)[:VERSIONS_SHOWN],
+        listed,
         selectors.refs_of(request.user, model),
         newest.number if newest else None,
         variant,
     )
+    best = timelines.fastest_of(variant)
     return {
         "section": "models",
         "head": head,
+        "fastest": timings.brief(best) if best else None,
         "version": version,
         "model": model,
         "variant": variant,
@@ -79,10 +88,9 @@ def context(
     }
 
 
-@require_safe
-def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
     """The overview of the newest published version, or of the one the form on it asks for."""
-    model = selectors.model(request.user, namespace, name)
+    namespace, name = model.namespace.slug, model.name
     asked = request.GET.get("v", "")
     if asked.isascii() and asked.isdigit():
         tab = heads.TABS.get(request.GET.get("tab", ""), heads.TABS["overview"])[1]
@@ -101,16 +109,21 @@ def newest(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
                 "may_edit": can(request.user, "model.edit", model),
             },
         )
-    return overview(request, namespace, name, found.number)
+    return _overview(request, selectors.whole(found))
 
 
 @require_safe
 def overview(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.whole_version(request.user, namespace, name, number)
+    return _overview(request, selectors.whole_version(request.user, namespace, name, number))
+
+
+def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     shown = context(request, version, "overview")
     variant = shown["variant"]
     found = conformance.chosen(version, variant, proofs.matrices(version))
-    files_url = reverse("version-file", args=[namespace, name, number, "-"])[:-1]
+    model = version.model
+    place = [model.namespace.slug, model.name, version.number]
+    files_url = reverse("version-file", args=[*place, "-"])[:-1]
     told = linked.of_version(version, shown["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
     response = render(
@@ -118,15 +131,20 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
         "models/overview.html",
         {
             **shown,
-            "graph": facts.read(variant.facts if variant else {}),
+            "graph": facts.read(_facts(variant)),
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
             "report": reports.of_version(version),
             "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
             "matrix": found,
+            "latency": timings.overview(benchmarks.of_version(version), variant),
             "get": _get(version, variant),
             "datasets": datasets.named_by(mentions.dataset_names(version.card)),
             "linked": told,
+            "origin": compare_facts.origin(
+                compare.Column(version.ref, version, variant, (), facts.read(_facts(variant)))
+            ),
+            "made_from_it": lineage_view.variants(version)[:DERIVED_SHOWN],
         },
     )
     if told is not None:
@@ -223,11 +241,16 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             **context(request, version, "versions"),
             "rows": rows[:PAGE],
             "earlier": differences.earlier(rows),
+            "slower": speeds.by_version(benchmarks.comparisons_in(model, rows[:PAGE])),
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
             "may_draft": can(request.user, "version.draft", model),
         },
     )
+
+
+def _facts(variant: Variant | None) -> dict[str, Any]:
+    return variant.facts if variant else {}
 
 
 def _was_published(version: Version) -> bool:

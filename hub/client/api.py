@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
+    from hub.client.training import Training
+
 _lock = threading.Lock()
 _default: Hub | None = None
 
@@ -121,6 +123,20 @@ def make_variant(
     """Have the hub make a variant of a version; see `Hub.make_variant`."""
     return default_hub().make_variant(
         ref, kind, opset=opset, variant=variant, sample=sample, wait=wait, progress=progress
+    )
+
+
+def training(
+    ref: str,
+    *,
+    key: bytes | str | os.PathLike[str] | None = None,
+    device: str = "default",
+    certificate: str | os.PathLike[str] | None = None,
+    certificate_key: str | os.PathLike[str] | None = None,
+) -> Training:
+    """Return a device's side of a training; see `Hub.training`."""
+    return default_hub().training(
+        ref, key=key, device=device, certificate=certificate, certificate_key=certificate_key
     )
 
 

@@ -1,7 +1,8 @@
 """Where the hub is, who is asking, where the cache lies and whether the network may be used.
 
-Read from HUB_URL, HUB_TOKEN, HUB_CACHE and HUB_OFFLINE, and from what `hub login` stored in the
-user's configuration folder. A token belongs to one hub and is never given to another.
+Read from HUB_URL, HUB_TOKEN, HUB_CACHE and HUB_OFFLINE, HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY,
+and from what `hub login` stored in the user's configuration folder. A token belongs to one hub and
+is never given to another, and so does a certificate.
 """
 
 from __future__ import annotations
@@ -27,17 +28,27 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not."""
+    """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not.
+
+    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None.
+    """
 
     url: str
     token: str | None = field(default=None, repr=False)
     cache: Path = field(default_factory=lambda: cache_folder(os.environ))
     offline: bool = False
+    certificate: Path | None = None
+    certificate_key: Path | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", check_url(self.url))
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
             raise problems.InvalidRequest("The token holds characters that no token has.")
+        if self.certificate_key is not None and self.certificate is None:
+            raise problems.InvalidRequest(
+                "A certificate's key was given without its certificate. Name that too: "
+                "certificate= or HUB_CLIENT_CERTIFICATE."
+            )
 
     @classmethod
     def from_environment(
@@ -47,19 +58,26 @@ class Config:
         token: str | None = None,
         cache: str | os.PathLike[str] | None = None,
         offline: bool | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+        certificate_key: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fill what is not given from the environment and the stored sign-in."""
         environ = os.environ
         stored = read_stored()
         configured = check_url(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
         chosen = check_url(url) if url else configured
-        if token is None and origin(chosen) == origin(configured):
-            token = environ.get("HUB_TOKEN") or None
+        if origin(chosen) == origin(configured):
+            token = environ.get("HUB_TOKEN") or None if token is None else token
+            if certificate is None:
+                certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
+                certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
         return cls(
             url=chosen,
             token=(token or stored.tokens.get(_key(chosen)) or "").strip() or None,
             cache=Path(cache) if cache else cache_folder(environ),
             offline=_is_true(environ.get("HUB_OFFLINE")) if offline is None else offline,
+            certificate=Path(certificate).expanduser() if certificate else None,
+            certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
         )
 
 

@@ -53,10 +53,12 @@ def fetch_all(
     *,
     ranges: int = RANGES,
     on_bytes: Callable[[int], None] | None = None,
+    on_file: Callable[[], None] | None = None,
 ) -> dict[str, Path]:
     """Bring every file into the cache; return the blob's path for each SHA-256.
 
-    `on_bytes` is told how many bytes more are in place, from any thread.
+    `on_bytes` is told how many bytes more are in place, and `on_file` of each whole file, from any
+    thread.
     """
     wanted = {file.sha256: file for file in files}
     small = [file for file in wanted.values() if file.size <= SMALL_BYTES]
@@ -64,7 +66,10 @@ def fetch_all(
     paths: dict[str, Path] = {}
 
     def bring(file: RemoteFile) -> Path:
-        return fetch(transport, cache, file, ranges=ranges, on_bytes=on_bytes)
+        path = fetch(transport, cache, file, ranges=ranges, on_bytes=on_bytes)
+        if on_file is not None:
+            on_file()
+        return path
 
     if len(small) > 1:
         with ThreadPoolExecutor(SMALL_THREADS, thread_name_prefix="hub-fetch") as pool:

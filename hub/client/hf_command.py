@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> list[str]:
     hub = api.default_hub()
     token = sys.stdin.readline() if options.token == "-" else options.token  # noqa: S105
     source = hf_import.open_source(hub, options.repo, options.url, token)
-    mirror = hf_import.Mirror(hub, source, progress=False if options.quiet else None)
+    mirror = hf_import.Mirror(hub, source, progress=not options.quiet)
     mirrored = mirror.run(
         revision=options.revision,
         namespace=options.namespace,

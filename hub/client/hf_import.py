@@ -20,6 +20,7 @@ from hub.client import push as pushing
 from hub.client.hf_source import Source
 from hub.client.progress import Bar, say
 from hub.client.upload import LocalFile
+from hub.counting import size
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Mirror:
         entries = _chosen(snapshot, include, exclude)
         self._refuse_itself(target, snapshot)
         total = sum(entry.size for entry in entries)
-        self._say(f"{snapshot.repo} at {snapshot.commit[:12]}: {len(entries)} files, {total} bytes")
+        self._say(f"{snapshot.repo} at {snapshot.commit[:12]}: {len(entries)} files, {size(total)}")
         push = _MirrorPush(self._hub.transport, self._hub.cache, target, progress=self._progress)
         is_open = not (snapshot.is_private or snapshot.is_gated)
         seen = self._visibility(target)
@@ -119,9 +120,16 @@ class Mirror:
                 f"{self._source.address} is {word} and {target.name} is public here. Mirror it "
                 "under another --name, or say --public if it may be seen by everybody."
             )
-        with Bar(f"{snapshot.repo} (read)", total, is_shown=self._progress) as bar:
+        with Bar(
+            f"{snapshot.repo} (read)", total, files=len(entries), is_shown=self._progress
+        ) as bar:
             regular = [entry for entry in entries if entry.sha256 is None]
-            small = self._source.bring_regular(self._hub.cache, snapshot, regular, bar.advance)
+
+            def arrived(count: int) -> None:
+                bar.advance(count)
+                bar.end_file()
+
+            small = self._source.bring_regular(self._hub.cache, snapshot, regular, arrived)
             large = [
                 self._source.remote(snapshot, entry, entry.sha256)
                 for entry in entries
@@ -136,7 +144,11 @@ class Mirror:
                 return self._as_found(push, found, publish=publish, wait=wait)
             self._check_card(text)
             blobs = download.fetch_all(
-                self._source, self._hub.cache, files.values(), on_bytes=bar.advance
+                self._source,
+                self._hub.cache,
+                files.values(),
+                on_bytes=bar.advance,
+                on_file=bar.end_file,
             )
         chosen = visibility or ("public" if is_open else "private")
         push.open_model(create=True, visibility=chosen)

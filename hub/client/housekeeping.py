@@ -19,7 +19,7 @@ from hub.client.partial import is_abandoned
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from hub.client.cache import Cache
@@ -98,26 +98,38 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
     return Freed(count - _count(cache), before - size(cache))
 
 
-def verify(cache: Cache) -> Iterator[tuple[Path, bool]]:
+def bytes_to_verify(cache: Cache) -> int:
+    """Return the bytes that `verify` reads: those of every blob and every snapshot file."""
+    kept = sum(size for receipt in snapshots.receipts(cache) for _, _, size in receipt.files)
+    return kept + sum(path.stat().st_size for path in _files(cache.blobs))
+
+
+def verify(
+    cache: Cache, tell: Callable[[int], None] = lambda _: None
+) -> Iterator[tuple[Path, bool]]:
     """Hash every blob and every snapshot file; yield each path and whether it is right.
 
-    What is wrong is removed, so that the next use fetches it again.
+    What is wrong is removed, so that the next use fetches it again. `tell` is given the bytes of
+    each that was read.
     """
     wrong: set[str] = set()
     for path in _files(cache.blobs):
+        read = path.stat().st_size
         is_right = digests.is_hex(path.name) and digests.hash_file(path) == path.name
         if not is_right:
             wrong.add(path.name)
             path.unlink(missing_ok=True)
+        tell(read)
         yield path, is_right
     for receipt in snapshots.receipts(cache):
         is_whole = True
-        for name, sha256, _ in receipt.files:
+        for name, sha256, size in receipt.files:
             path = receipt.folder / name
             if not path.exists():
                 continue
             is_right = sha256 not in wrong and digests.hash_file(path) == sha256
             is_whole = is_whole and is_right
+            tell(size)
             yield path, is_right
         if not is_whole:
             shutil.rmtree(receipt.folder, ignore_errors=True)

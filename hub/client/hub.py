@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from hub.client.cache import RemoteFile
+    from hub.client.training import Training
 
 PAGE = 100
+FASTEST = "fastest"
 
 
 class Hub:
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
-    What is not given comes from the environment and from `hub login`. Errors are `hub.errors`:
+    What is not given comes from the environment and from `hub login`. `certificate` is a PEM file
+    with a TLS client certificate, `certificate_key` one with its key where it is not in the same
+    file; it is shown to the hub alone. Errors are `hub.errors`:
     `Problem` for what the server says, `Unreachable`, `NotCached`, `CacheUnusable` for the rest.
     """
 
@@ -42,9 +46,16 @@ class Hub:
         token: str | None = None,
         cache: str | os.PathLike[str] | None = None,
         offline: bool | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+        certificate_key: str | os.PathLike[str] | None = None,
     ) -> None:
         self.config = settings.Config.from_environment(
-            url=url, token=token, cache=cache, offline=offline
+            url=url,
+            token=token,
+            cache=cache,
+            offline=offline,
+            certificate=certificate,
+            certificate_key=certificate_key,
         )
         self.cache = Cache(self.config.cache)
         self.transport = Transport(self.config)
@@ -124,6 +135,22 @@ class Hub:
         blobs = self._bring(resolved, resolved.files, progress=progress)
         return snapshots.export(resolved, blobs, Path(to))
 
+    def fetch(
+        self,
+        ref: str,
+        *,
+        opset: int | None = None,
+        variant: str | None = None,
+        progress: bool | None = None,
+    ) -> tuple[Resolved, dict[str, Path]]:
+        """Return what a reference means and where the cache holds each file, by its path.
+
+        All are fetched and verified as by `download`; no folder is made of them.
+        """
+        resolved = self.resolve(ref, opset=opset, variant=variant)
+        blobs = self._bring(resolved, resolved.files, progress=progress)
+        return resolved, {file.path: blobs[file.sha256] for file in resolved.files}
+
     def info(self, ref: str) -> dict[str, Any]:
         """Return what the hub says of a model, with `version`: the one the reference selects.
 
@@ -149,7 +176,10 @@ class Hub:
         """Iterate over models, best match first with a `query`, at most `limit` of them.
 
         `filters` are those of `GET /models`: namespace, license, task, keyword, precision,
-        opset_max, sort. Pages are fetched as the iteration reaches them.
+        opset_max, sort, and the others. `sort="fastest"` goes by speed on a `device` with a
+        `runtime` and its `provider`; what of them is left out is the most measured one. It raises
+        `NotFound` where nothing that matches has an accepted result there. Pages are fetched as
+        the iteration reaches them.
         """
         self._require_network(query or "", "hub.list_models")
         return self._pages(query, limit, filters)
@@ -160,6 +190,8 @@ class Hub:
         left = limit
         fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
         page = self.transport.request("GET", "/api/v1/models", query=fields).json()
+        if filters.get("sort") == FASTEST:
+            _require_speeds(page)
         while True:
             for item in page["items"]:
                 if left is not None and left <= 0:
@@ -252,6 +284,34 @@ class Hub:
             return dict(job)
         job = variants.follow(self.transport, job, progress=progress)
         return variants.made_by(self.transport, resolved, job)
+
+    def training(
+        self,
+        ref: str,
+        *,
+        key: bytes | str | os.PathLike[str] | None = None,
+        device: str = "default",
+        certificate: str | os.PathLike[str] | None = None,
+        certificate_key: str | os.PathLike[str] | None = None,
+    ) -> Training:
+        """Return a device's side of a training, such as `zoo/digits/trainings/7`.
+
+        `key` is a private key of 32 bytes or the path of one; without it one is made at `join`.
+        Several devices of one machine have a `device` name each. `certificate` is a PEM file with
+        the device's TLS client certificate, `certificate_key` one with its key where that is not
+        in the same file; without them it is what this hub was made with.
+        """
+        from hub.client.training import Training  # noqa: PLC0415  (each verb imports what it needs)
+
+        self._require_network(ref, "hub.training")
+        return Training(
+            self,
+            ref,
+            key=key,
+            device=device,
+            certificate=certificate,
+            certificate_key=certificate_key,
+        )
 
     def login(self, token: str) -> dict[str, Any]:
         """Try a token; return who it belongs to. Raise `NotAuthenticated` when it is not valid."""
@@ -355,6 +415,29 @@ class Hub:
                 f"{verb}({subject!r}) has to ask the hub, and HUB_OFFLINE forbids that. "
                 "Run it with HUB_OFFLINE=0."
             )
+
+
+def _require_speeds(page: Mapping[str, Any]) -> None:
+    """Raise `NotFound` where the first page of a list by speed has models and none was timed.
+
+    Models with an accepted result come first, so that the first one tells.
+    """
+    first = next(iter(page["items"]), None)
+    if first is None or (first.get("speed") or {}).get("status") == "accepted":
+        return
+    setup = page.get("setup")
+    if not setup:
+        raise problems.NotFound(
+            "No model of this hub was measured yet, so none comes before another by speed. Choose "
+            "another order."
+        )
+    told = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
+    where = f"{setup['device']}{f' with {told}' if told else ''}"
+    raise problems.NotFound(
+        f"No model that matches has an accepted result on {where}, so there is no order by speed. "
+        "Ask for fewer filters, another order or another device (/api/v1/devices lists them); "
+        "without one it is the most measured one."
+    )
 
 
 def _warned(resolved: Resolved) -> Resolved:

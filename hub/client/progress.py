@@ -1,4 +1,4 @@
-"""Progress bars on transfers, by tqdm where it is installed and only where a person looks on."""
+"""Progress of transfers: a bar by tqdm on a terminal where it is installed, else counted lines."""
 
 from __future__ import annotations
 
@@ -6,26 +6,54 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
+from hub import counting
+
 if TYPE_CHECKING:
     from types import TracebackType
 
 
 class Bar:
-    """A bar over `total` bytes; without tqdm, or away from a terminal, it shows nothing.
+    """A bar over `total` bytes, and over `files` where their number is told.
 
-    `is_shown` forces it on or off; `None` shows it when standard error is a terminal. Drawing is
-    serialised, so that any thread may report.
+    `is_shown` forces it on or off; `None` shows it when standard error is a terminal. Away from one
+    it is a plain line every ten seconds. Drawing is serialised, so that any thread may report.
     """
 
-    def __init__(self, text: str, total: int, *, is_shown: bool | None = None) -> None:
+    def __init__(
+        self, text: str, total: int, *, files: int = 0, is_shown: bool | None = None
+    ) -> None:
         self._lock = threading.Lock()
-        self._bar = _make(text, total) if wants_bars(is_shown) and total else None
+        self._files, self._ended = files, 0
+        self._bar: Any = None
+        self._counter: counting.Counter | None = None
+        if wants_bars(is_shown) and total:
+            self._bar = _make(text, total)
+            if self._bar is None:
+                self._counter = counting.Counter(text, total, words=counting.size)
+            self._note()
 
     def advance(self, count: int) -> None:
         """Report that many bytes more (or fewer, when some have to come again)."""
-        if self._bar is not None:
-            with self._lock:
+        with self._lock:
+            if self._bar is not None:
                 self._bar.update(count)
+            elif self._counter is not None:
+                self._counter.advance(count)
+
+    def end_file(self) -> None:
+        """Report that one file more is in place."""
+        with self._lock:
+            self._ended += 1
+            self._note()
+
+    def _note(self) -> None:
+        if not self._files:
+            return
+        words = f"{self._ended} of {self._files} files"
+        if self._bar is not None:
+            self._bar.set_postfix_str(words, refresh=False)
+        elif self._counter is not None:
+            self._counter.note = words
 
     def __enter__(self) -> Self:
         return self
@@ -38,6 +66,8 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+        if self._counter is not None:
+            self._counter.__exit__(kind, error, trace)
 
 
 def wants_bars(is_shown: bool | None) -> bool:  # noqa: FBT001  (the caller's own three-way choice)
@@ -54,6 +84,9 @@ def say(text: str, *, is_shown: bool | None) -> None:
 
 
 def _make(text: str, total: int) -> Any:
+    """A bar; None away from a terminal, where one would fill a log, and without tqdm."""
+    if not sys.stderr.isatty():
+        return None
     try:
         from tqdm import tqdm  # noqa: PLC0415  (optional, and slow to import)
     except ImportError:

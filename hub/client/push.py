@@ -89,11 +89,12 @@ def measure(files: dict[str, Path], *, progress: bool | None) -> list[LocalFile]
     """Hash every file; return them by path."""
     total = sum(source.stat().st_size for source in files.values())
     measured: list[LocalFile] = []
-    with Bar("hash", total, is_shown=progress) as bar:
+    with Bar("hash", total, files=len(files), is_shown=progress) as bar:
         for path, source in sorted(files.items()):
             sha256, size = _hash(source)
             measured.append(LocalFile(path, source, size, sha256))
             bar.advance(size)
+            bar.end_file()
     return measured
 
 
@@ -170,18 +171,20 @@ class Push:
         for path in present.keys() - {file.path for file in files} - {CARD}:
             self._transport.request("DELETE", self._file_address(path))
         total = sum(file.size for file in files)
-        with Bar(self._ref.name, total, is_shown=self._progress) as bar:
+        with Bar(self._ref.name, total, files=len(files), is_shown=self._progress) as bar:
             for file in files:
                 if present.get(file.path) == digests.format(file.sha256) or self._link(
                     file, file.sha256
                 ):
                     bar.advance(file.size)
+                    bar.end_file()
                     continue
                 blob = Upload(self._transport, self._cache, file, bar.advance).run()
                 if not self._link(file, digests.parse(blob)):
                     raise problems.BlobUnknown(
                         f"The hub stored {file.path} but does not find it. Try again."
                     )
+                bar.end_file()
 
     def _link(self, file: LocalFile, sha256: str) -> bool:
         content = {"blob": digests.format(sha256)}

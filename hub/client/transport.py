@@ -19,10 +19,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
+from hub.client import certificate
 from hub.client.config import Config, origin
 from hub.protocol import problems
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator, Mapping
 
     import urllib3
@@ -97,7 +99,8 @@ class Transport:
         self.config = config
         self.sleep = sleep
         self._lock = threading.Lock()
-        self._pools: dict[str, urllib3.PoolManager] = {}
+        self._pools: dict[tuple[str, bool], urllib3.PoolManager] = {}
+        self._certified: ssl.SSLContext | None = None
         self._pid = os.getpid()
 
     def own(self, address: str) -> str:
@@ -239,22 +242,35 @@ class Transport:
         import urllib3  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
         proxy = _proxy(url)
+        # A certificate is shown to the hub's own origin, and not where it redirects to.
+        is_shown = bool(self.config.certificate) and origin(url) == origin(self.config.url)
+        chosen = (proxy, is_shown)
         with self._lock:
             if self._pid != os.getpid():
                 # Parent and child must not write to the same sockets.
                 self._pools, self._pid = {}, os.getpid()
-            if proxy not in self._pools:
+            if chosen not in self._pools:
                 options: dict[str, Any] = {
                     "maxsize": 8,
                     "timeout": urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
                     "blocksize": BLOCK_BYTES,
                 }
-                self._pools[proxy] = (
+                if is_shown:
+                    options["ssl_context"] = self._context()
+                self._pools[chosen] = (
                     urllib3.ProxyManager(proxy, **options)
                     if proxy
                     else urllib3.PoolManager(**options)
                 )
-            return self._pools[proxy]
+            return self._pools[chosen]
+
+    def _context(self) -> ssl.SSLContext:
+        """The certificate's context, read from its files once; raises InvalidRequest."""
+        if self._certified is None and self.config.certificate is not None:
+            self._certified = certificate.context(
+                self.config.certificate, self.config.certificate_key
+            )
+        return cast("ssl.SSLContext", self._certified)
 
     def _read(self, response: urllib3.BaseHTTPResponse, url: str) -> Answer:
         parts: list[bytes] = []
@@ -310,6 +326,8 @@ def _host(url: str) -> str:
 
 def _cause(error: BaseException) -> str:
     cause = error.__cause__ or error.__context__ or error
+    if "CERTIFICATE_REQUIRED" in str(cause):
+        return "it demands a client certificate: set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
 
 

@@ -73,8 +73,10 @@ class Upload:
         cache: Cache,
         file: LocalFile,
         on_bytes: Callable[[int], None],
+        address: str = "/api/v1/uploads",
     ) -> None:
         self._transport = transport
+        self._address = address
         self._file = file
         self._on_bytes = on_bytes
         self._cache = cache
@@ -119,7 +121,7 @@ class Upload:
         )
         answer = self._transport.request(
             "POST",
-            "/api/v1/uploads",
+            self._address,
             headers={**_TUS, "Upload-Length": str(self._file.size), "Upload-Metadata": metadata},
         )
         location = answer.headers.get("Location")

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         only=tuple(options.only),
         license=options.license,
         visibility="private" if options.private else "public",
-        progress=False if options.quiet else None,
+        progress=not options.quiet,
     )
     outcomes = import_zoo(api.default_hub(), options.manifest, options.files, wishes, tell=_print)
     failed = [outcome for outcome in outcomes if outcome.failures or outcome.word == FAILED]

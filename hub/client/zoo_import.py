@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from hub.client import push as pushing
 from hub.client import untar, zoo_cards, zoo_source
 from hub.client.onnx_hub import hub_name
-from hub.client.progress import Bar
+from hub.client.progress import Bar, say
+from hub.counting import size
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ def import_zoo(
     # A query may hold a secret, and a path the name of a machine's user.
     origin = manifest.partition("?")[0] if zoo_source.is_address(manifest) else Path(manifest).name
     outcomes = []
-    for name, group, faults in grouped(entries, wishes.only):
+    groups = list(grouped(entries, wishes.only))
+    for at, (name, group, faults) in enumerate(groups, start=1):
+        total = sum(entry.size for entry in group)
+        said = f"{name}, {size(total)}" if total else name
+        say(f"{at} of {len(groups)}: {said}", is_shown=wishes.progress)
         outcome = Outcome(f"{wishes.namespace}/{name}", failures=faults)
         try:
             _Import(hub, source, origin, wishes, outcome).run(name, group)
@@ -226,7 +231,8 @@ class _Import:
 
     def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
         """What there is of one entry; what is wrong with it is noted."""
-        with Bar(entry.model, entry.size, is_shown=self._wishes.progress) as bar:
+        text = f"{entry.model}, opset {entry.opset} (read)"
+        with Bar(text, entry.size, is_shown=self._wishes.progress) as bar:
             try:
                 file = self._source.bring(entry.path, scratch, bar.advance)
                 measured = _measured(file, entry.path, entry.sha256)

@@ -350,9 +350,123 @@ class ModelMissing(Problem):
     status = 422
 
 
+class RecordInvalid(Problem):
+    slug = "record-invalid"
+    title = "The benchmark's record does not add up"
+    status = 422
+
+
 class NotOnnx(Problem):
     slug = "not-onnx"
     title = "The file is not an ONNX model"
+    status = 422
+
+
+class TrainingOver(Problem):
+    slug = "training-over"
+    title = "The training has ended"
+    status = 410
+
+
+class TrainingConflict(Problem):
+    slug = "training-state"
+    title = "The training or its round is in another state"
+    status = 409
+
+
+class NoiseUnfit(Problem):
+    slug = "noise-unfit"
+    title = "The model cannot be trained under noise"
+    status = 409
+
+
+class InviteInvalid(Problem):
+    slug = "invite-invalid"
+    title = "The invitation is not valid"
+    status = 403
+
+
+class CertificateNeeded(Problem):
+    slug = "certificate-needed"
+    title = "The training demands a client certificate"
+    status = 403
+
+
+class CertificateWrong(Problem):
+    slug = "certificate-wrong"
+    title = "The client certificate is not the participant's"
+    status = 403
+
+
+class KeyKnown(Problem):
+    slug = "key-known"
+    title = "The key takes part already"
+    status = 409
+
+
+class RoundClosed(Problem):
+    slug = "round-closed"
+    title = "The round takes no contributions"
+    status = 409
+
+
+class StaleBase(Problem):
+    slug = "stale-base"
+    title = "The contribution starts from other weights"
+    status = 409
+
+
+class ContributionDiffers(Problem):
+    slug = "contribution-differs"
+    title = "Another contribution to this round is there already"
+    status = 409
+
+
+class NonceWrong(Problem):
+    slug = "nonce-wrong"
+    title = "The manifest does not answer this round"
+    status = 422
+
+
+class ManifestReplayed(Problem):
+    slug = "manifest-replayed"
+    title = "The manifest was made for something else"
+    status = 422
+
+
+class SignatureInvalid(Problem):
+    slug = "signature-invalid"
+    title = "The signature does not fit the manifest and the key"
+    status = 422
+
+
+class ExamplesLimit(Problem):
+    slug = "examples-limit"
+    title = "The contribution counts more examples than the rules let"
+    status = 422
+
+
+class EncodingRefused(Problem):
+    slug = "encoding-refused"
+    title = "The training does not take this encoding"
+    status = 422
+
+
+class TensorMismatch(Problem):
+    slug = "tensor-mismatch"
+    title = "The tensors are not those of the training"
+    status = 422
+
+
+class NonFinite(Problem):
+    slug = "non-finite"
+    title = "A tensor holds values that are no finite numbers"
+    status = 422
+
+
+class NormLimit(Problem):
+    slug = "norm-limit"
+    title = "The update is longer than the rules let"
     status = 422
 
 

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 from django.db import connection
 
+from runners.engine.benchmark import power
+
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -44,6 +46,13 @@ def check_production(**_: Any) -> list[CheckMessage]:
             "An upload may have any size.",
             "Set HUB_LIMITS_FILE_BYTES and HUB_LIMITS_NAMESPACE_BYTES.",
             "hub.E004",
+        ),
+        (
+            settings.HUB_GRID_REGION.upper() not in ("", *power.regions()),
+            Error,
+            f"HUB_GRID_REGION={settings.HUB_GRID_REGION} is in no table: every benchmark fails.",
+            f"Give one of {', '.join(power.regions())}, or leave it out.",
+            "hub.E005",
         ),
         (
             connection.vendor == "sqlite",

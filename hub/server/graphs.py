@@ -80,8 +80,7 @@ class Keeper:
                 if alone:
                     follower = stores.follower()
                     if rebuild:
-                        follower.rebuild()
-                        follower.close()
+                        self._rebuild(follower)
                     else:
                         self._keep(follower)
                     return 0
@@ -90,6 +89,14 @@ class Keeper:
                 told = True
             self._pause(1.0)
         return 0
+
+    def _rebuild(self, follower: Follower) -> None:
+        from hub.counting import Counter  # noqa: PLC0415 - after Django is set up
+        from metadata.models import NamedGraph  # noqa: PLC0415
+
+        with Counter("graphs loaded", NamedGraph.objects.exclude(nquads="").count()) as counter:
+            follower.rebuild(counter.advance)
+        follower.close()
 
     def _keep(self, follower: Follower) -> None:
         from metadata import periodic  # noqa: PLC0415 - after Django is set up

@@ -6,6 +6,7 @@ Every variable is read here and nowhere else. The comment above each is its docu
 from __future__ import annotations
 
 import secrets
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,6 +49,8 @@ HUB_LIMITS_JOB_SECONDS = env.int("HUB_LIMITS_JOB_SECONDS", default=600)
 HUB_LIMITS_WRITTEN_BYTES = env.int("HUB_LIMITS_WRITTEN_BYTES", default=20 * 2**30)
 # How long a worker may be silent before its job is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
+# Streams of progress (server-sent events) of one web process at once; each holds a thread.
+HUB_LIMITS_STREAMS = env.int("HUB_LIMITS_STREAMS", default=4)
 # Requests from one signed-in user.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
 # Tries to sign in to one account from one address.
@@ -56,6 +59,18 @@ HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
 # Proxies in front of the hub whose X-Forwarded-For is believed when addresses are counted.
 HUB_PROXIES = env.int("HUB_PROXIES", default=0)
+
+
+def _networks(said: list[str]) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(one.strip()) for one in said]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"HUB_CERTIFICATE_PROXIES: {error}.") from error
+
+
+# Networks of proxies that verify clients' TLS certificates and say so in Client-Cert (RFC 9440),
+# such as 10.0.0.7/32. They must set or remove that header in every request.
+HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
 # landlock and seccomp as well). Give `full` where strangers may publish.
 HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
@@ -66,6 +81,19 @@ if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
 HUB_WORKER_HOST = env.str("HUB_WORKER_HOST", default="")
 # The runtime build of a Celery worker, where it has an environment of its own; see `hub worker`.
 HUB_WORKER_RUNTIME = env.str("HUB_WORKER_RUNTIME", default="")
+# Benchmarks of what is published: off, light (a few short processes, last in the queue) or full
+# (the whole procedure). Those that a maintainer asks for are run in any case.
+HUB_BENCH = env.str("HUB_BENCH", default="light")
+if HUB_BENCH not in ("off", "light", "full"):
+    raise ImproperlyConfigured("HUB_BENCH must be off, light or full.")
+# How long the timed processes of one full benchmark may take together, in seconds.
+HUB_BENCH_SECONDS = env.float("HUB_BENCH_SECONDS", default=300.0)
+# Power in watts that one busy core of this machine takes, where you know it: from it energy is
+# estimated where no meter can be read. 0 leaves energy out.
+HUB_BENCH_WATTS = env.float("HUB_BENCH_WATTS", default=0.0)
+# Where the workers' electricity comes from, as the ISO 3166 code of three letters (FRA), or `world`
+# by that name: no figure of carbon is made without it.
+HUB_GRID_REGION = env.str("HUB_GRID_REGION", default="")
 # The official SHACL file of MLDCAT-AP, if you have fetched it; else the hub's own transcription.
 HUB_MLDCAT_SHAPES = env.str("HUB_MLDCAT_SHAPES", default="")
 # Where a SPARQL 1.1 server of yours takes queries; without it the hub's own store answers. Its
@@ -132,7 +160,13 @@ DATABASES: dict[str, dict[str, Any]] = {
     else _sqlite(HUB_HOME / "hub.sqlite3")
 }
 if DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+    # A process that froze in a transaction loses it, so that its locks hold up nobody for longer.
+    _patience = "-c idle_in_transaction_session_timeout=20s"
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"options": _patience} | DATABASES["default"].get("OPTIONS", {}),
+    }
 
 CACHES = {
     "default": {
@@ -170,6 +204,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "registry",
+    "registry.federated",
     "runners",
     "metadata",
     "frontend",
@@ -297,6 +332,14 @@ SPECTACULAR_SETTINGS = {
         "ConformanceOutcome": "runners.models.results.Outcome",
         "SuiteOutcome": "runners.models.results.SuiteOutcome",
         "AttemptOutcome": "runners.models.jobs.AttemptOutcome",
+        "VariantOrigin": "registry.models.files.VariantOrigin",
+        "AccessStatus": "registry.models.access.AccessStatus",
+        "MeasurementOrigin": "runners.models.measurements.MeasurementOrigin",
+        "MeasurementStatus": "runners.models.measurements.MeasurementStatus",
+        "TrainingState": "registry.federated.models.trainings.TrainingState",
+        "RoundState": "registry.federated.models.rounds.RoundState",
+        "ParticipantState": "registry.federated.models.participants.ParticipantState",
+        "ContributionState": "registry.federated.models.contributions.ContributionState",
     },
 }
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from metadata.api import copies, shapes
+from metadata.api import contributions, copies, shapes
 from registry.api import converters  # noqa: F401 - registers `number`
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
+ROUND = "models/<str:namespace>/<str:name>/trainings/<number:number>/rounds/<number:round_number>"
 
 urlpatterns = [
+    path(f"{ROUND}/provenance", contributions.RoundProvenance.as_view(), name="round-provenance"),
     path(f"{VERSION}/checks/mldcat-ap", shapes.ShapeReportDetail.as_view()),
     path(
         f"{VERSION}/variants/<str:variant>/with-metadata",

@@ -19,7 +19,7 @@ from django.conf import settings
 from metadata.models import NamedGraph, Revision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 log = structlog.get_logger(__name__)
@@ -125,12 +125,12 @@ class Follower:
         self._ready = False
         self._store.close()
 
-    def rebuild(self) -> None:
-        """Make the store anew from the rows, whatever it holds."""
+    def rebuild(self, tell: Callable[[], None] = lambda: None) -> None:
+        """Make the store anew from the rows, whatever it holds; ``tell`` is called after each."""
         newest = _newest()
         count = NamedGraph.objects.exclude(nquads="").count()
         log.info("graphs_rebuild_began", graphs=count, revision=newest)
-        self._store.load(_all_graphs(count))
+        self._store.load(_all_graphs(count, tell))
         self._applied, self._ready = newest, True
         self._publish()
         log.info("graphs_rebuild_ended", graphs=count, revision=newest)
@@ -180,10 +180,11 @@ def _newest() -> int:
     return Revision.objects.values_list("number", flat=True).first() or 0
 
 
-def _all_graphs(count: int) -> Iterator[tuple[str, str]]:
+def _all_graphs(count: int, tell: Callable[[], None]) -> Iterator[tuple[str, str]]:
     rows = NamedGraph.objects.exclude(nquads="").values_list("iri", "nquads")
     for number, (iri, nquads) in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
         yield iri, nquads
+        tell()
         if number % 5000 == 0:
             log.info("graphs_rebuilding", done=number, of=count)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from registry.search import FACETS, SORTS
+from registry.facets import GROUPS
+from registry.search import FASTEST, SORTS
 from registry.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
 from registry.tasks import TASKS_OF
 
@@ -28,11 +29,30 @@ def _of(values: Iterable[str], help_text: str) -> serializers.ListField:
     )
 
 
+def _bound(what: str) -> serializers.IntegerField:
+    """The most of something that a model may have."""
+    return serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text=f"at most so many {what}",
+    )
+
+
+def _named(help_text: str) -> serializers.CharField:
+    """A part of a setup's name."""
+    return serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=96, help_text=help_text
+    )
+
+
 class ModelsQuery(serializers.Serializer[Any]):
     """What a list of models is asked for; repeat a group for alternatives."""
 
     q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
-    sort = serializers.ChoiceField(list(SORTS), default="updated")
+    sort = serializers.ChoiceField([*SORTS, FASTEST], default="updated")
     namespace = _any()
     license = _any()
     task = _any()
@@ -52,8 +72,14 @@ class ModelsQuery(serializers.Serializer[Any]):
     passes_on = _any("passes every check that applies on each of these runtimes")
     fails_on = _any("some variant fails a check on one of these runtimes")
     evidence = _of(EVIDENCE, "has each of these; carbon: the emissions of training are told")
-    facets = _of(FACETS, "groups whose values are to be counted")
+    measured_on = _any("a worker of this hub timed some variant on one of these device classes")
+    facets = _of(GROUPS, "groups whose values are to be counted")
     opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
+    max_bytes = _bound("bytes of its files together")
+    max_parameters = _bound("parameters")
+    device = _named("the device class whose speeds are shown and sorted by; narrows nothing")
+    runtime = _named("the runtime that they were measured with; the most used one if left out")
+    provider = _named("its execution provider; the most used one if left out")
 
 
 class ResolveQuery(serializers.Serializer[Any]):

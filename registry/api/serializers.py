@@ -13,6 +13,7 @@ from hub.protocol import problems
 from registry.models import (
     AccessToken,
     Check,
+    DocumentSpeed,
     File,
     Membership,
     Namespace,
@@ -116,6 +117,30 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
         return page_url(row.title)
 
 
+class SetupOutput(serializers.Serializer[Any]):
+    """What models are measured on and with."""
+
+    device = serializers.CharField()
+    runtime = serializers.CharField()
+    provider = serializers.CharField()
+
+
+class SpeedOutput(serializers.Serializer[Any]):
+    """How fast a model's main variant ran in a setup, with its own input."""
+
+    status = serializers.ChoiceField(
+        DocumentSpeed.Status.choices, help_text="a noisy result has no place in the order"
+    )
+    p50_ms = serializers.FloatField()
+    url = serializers.CharField(help_text="the result")
+
+
+class ListedModelOutput(ModelSummaryOutput):
+    """A model of a list, with its speed where a setup was asked for."""
+
+    speed = SpeedOutput(required=False, allow_null=True)
+
+
 _LATEST = tuple(LatestOutput().fields)
 
 
@@ -141,6 +166,13 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "url": page_url(row.title),
         "latest": latest and {key: latest.get(key) for key in _LATEST},
     }
+
+
+def speed(row: DocumentSpeed, of: Summary) -> dict[str, Any]:
+    """What ``SpeedOutput`` says."""
+    number = (of.latest or {})["number"]
+    place = f"{of.title}/versions/{number}/benchmarks/{row.result}"
+    return {"status": row.status, "p50_ms": row.p50_ms, "url": api_url("models", place)}
 
 
 class RefOutput(serializers.Serializer[Ref]):

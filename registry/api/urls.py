@@ -14,6 +14,7 @@ from registry.api import (
     uploads,
     views,
 )
+from registry.federated.api import urls as federated
 
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
@@ -33,6 +34,7 @@ urlpatterns = [
     path(f"{VERSION}/files/<path:path>", views.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in views.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", views.RefDetail.as_view()),
+    *federated.urlpatterns,
     path("datasets", datasets.DatasetList.as_view()),
     path("datasets/<slug:slug>", datasets.DatasetDetail.as_view()),
     path("datasets/<slug:slug>/withdraw", datasets.DatasetWithdraw.as_view()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
-from registry import documents, search, selectors, summaries
+from registry import conditions, documents, search, selectors, speeds, summaries
+from registry import facets as facet_counts
 from registry.api import downloads, etags, pagination, queries
 from registry.api import serializers as shapes
 from registry.models import File, Variant, Version
@@ -23,15 +25,17 @@ from registry.services import files, registered_models, versions
 from registry.services import refs as ref_services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rest_framework.request import Request
 
     from registry.models import RegisteredModel
     from registry.permissions import Actor
 
-LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *search.FACTS)
-PLAIN = ("sort", "opset_max", "contains")
+LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
+PLAIN = (
+    "sort", "opset_max", "max_bytes", "max_parameters", "contains", *speeds.Setup._fields,
+)  # fmt: skip
 
 
 def parse(shape: type[fields.Serializer[Any]], data: Any) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, A
     """The counts of some groups; nothing where none was asked for."""
     if not groups:
         return {}
-    found = search.facets(actor, query)
+    found = facet_counts.count(actor, query)
     told = {
         group: [
             *({"value": value, "count": count} for value, count in found[group]),
@@ -92,6 +96,16 @@ def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, A
     return {"facets": told, "facets_capped": found.capped}
 
 
+def _listed(rows: Sequence[summaries.Summary], setup: speeds.Setup | None) -> list[dict[str, Any]]:
+    """Models as a list gives them, with their speeds where a setup was asked for."""
+    items = [shapes.model_summary(row) for row in rows]
+    if setup is not None:
+        known = speeds.of_documents([row.pk for row in rows], setup)
+        for row, item in zip(rows, items, strict=True):
+            item["speed"] = shapes.speed(known[row.pk], row) if row.pk in known else None
+    return items
+
+
 class ModelList(APIView):
     """Every model the caller may see."""
 
@@ -99,7 +113,10 @@ class ModelList(APIView):
         operation_id="models_list",
         parameters=[queries.ModelsQuery],
         responses=pagination.paged(
-            shapes.ModelSummaryOutput,
+            shapes.ListedModelOutput,
+            setup=shapes.SetupOutput(
+                required=False, allow_null=True, help_text="what the speeds were measured on"
+            ),
             count=fields.IntegerField(),
             count_capped=fields.BooleanField(),
             facets=fields.DictField(
@@ -111,7 +128,12 @@ class ModelList(APIView):
         ),
     )
     def get(self, request: Request) -> Response:
-        """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on."""
+        """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
+
+        With `sort=fastest`, `device`, `runtime` or `provider` each model has its `speed` in the
+        `setup` that these name: models are ordered by it, each with its own input; that is no
+        ranking (see /benchmarks).
+        """
         given = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
         plain = {
             key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
@@ -120,6 +142,11 @@ class ModelList(APIView):
         chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
         chosen |= {key: tuple(asked[key]) for key in LISTS}
         query = search.Query(text=asked["q"], **chosen)
+        timed = query.sort == search.FASTEST or any(query.setup)
+        if timed:
+            offers = speeds.offers(request.user)
+            setup = speeds.settled(offers, query.setup, query.measured_on)
+            query = replace(query, **setup._asdict())
         page = search.find(
             request.user,
             query,
@@ -129,10 +156,11 @@ class ModelList(APIView):
         )
         return pagination.answer(
             request,
-            [shapes.model_summary(row) for row in page.items],
+            _listed(page.items, query.setup if timed else None),
             page.next,
             count=page.count,
             count_capped=page.capped,
+            **({"setup": query.setup._asdict() if query.device else None} if timed else {}),
             **_facets(request.user, query, asked["facets"]),
         )
 

@@ -80,6 +80,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['path', 'pk'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('git_oid__regex', '^[0-9a-f]{40}$')), name='file_git_oid_pattern'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('path', ''), _negated=True), models.Q(('path__startswith', '/'), _negated=True), models.Q(('path__endswith', '/'), _negated=True), models.Q(('path__contains', '//'), _negated=True), models.Q(('path__contains', '\\'), _negated=True), models.Q(('path__regex', '(^|/)\\.\\.?(/|$)'), _negated=True)), name='file_path_relative'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -117,6 +121,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-updated_at', '-pk'],
+                'constraints': [
+                    models.UniqueConstraint(models.F('namespace'), django.db.models.functions.text.Lower('name'), condition=models.Q(('deleted_at', None)), name='registeredmodel_name_unique'),
+                    models.CheckConstraint(condition=models.Q(('visibility__in', ['public', 'private'])), name='registeredmodel_visibility_known'),
+                    models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z0-9]([A-Za-z0-9._-]{0,94}[A-Za-z0-9])?$')), name='registeredmodel_name_pattern'),
+                    models.CheckConstraint(condition=models.Q(('next_number__gte', 1)), name='registeredmodel_next_number_positive'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -134,6 +144,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-pk'],
+                'indexes': [
+                    models.Index(fields=['subject_kind', 'subject_id'], name='event_by_subject'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -152,6 +165,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', 'pk'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('offset__gte', 0), ('offset__lte', models.F('length'))), name='upload_offset_within_length'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['receiving', 'stored', 'refused'])), name='upload_state_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'stored'), _negated=True), ('blob__isnull', False), _connector='OR'), name='upload_stored_has_blob'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -181,6 +199,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-number', '-pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'number'), name='version_number_unique'),
+                    models.UniqueConstraint(fields=('model', 'commit_id'), name='version_commit_unique'),
+                    models.UniqueConstraint(condition=models.Q(('label', ''), _negated=True), fields=('model', 'label'), name='version_label_unique'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'submitted', 'published', 'yanked', 'withdrawn'])), name='version_state_known'),
+                    models.CheckConstraint(condition=models.Q(('state', 'draft'), models.Q(('manifest_sha256__regex', '^[0-9a-f]{64}$'), ('commit_id__isnull', False)), _connector='OR'), name='version_frozen_has_manifest'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['yanked', 'withdrawn']), _negated=True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='version_ended_has_reason'),
+                    models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='version_number_positive'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'yanked']), _negated=True), ('published_at__isnull', False), _connector='OR'), name='version_published_has_time'),
+                ],
+                'indexes': [
+                    models.Index(fields=['model', 'state', '-number'], name='version_by_state'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -200,6 +231,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('version', 'name'), name='variant_name_unique'),
+                    models.CheckConstraint(condition=models.Q(('derived_from', None), ('job_uuid__isnull', False), _connector='OR'), name='variant_derived_names_job'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -214,6 +249,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind', 'name', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'name'), name='ref_name_unique'),
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['branch', 'tag', 'alias'])), name='ref_kind_known'),
+                    models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z0-9][A-Za-z0-9._/-]*$')), name='ref_name_pattern'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('name', 'latest'), _negated=True), models.Q(('name__regex', '^[0-9]+$'), _negated=True), models.Q(('name__regex', '^[0-9a-f]{40}$'), _negated=True)), name='ref_name_unambiguous'),
+                ],
             },
         ),
         migrations.AddField(
@@ -234,6 +275,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('version', 'kind'), name='check_kind_unique'),
+                    models.CheckConstraint(condition=models.Q(('outcome__in', ['pending', 'passed', 'failed', 'errored'])), name='check_outcome_known'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -318,122 +363,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['word', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('word', 'document'), name='keyword_unique'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='registeredmodel',
-            constraint=models.UniqueConstraint(models.F('namespace'), django.db.models.functions.text.Lower('name'), condition=models.Q(('deleted_at', None)), name='registeredmodel_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='registeredmodel',
-            constraint=models.CheckConstraint(condition=models.Q(('visibility__in', ['public', 'private'])), name='registeredmodel_visibility_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='registeredmodel',
-            constraint=models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z0-9]([A-Za-z0-9._-]{0,94}[A-Za-z0-9])?$')), name='registeredmodel_name_pattern'),
-        ),
-        migrations.AddConstraint(
-            model_name='registeredmodel',
-            constraint=models.CheckConstraint(condition=models.Q(('next_number__gte', 1)), name='registeredmodel_next_number_positive'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['subject_kind', 'subject_id'], name='event_by_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='upload',
-            constraint=models.CheckConstraint(condition=models.Q(('offset__gte', 0), ('offset__lte', models.F('length'))), name='upload_offset_within_length'),
-        ),
-        migrations.AddConstraint(
-            model_name='upload',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['receiving', 'stored', 'refused'])), name='upload_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='upload',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'stored'), _negated=True), ('blob__isnull', False), _connector='OR'), name='upload_stored_has_blob'),
-        ),
-        migrations.AddIndex(
-            model_name='version',
-            index=models.Index(fields=['model', 'state', '-number'], name='version_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.UniqueConstraint(fields=('model', 'number'), name='version_number_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.UniqueConstraint(fields=('model', 'commit_id'), name='version_commit_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.UniqueConstraint(condition=models.Q(('label', ''), _negated=True), fields=('model', 'label'), name='version_label_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'submitted', 'published', 'yanked', 'withdrawn'])), name='version_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'draft'), models.Q(('manifest_sha256__regex', '^[0-9a-f]{64}$'), ('commit_id__isnull', False)), _connector='OR'), name='version_frozen_has_manifest'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['yanked', 'withdrawn']), _negated=True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='version_ended_has_reason'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='version_number_positive'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'yanked']), _negated=True), ('published_at__isnull', False), _connector='OR'), name='version_published_has_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='variant',
-            constraint=models.UniqueConstraint(fields=('version', 'name'), name='variant_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='variant',
-            constraint=models.CheckConstraint(condition=models.Q(('derived_from', None), ('job_uuid__isnull', False), _connector='OR'), name='variant_derived_names_job'),
-        ),
-        migrations.AddConstraint(
-            model_name='ref',
-            constraint=models.UniqueConstraint(fields=('model', 'name'), name='ref_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='ref',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['branch', 'tag', 'alias'])), name='ref_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='ref',
-            constraint=models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z0-9][A-Za-z0-9._/-]*$')), name='ref_name_pattern'),
-        ),
-        migrations.AddConstraint(
-            model_name='ref',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('name', 'latest'), _negated=True), models.Q(('name__regex', '^[0-9]+$'), _negated=True), models.Q(('name__regex', '^[0-9a-f]{40}$'), _negated=True)), name='ref_name_unambiguous'),
         ),
         migrations.AddConstraint(
             model_name='file',
             constraint=models.UniqueConstraint(fields=('version', 'path'), name='file_path_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='file',
-            constraint=models.CheckConstraint(condition=models.Q(('git_oid__regex', '^[0-9a-f]{40}$')), name='file_git_oid_pattern'),
-        ),
-        migrations.AddConstraint(
-            model_name='file',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('path', ''), _negated=True), models.Q(('path__startswith', '/'), _negated=True), models.Q(('path__endswith', '/'), _negated=True), models.Q(('path__contains', '//'), _negated=True), models.Q(('path__contains', '\\'), _negated=True), models.Q(('path__regex', '(^|/)\\.\\.?(/|$)'), _negated=True)), name='file_path_relative'),
-        ),
-        migrations.AddConstraint(
-            model_name='check',
-            constraint=models.UniqueConstraint(fields=('version', 'kind'), name='check_kind_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='check',
-            constraint=models.CheckConstraint(condition=models.Q(('outcome__in', ['pending', 'passed', 'failed', 'errored'])), name='check_outcome_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='documentkeyword',
-            constraint=models.UniqueConstraint(fields=('word', 'document'), name='keyword_unique'),
         ),
     ]

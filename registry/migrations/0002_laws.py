@@ -6,6 +6,8 @@ may join them; a tag never moves. A refusal arrives as IntegrityError.
 
 from django.db import migrations
 
+from registry import laws
+
 VERSION_KEEPS = (
     "number", "model_id", "commit_id", "tree_id", "card", "readme", "manifest_sha256", "label",
 )
@@ -86,44 +88,6 @@ LAWS = [
 ]
 
 
-def create(apps, schema_editor):
-    """Create each trigger in the dialect of the database at hand."""
-    for name, table, event, condition, message in LAWS:
-        if schema_editor.connection.vendor == "postgresql":
-            row = "OLD" if event == "DELETE" else "NEW"
-            schema_editor.execute(
-                f"""
-                CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $law$
-                BEGIN
-                    IF {condition} THEN
-                        RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';
-                    END IF;
-                    RETURN {row};
-                END
-                $law$
-                """
-            )
-            schema_editor.execute(
-                f"CREATE TRIGGER {name} BEFORE {event} ON {table} "
-                f"FOR EACH ROW EXECUTE FUNCTION {name}()"
-            )
-        else:
-            schema_editor.execute(
-                f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH ROW WHEN {condition} "
-                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
-            )
-
-
-def drop(apps, schema_editor):
-    """Drop them again."""
-    for name, table, *_ in LAWS:
-        if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(f"DROP TRIGGER IF EXISTS {name} ON {table}")
-            schema_editor.execute(f"DROP FUNCTION IF EXISTS {name}()")
-        else:
-            schema_editor.execute(f"DROP TRIGGER IF EXISTS {name}")
-
-
 class Migration(migrations.Migration):
     dependencies = [("registry", "0001_initial")]
-    operations = [migrations.RunPython(create, drop)]
+    operations = [laws.set_by(LAWS)]

@@ -39,6 +39,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'commit_id'), name='commit_id_unique'),
+                    models.CheckConstraint(condition=models.Q(('commit_id__regex', '^[0-9a-f]{40}$')), name='commit_commit_id_pattern'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -53,6 +57,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'name'), name='branch_name_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -67,6 +74,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['path', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('commit', 'path'), name='commitfile_path_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -95,6 +105,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('store', 'name'), name='xorb_name_unique'),
+                    models.CheckConstraint(condition=models.Q(('name__regex', '^[0-9a-f]{64}$')), name='xorb_name_pattern'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -109,38 +123,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['xorb_id', 'start', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('xorb', 'start', 'end'), name='xorbpart_range_unique'),
+                    models.CheckConstraint(condition=models.Q(('start__lt', models.F('end'))), name='xorbpart_range_not_empty'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='commit',
-            constraint=models.UniqueConstraint(fields=('model', 'commit_id'), name='commit_id_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='commit',
-            constraint=models.CheckConstraint(condition=models.Q(('commit_id__regex', '^[0-9a-f]{40}$')), name='commit_commit_id_pattern'),
-        ),
-        migrations.AddConstraint(
-            model_name='branch',
-            constraint=models.UniqueConstraint(fields=('model', 'name'), name='branch_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='commitfile',
-            constraint=models.UniqueConstraint(fields=('commit', 'path'), name='commitfile_path_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='xorb',
-            constraint=models.UniqueConstraint(fields=('store', 'name'), name='xorb_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='xorb',
-            constraint=models.CheckConstraint(condition=models.Q(('name__regex', '^[0-9a-f]{64}$')), name='xorb_name_pattern'),
-        ),
-        migrations.AddConstraint(
-            model_name='xorbpart',
-            constraint=models.UniqueConstraint(fields=('xorb', 'start', 'end'), name='xorbpart_range_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='xorbpart',
-            constraint=models.CheckConstraint(condition=models.Q(('start__lt', models.F('end'))), name='xorbpart_range_not_empty'),
         ),
     ]

@@ -25,6 +25,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['asked_at', 'pk'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'accepted', 'rejected'])), name='accessrequest_status_known'),
+                ],
             },
         ),
         migrations.AddField(
@@ -71,10 +74,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='accessrequest',
             constraint=models.UniqueConstraint(fields=('model', 'user'), name='accessrequest_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='accessrequest',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'accepted', 'rejected'])), name='accessrequest_status_known'),
         ),
         migrations.AddConstraint(
             model_name='accessrequest',

@@ -10,7 +10,13 @@ from registry.models.mentions import Mention
 from registry.models.namespaces import Membership, Namespace
 from registry.models.refs import Ref
 from registry.models.registered_models import RegisteredModel, RetiredName
-from registry.models.search import DocumentFact, DocumentKeyword, SearchDocument
+from registry.models.search import (
+    DocumentFacets,
+    DocumentFact,
+    DocumentKeyword,
+    DocumentSpeed,
+    SearchDocument,
+)
 from registry.models.tokens import AccessToken
 from registry.models.uploads import Upload
 from registry.models.users import User
@@ -27,8 +33,10 @@ __all__ = [
     "CommitFile",
     "Dataset",
     "Delivery",
+    "DocumentFacets",
     "DocumentFact",
     "DocumentKeyword",
+    "DocumentSpeed",
     "Event",
     "File",
     "Membership",

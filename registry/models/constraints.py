@@ -20,3 +20,11 @@ def matches(field: str, pattern: str, table: str) -> models.CheckConstraint:
     return models.CheckConstraint(
         condition=models.Q(**{f"{field}__regex": pattern}), name=f"{table}_{field}_pattern"
     )
+
+
+def or_empty(field: str, pattern: str, table: str) -> models.CheckConstraint:
+    """A check that ``field`` is empty, or matches the regular expression ``pattern``."""
+    return models.CheckConstraint(
+        condition=models.Q(**{field: ""}) | models.Q(**{f"{field}__regex": pattern}),
+        name=f"{table}_{field}_pattern",
+    )

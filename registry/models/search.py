@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 
+from registry.models.constraints import one_of
 from registry.models.registered_models import RegisteredModel
 
 EVERYBODY = 0
@@ -68,7 +70,9 @@ class SearchDocument(models.Model):
 class DocumentKeyword(models.Model):
     """One keyword of a listed model, in a row of its own so that a filter can use an index."""
 
-    document = models.ForeignKey(SearchDocument, models.CASCADE, related_name="words")
+    document = models.ForeignKey(
+        SearchDocument, models.CASCADE, related_name="words", db_index=False
+    )
     word = models.CharField(max_length=64)
 
     class Meta:
@@ -76,6 +80,8 @@ class DocumentKeyword(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["word", "document"], name="keyword_unique"),
         ]
+        # Words of chosen documents are counted from this alone.
+        indexes = [models.Index(fields=["document", "word"], name="keyword_of_document")]
 
     def __str__(self) -> str:
         return self.word
@@ -84,7 +90,9 @@ class DocumentKeyword(models.Model):
 class DocumentFact(models.Model):
     """Something a search can ask for of which a model may have several, such as its operators."""
 
-    document = models.ForeignKey(SearchDocument, models.CASCADE, related_name="facts")
+    document = models.ForeignKey(
+        SearchDocument, models.CASCADE, related_name="facts", db_index=False
+    )
     group = models.CharField(max_length=16)
     value = models.CharField(max_length=96)
 
@@ -95,6 +103,77 @@ class DocumentFact(models.Model):
                 fields=["group", "value", "document"], name="documentfact_unique"
             ),
         ]
+        # Facts of chosen documents are counted from this alone.
+        indexes = [
+            models.Index(fields=["document", "group", "value"], name="documentfact_of_document")
+        ]
 
     def __str__(self) -> str:
         return f"{self.group}: {self.value}"
+
+
+class SpeedStatus(models.TextChoices):
+    """Whether a result is firm enough for an order by speed, or only shown."""
+
+    ACCEPTED = "accepted"
+    NOISY = "noisy"
+
+
+class DocumentSpeed(models.Model):
+    """How fast a listed model ran on one class of machines with one runtime and its provider.
+
+    Where the results themselves are kept is no business of this room: it knows their number.
+    """
+
+    Status = SpeedStatus
+
+    document = models.ForeignKey(
+        SearchDocument, models.CASCADE, related_name="speeds", db_index=False
+    )
+    device = models.CharField(max_length=96)
+    device_title = models.CharField(max_length=200)
+    runtime = models.CharField(max_length=32)
+    provider = models.CharField(max_length=64, blank=True, default="")
+    status = models.CharField(max_length=8, choices=SpeedStatus.choices)
+    p50_ms = models.FloatField()
+    result = models.BigIntegerField(help_text="the id of the result in its version")
+
+    class Meta:
+        ordering = ["document", "device", "runtime", "provider"]
+        constraints = [
+            one_of("status", SpeedStatus, "documentspeed"),
+            models.UniqueConstraint(
+                fields=["document", "device", "runtime", "provider"], name="documentspeed_unique"
+            ),
+            models.CheckConstraint(condition=Q(p50_ms__gt=0), name="documentspeed_positive"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["device", "runtime", "provider", "status", "p50_ms", "document"],
+                name="documentspeed_ranked",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.p50_ms} ms on {self.device} with {self.runtime}"
+
+
+class DocumentFacets(models.Model):
+    """All that a listed model counts for in the filters of a list, in one short text.
+
+    The same as its document, keywords and facts say: to count thousands of models, one row of each
+    is read and not a dozen.
+    """
+
+    document = models.OneToOneField(
+        SearchDocument, models.CASCADE, primary_key=True, related_name="facets"
+    )
+    pairs = models.TextField(
+        blank=True, default="", help_text="group:value, one behind the other, see registry.facets"
+    )
+
+    class Meta:
+        verbose_name_plural = "document facets"
+
+    def __str__(self) -> str:
+        return f"{self.document_id}: {self.pairs}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.api import converters  # noqa: F401 - registers `number`
-from runners.api import conformance, scoreboard, variants, views
+from runners.api import benchmarks, conformance, scoreboard, standings, variants, views
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
+BENCHMARK = f"{VERSION}/benchmarks/<number:pk>"
 SCORE = "scoreboard/<str:runtime>/<str:version>"
 
 urlpatterns = [
@@ -15,6 +16,18 @@ urlpatterns = [
     path(f"{VERSION}/variants/<str:variant>", variants.VariantDetail.as_view()),
     path(f"{VERSION}/conformance", conformance.ConformanceList.as_view()),
     path(f"{VERSION}/conformance/<number:pk>", conformance.ConformanceDetail.as_view()),
+    path(f"{VERSION}/benchmarks", benchmarks.BenchmarkList.as_view()),
+    path(f"{VERSION}/benchmarks/runs", benchmarks.BenchmarkRuns.as_view()),
+    path(BENCHMARK, benchmarks.BenchmarkDetail.as_view()),
+    path(f"{BENCHMARK}/record.json", benchmarks.BenchmarkRecord.as_view()),
+    path(f"{BENCHMARK}/samples.json", benchmarks.BenchmarkSamples.as_view()),
+    path(f"{BENCHMARK}/samples.csv", benchmarks.BenchmarkTable.as_view()),
+    path(f"{VERSION}/comparisons", benchmarks.ComparisonList.as_view()),
+    path(f"{VERSION}/comparisons/<number:pk>", benchmarks.ComparisonDetail.as_view()),
+    path("benchmarks", standings.Standings.as_view()),
+    path("devices", standings.DeviceList.as_view()),
+    path("environments", standings.EnvironmentList.as_view()),
+    path("environments/<str:digest>", standings.EnvironmentDetail.as_view()),
     path("runtimes", scoreboard.RuntimeList.as_view()),
     path("scoreboard", scoreboard.Scoreboard.as_view()),
     path(SCORE, scoreboard.ScoreDetail.as_view()),

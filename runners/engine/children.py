@@ -77,13 +77,40 @@ def run(
 
     The task must return what JSON can say. An exception of it becomes kind "raised".
     """
+    server = os.getpid()
+
+    def be(answer: int, words: int) -> NoReturn:
+        _be_the_child(task, confinement, server, answer, words, keep)
+
+    return _watched(be, confinement, stop)
+
+
+def run_program(
+    arguments: list[str],
+    environment: dict[str, str],
+    order: int,
+    confinement: Confinement,
+    stop: Stop,
+) -> Ending:
+    """Run a program in a child that shares no memory with this process, and wait for its end.
+
+    It finds the open file `order` as SOURCE, must end in `answer_as_child`, which confines it, and
+    is watched as any other child.
+    """
+
+    def be(answer: int, words: int) -> NoReturn:
+        _become(arguments, environment, order, answer, words)
+
+    return _watched(be, confinement, stop)
+
+
+def _watched(be: Callable[[int, int], NoReturn], confinement: Confinement, stop: Stop) -> Ending:
     answer_in, answer_out = os.pipe()
     words_in, words_out = os.pipe()
-    server = os.getpid()
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        _be_the_child(task, confinement, server, answer_out, words_out, keep)
+        be(answer_out, words_out)
     os.close(answer_out)
     os.close(words_out)
     watch = _Watch(pid, answer_in, words_in, confinement, stop, started)
@@ -102,11 +129,39 @@ def _be_the_child(
     words_out: int,
     keep: int | None,
 ) -> NoReturn:
+    try:
+        _forget_the_server(answer_out, words_out, keep)
+    except BaseException:  # noqa: BLE001 - nothing may climb into the server's own frames
+        os._exit(70)
+    answer_as_child(task, confinement, server)
+
+
+def _become(
+    arguments: list[str],
+    environment: dict[str, str],
+    order: int,
+    answer_out: int,
+    words_out: int,
+) -> NoReturn:
+    try:
+        _forget_the_server(answer_out, words_out, order)
+        for handle in range(SOURCE + 1):
+            os.set_inheritable(handle, True)
+        os.execve(arguments[0], arguments, environment)  # noqa: S606 - our own interpreter
+    finally:
+        os._exit(70)
+
+
+def _forget_the_server(answer_out: int, words_out: int, keep: int | None) -> None:
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    _hold_only(answer_out, words_out, keep)
+
+
+def answer_as_child(task: Callable[[], Any], confinement: Confinement, server: int) -> NoReturn:
+    """Confine this process, do the task, answer and end. The files 0 to 4 must be arranged."""
     status = 70
     try:
-        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
-        _hold_only(answer_out, words_out, keep)
         isolation.apply(confinement, server)
         os.write(ANSWER, _CONFINED)
         _answer(task)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LISTED_NODES = 500
+LISTED_OUTPUTS = 2000
 LISTED_CHANGES = 16
 CHANGED, ALONE = 1, 2
 
@@ -81,9 +82,27 @@ def _facts(
         ],
         "model": _of_models(old.model, new.model)[:LISTED_CHANGES],
         "weights": weights.summary(),
+        "outputs": _outputs(rows),
         "before": _barcode(old, marks),
         "after": _barcode(new, later_marks),
     }
+
+
+def _outputs(
+    rows: list[tuple[Placed, Placed, str, list[dict[str, Any]]]],
+) -> list[tuple[str, str]]:
+    """First outputs of recognised nodes that are called otherwise: what tells them in a drawing.
+
+    Those of changed nodes come first; of the graphs themselves alone, since names of functions and
+    branches may repeat.
+    """
+    ordered = sorted(rows, key=lambda row: not row[3])
+    named = [
+        (earlier.outputs[0][0], later.outputs[0][0])
+        for earlier, later, *_ in ordered
+        if earlier.outputs and later.outputs and not earlier.path and not later.path
+    ]
+    return [(was, now) for was, now in named if was != now][:LISTED_OUTPUTS]
 
 
 def _row(one: Placed) -> dict[str, Any]:

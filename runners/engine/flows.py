@@ -10,12 +10,16 @@ from runners.engine import (
     conformance,
     convert,
     describe,
+    federated,
     graph_difference,
+    run_once,
     skeleton,
     suite,
     tensor_figures,
     upgrade,
 )
+from runners.engine.benchmark import pairing
+from runners.engine.benchmark import task as benchmark_task
 from runners.engine.check import Verdict
 from runners.engine.jobs import findings_of, is_refused, mapping_of
 from runners.reports import Finding
@@ -106,11 +110,18 @@ def _verdict_report(
 
 FLOWS: dict[str, Callable[[Job], Report]] = {
     "annotate": annotate.run,
+    "benchmark": benchmark_task.run,
+    "calibrate": pairing.calibrate,
     "describe": describe_model,
     "check": check_model,
+    "compare-speed": pairing.compare,
     "conformance": conformance.run,
     "convert": convert.run,
     "difference": graph_difference.run,
+    "federated-aggregate": federated.aggregate,
+    "federated-check": federated.check,
+    "federated-schema": federated.schema,
+    "run": run_once.run,
     "skeleton": skeleton.run,
     "suite": suite.run,
     "tensors": tensor_figures.run,

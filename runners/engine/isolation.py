@@ -21,6 +21,11 @@ LAYERS = (RLIMITS, NAMESPACES, LANDLOCK, SECCOMP)
 
 OPEN_FILES = 64
 _THREADS = 64
+_OPEN_WITH_DEVICES = 1024
+_DRIVERS = (
+    *(Path("/proc/driver/nvidia"), Path("/proc/devices"), Path("/sys/module/nvidia")),
+    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00"), Path("/usr/local/cuda")),
+)
 # What a large model may take beyond the plain limits, so that they can stay small.
 _CPU_SECONDS_PER_GIB = 20
 _WALL_SECONDS_PER_GIB = 60
@@ -62,6 +67,18 @@ class Confinement:
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     folder: Path = Path("/")
+    # Accelerators that it may open and speak to; see `landlock` and `_limit`.
+    devices: tuple[Path, ...] = ()
+
+
+def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confinement:
+    """Let a child use these accelerators: their files, what their driver tells, more open files."""
+    return replace(
+        confinement,
+        devices=devices,
+        readable=(*confinement.readable, *_DRIVERS),
+        limits=replace(confinement.limits, open_files=_OPEN_WITH_DEVICES),
+    )
 
 
 def apply(confinement: Confinement, parent: int) -> None:
@@ -70,7 +87,7 @@ def apply(confinement: Confinement, parent: int) -> None:
     os.umask(0o077)
     _volunteer_for_the_oom_killer()
     if RLIMITS in confinement.layers:
-        _limit(confinement.limits)
+        _limit(confinement.limits, has_devices=bool(confinement.devices))
     if NAMESPACES in confinement.layers:
         kernel.unshare_namespaces()
     if RLIMITS in confinement.layers:
@@ -84,7 +101,7 @@ def apply(confinement: Confinement, parent: int) -> None:
     kernel.no_new_privileges()
     if LANDLOCK in confinement.layers:
         readable = (*interpreter_paths(), *confinement.readable)
-        landlock.apply(readable, confinement.writable)
+        landlock.apply(readable, confinement.writable, confinement.devices)
     if SECCOMP in confinement.layers:
         seccomp.apply()
 
@@ -118,8 +135,10 @@ def interpreter_paths() -> tuple[Path, ...]:
     return tuple(sorted(paths))
 
 
-def _limit(limits: Limits) -> None:
-    _lower(resource.RLIMIT_AS, limits.memory_bytes)
+def _limit(limits: Limits, *, has_devices: bool) -> None:
+    # An accelerator's library reserves addresses by the terabyte; what it may write is bounded.
+    memory = resource.RLIMIT_DATA if has_devices else resource.RLIMIT_AS
+    _lower(memory, limits.memory_bytes)
     # One second more before the certain kill: the first signal says what happened.
     _lower(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
     _lower(resource.RLIMIT_FSIZE, max(limits.output_bytes, limits.file_bytes))

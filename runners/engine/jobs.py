@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import check, children, inputs, text
+from runners.engine import check, children, fresh, inputs, isolation, text
 from runners.engine.isolation import Confinement, Limits
 from runners.reports import Finding, InvalidReportError, Outcome, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runners.engine.children import Ending, Stop
@@ -175,21 +175,48 @@ class Job:
 
         Raises JobError and StoppedError for ends that are not the model's doing.
         """
+        wearing = self._wearing(wall_seconds, cpu_seconds, memory_bytes, file_bytes)
+        ending = children.run(task, wearing, self.stop)
+        self._blame_ourselves_if_due(ending, name)
+        return ending
+
+    def fresh_stage(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        *,
+        cores: Sequence[int] = (),
+        devices: tuple[Path, ...] = (),
+        wall_seconds: float | None = None,
+        cpu_seconds: int | None = None,
+        file_bytes: int | None = None,
+    ) -> Ending:
+        """Run a task by its name in a program of its own (`fresh`), confined as any stage is."""
+        wearing = self._wearing(wall_seconds, cpu_seconds, None, file_bytes)
+        if devices:
+            wearing = isolation.with_devices(wearing, devices)
+        ending = fresh.run(name, arguments, wearing, self.stop, cores=cores)
+        self._blame_ourselves_if_due(ending, name)
+        return ending
+
+    def _wearing(
+        self,
+        wall_seconds: float | None,
+        cpu_seconds: int | None,
+        memory_bytes: int | None,
+        file_bytes: int | None,
+    ) -> Confinement:
         usual = self.limits()
-        wall = min(wall_seconds or usual.wall_seconds, self.seconds_left())
         limits = replace(
             usual,
-            wall_seconds=wall,
+            wall_seconds=min(wall_seconds or usual.wall_seconds, self.seconds_left()),
             cpu_seconds=cpu_seconds or usual.cpu_seconds,
             memory_bytes=memory_bytes or usual.memory_bytes,
             file_bytes=file_bytes or usual.file_bytes,
         )
-        wearing = Confinement(
+        return Confinement(
             self.layers, limits, (self.input,), (self.work, self.out), folder=self.work
         )
-        ending = children.run(task, wearing, self.stop)
-        self._blame_ourselves_if_due(ending, name)
-        return ending
 
     def report(
         self,

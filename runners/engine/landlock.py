@@ -25,9 +25,11 @@ _RULE_PATH_BENEATH = 1
 _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 _TRUNCATE = 1 << 14
+_IOCTL_DEV = 1 << 15
 _READ = _READ_FILE | _READ_DIR
 _WRITE = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
-_ON_FILES = _READ_FILE | _WRITE_FILE | _TRUNCATE
+_ON_FILES = _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+_DEVICE = _READ_FILE | _WRITE_FILE | _IOCTL_DEV
 
 # How many rights each version of the interface knows: 13 at first, then REFER, TRUNCATE, IOCTL_DEV.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
@@ -41,7 +43,7 @@ def version() -> int:
     return kernel.syscall(_CREATE_RULESET, None, 0, _VERSION_QUERY)
 
 
-def apply(readable: Iterable[Path], writable: Iterable[Path]) -> None:
+def apply(readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path] = ()) -> None:
     """Confine this process for good; needs `no_new_privileges` first. Raises OSError.
 
     Paths that do not exist are passed over: naming one grants nothing.
@@ -60,6 +62,8 @@ def apply(readable: Iterable[Path], writable: Iterable[Path]) -> None:
             _allow(ruleset, path, _READ & rights)
         for path in writable:
             _allow(ruleset, path, _WRITE & rights)
+        for path in devices:
+            _allow(ruleset, path, _DEVICE & rights)
         kernel.syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

@@ -58,6 +58,22 @@ def self_test(layers: frozenset[str], task: Callable[[], Any]) -> str:
     return f"{ending.kind} {ending.answer or ''} {ending.detail}".strip()
 
 
+def prepare(arguments: dict[str, Any]) -> None:
+    """Need nothing before the confinement (see `fresh`)."""
+    del arguments
+
+
+def work(arguments: dict[str, Any], _: None) -> list[str]:
+    """Try, in a program of its own, what the layers it wears must refuse; gives what was not."""
+    tasks: dict[str, Callable[[], list[str]]] = {
+        isolation.RLIMITS: _try_limits,
+        isolation.NAMESPACES: lambda: _try_namespaces(arguments["spaces"]),
+        isolation.LANDLOCK: lambda: _try_files(Path(arguments["canary"])),
+        isolation.SECCOMP: lambda: _try_calls(arguments["server"]),
+    }
+    return [failure for layer in arguments["layers"] for failure in tasks[layer]()]
+
+
 def _wearing(layers: frozenset[str], task: Callable[[], list[str]]) -> list[str]:
     ending = children.run(task, Confinement(layers, _LIMITS), children.Stop())
     if ending.kind == "answered" and isinstance(ending.answer, list):

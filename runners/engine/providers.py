@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import children, runtimes
+from runners.engine import children, isolation, runtimes
+from runners.engine.benchmark import devices
 from runners.engine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ def offer(layers: frozenset[str]) -> dict[str, Any]:
         told = _profiles(wearing)
         told["compiled_in"] = _compiled_in() if "onnxruntime" in told["runtimes"] else []
         for name in told["compiled_in"]:
-            ending = children.run(partial(_try, name), wearing, children.Stop())
+            alone = wearing
+            if devices.is_gpu(name):
+                alone = isolation.with_devices(wearing, devices.nodes())
+            ending = children.run(partial(_try, name), alone, children.Stop())
             fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
             if fault:
                 told["failed"][name] = fault[:300]
@@ -86,6 +90,8 @@ def _try(provider: str) -> str:
     raw, inputs, expected = _model()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    if devices.is_gpu(provider) and hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
     if provider != CPU:
         # The CPU is always allowed to take a node, and to be named beside this flag is an error.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")

@@ -142,7 +142,7 @@ def _load_libraries() -> dict[str, str]:
     # After the probe, which must not need them.
     import onnx  # noqa: PLC0415
     import onnx.checker  # noqa: PLC0415
-    import onnx.reference  # noqa: PLC0415
+    import onnx.reference.ops  # noqa: PLC0415
     import onnx.shape_inference  # noqa: PLC0415
 
     versions = {"onnx": onnx.__version__}

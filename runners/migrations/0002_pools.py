@@ -27,6 +27,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['job', 'number', 'pk'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('outcome__in', ['running', 'succeeded', 'failed', 'errored', 'crashed', 'timed-out', 'lost', 'cancelled'])), name='attempt_outcome_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('outcome', 'running')), models.Q(models.Q(('outcome', 'running'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='attempt_ended_has_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -140,15 +144,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='attempt',
-            constraint=models.CheckConstraint(condition=models.Q(('outcome__in', ['running', 'succeeded', 'failed', 'errored', 'crashed', 'timed-out', 'lost', 'cancelled'])), name='attempt_outcome_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='attempt',
             constraint=models.UniqueConstraint(fields=('job', 'number'), name='attempt_number_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('outcome', 'running')), models.Q(models.Q(('outcome', 'running'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='attempt_ended_has_time'),
         ),
         migrations.AddConstraint(
             model_name='bar',

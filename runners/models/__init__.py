@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from runners.models.jobs import Attempt, Bar, Exclusive, Job, JobState, Pool
+from runners.models.measurements import Comparison, Environment, Measurement
 from runners.models.results import ConformanceResult, Runtime, SuiteResult, SuiteRun
 from runners.models.workers import Host, Worker
 
 __all__ = [
     "Attempt",
     "Bar",
+    "Comparison",
     "ConformanceResult",
+    "Environment",
     "Exclusive",
     "Host",
     "Job",
     "JobState",
+    "Measurement",
     "Pool",
     "Runtime",
     "SuiteResult",

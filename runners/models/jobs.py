@@ -47,6 +47,8 @@ class Job(models.Model):
     ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
     LIVE = (State.QUEUED, State.RUNNING)
     URGENT = 0
+    # A run on inputs of somebody's own: nobody else sees it, and no file is blamed for its end.
+    TRYOUT = "run"
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20)

@@ -46,6 +46,10 @@ class Host(models.Model):
         "runners.Job", models.SET_NULL, null=True, blank=True, related_name="+"
     )
     reserved_until = models.DateTimeField(null=True, blank=True)
+    calibration = models.JSONField(
+        null=True, blank=True, help_text="how quiet it is, from running one file against itself"
+    )
+    calibrated_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["name", "pk"]

@@ -8,8 +8,11 @@ from typing import Any
 from django.utils import timezone
 
 from registry import collector
+from registry.federated.services import retention
 from registry.services import uploads
 from runners.models import Host, Job, Worker
+
+RUNS_KEPT = timedelta(hours=1)
 
 
 def see(
@@ -44,9 +47,17 @@ def leave(worker: str) -> None:
     Worker.objects.filter(name=worker).delete()
 
 
+def forget_runs() -> int:
+    """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
+    over = Job.objects.filter(kind=Job.TRYOUT, finished_at__lt=timezone.now() - RUNS_KEPT)
+    return int(over.delete()[1].get("runners.Job", 0))
+
+
 def tidy() -> None:
     """Hourly: forget uploads that are over, bytes nothing needs, and workers that are gone."""
+    forget_runs()
     uploads.expire()
+    retention.forget()
     collector.collect_chunks()
     collector.collect()
     Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()

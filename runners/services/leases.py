@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from registry import events
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 Reason = Literal["errored", "crash", "timeout"]
 
+# Exclusive jobs of a priority beyond this are ended for urgent ones, and wait so long then.
+GIVES_WAY = 7
+_AFTER_URGENT = timedelta(seconds=60)
 # How often a job is tried that ended its child, or its time.
 TRIES = {"crash": 2, "timeout": 2}
 _OUTCOMES: dict[Reason, str] = {
@@ -85,7 +89,7 @@ def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
             phase="waiting for another attempt",
         )
         return True
-    if reason == "crash":
+    if reason == "crash" and job.kind != Job.TRYOUT:
         _bar(job, detail)
     _fail(job, "poison" if reason == "crash" else reason, detail)
     return True
@@ -108,6 +112,36 @@ def stop(job: Job) -> bool:
         _close(job, Attempt.Outcome.CANCELLED)
         _tell(job)
     return bool(ended)
+
+
+def is_in_the_way(job: Job) -> bool:
+    """Whether a job that nobody waits for holds a host on which somebody's work could begin."""
+    if job.exclusive != Job.Exclusive.HOST or job.priority <= GIVES_WAY:
+        return False
+    urgent = Job.objects.filter(state=Job.State.QUEUED, priority=Job.URGENT)
+    return urgent.filter(queue__startswith="cpu", not_before__lte=timezone.now()).exists()
+
+
+@transaction.atomic
+def give_way(job: Job) -> bool:
+    """Return a job to the queue so that somebody else's begins; it costs none of its attempts."""
+    mine = _mine(job).filter(cancel_requested=False)
+    if not mine.select_for_update().exists():
+        return False
+    detail = "It gave its place to a job that somebody waits for."
+    _close(job, Attempt.Outcome.CANCELLED, detail)
+    mine.update(
+        state=Job.State.QUEUED,
+        max_attempts=F("max_attempts") + 1,
+        worker="",
+        host="",
+        gpu="",
+        lease_until=None,
+        rung_at=None,
+        not_before=timezone.now() + _AFTER_URGENT,
+        phase="waiting for another hour",
+    )
+    return True
 
 
 @transaction.atomic

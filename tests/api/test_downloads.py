@@ -6,7 +6,7 @@ import pytest
 
 from registry.blobs import store
 from registry.models import RegisteredModel
-from tests import factories, samples
+from tests import factories, samples, shared
 from tests.api.test_models import problem
 
 pytestmark = pytest.mark.django_db
@@ -14,9 +14,15 @@ CONTENT = bytes(range(256)) * 10
 URL = "models/ada/net/versions/1/files/data.bin"
 
 
+@shared.rows
+def start():
+    contents = {"model.onnx": samples.mlp(), "data.bin": CONTENT}
+    return factories.published(factories.somebody("ada"), contents=contents)
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada, contents={"model.onnx": samples.mlp(), "data.bin": CONTENT})
+def version(start, db):
+    return shared.fresh(start)
 
 
 def body(response):
@@ -24,7 +30,7 @@ def body(response):
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "end"),
+    ("asked", "first", "end"),
     [
         ("bytes=0-0", 0, 1),
         ("bytes=10-19", 10, 20),
@@ -34,12 +40,12 @@ def body(response):
         ("bytes=-99999", 0, 2560),
     ],
 )
-def test_ranges(api, version, asked, start, end):
+def test_ranges(api, version, asked, first, end):
     response = api().get(URL, Range=asked)
     assert response.status_code == 206
-    assert body(response) == CONTENT[start:end]
-    assert response["Content-Range"] == f"bytes {start}-{end - 1}/2560"
-    assert response["Content-Length"] == str(end - start)
+    assert body(response) == CONTENT[first:end]
+    assert response["Content-Range"] == f"bytes {first}-{end - 1}/2560"
+    assert response["Content-Length"] == str(end - first)
 
 
 @pytest.mark.parametrize(

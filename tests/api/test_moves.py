@@ -10,14 +10,19 @@ from metadata import upkeep
 from metadata.models import NamedGraph
 from registry import outbox
 from registry.models import Event, Mention, RegisteredModel, RetiredName
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 def test_a_model_gets_another_name(api, ada, version):
@@ -46,7 +51,7 @@ def test_the_api_leads_on(api, ada, version):
 
 
 def test_a_longer_name_is_not_taken_for_an_old_one(api, ada, version):
-    factories.published(ada, factories.model(ada, "net-2"))
+    factories.listed(ada, factories.model(ada, "net-2"))
     api(ada).post("models/ada/net/move", {"name": "lattice"})
     assert api().get("models/ada/net-2").status_code == 200
     assert api().get("models/ada/net-3").status_code == 404

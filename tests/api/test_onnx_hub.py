@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from registry import outbox
 from registry.api.onnx_hub import archives, kept, manifest, scope
-from registry.models import Event, RegisteredModel, Version
+from registry.models import Event, RegisteredModel
 from registry.services import derivatives, refs, registered_models, versions
 from tests import factories, samples
 
@@ -51,10 +51,8 @@ def publish(owner, name="net", contents=None, facts=None, **described):
     """A published version of facts as a worker finds them."""
     of = RegisteredModel.objects.filter(name=name).first()
     of = of or factories.model(owner, name, **described)
-    version = factories.submitted(owner, of, contents)
-    factories.work(facts=FACTS | (facts or {}))
-    version.refresh_from_db()
-    assert version.state == Version.State.PUBLISHED
+    version = factories.listed(owner, of, contents, facts=FACTS | (facts or {}))
+    outbox.deliver()
     return version
 
 

@@ -7,17 +7,29 @@ import pytest
 from registry.models import RegisteredModel
 from runners import proofs, verification
 from runners.models import Job, SuiteResult, SuiteRun
-from tests import factories
-from tests.unit.runners.test_proofs import conformance, end, owner, runtimes, upgraded, waiting
+from tests import factories, shared
+from tests.unit.runners.test_proofs import conformance, end, offer, upgraded, waiting
 
 pytestmark = pytest.mark.django_db
 
-__all__ = ["owner", "runtimes"]
+
+@shared.rows
+def start():
+    """A version that is owed its proofs on the runtimes that a worker offers."""
+    offer()
+    owner = factories.user("ada")
+    return owner, factories.published(owner)
 
 
 @pytest.fixture
-def version(owner, runtimes):
-    return factories.published(owner)
+def owner(start, db):
+    return shared.fresh(start[0])
+
+
+@pytest.fixture
+def version(start, db):
+    offer()
+    return shared.fresh(start[1])
 
 
 @pytest.fixture
@@ -124,7 +136,8 @@ def test_conformance_is_read_and_run_again(client, version, place, as_owner):
     assert unknown.status_code == 400
 
 
-def test_runtimes_and_scoreboard(client, runtimes):
+def test_runtimes_and_scoreboard(client):
+    runtimes = offer()
     listed = client.get("/api/v1/runtimes").json()["items"]
     assert [(one["name"], one["version"]) for one in listed] == [
         ("onnx-reference", "1.23.2"),

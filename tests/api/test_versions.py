@@ -9,11 +9,22 @@ import pytest
 from hub.protocol import manifests
 from registry.models import Check, File, Ref, Version
 from runners.models import Job
-from tests import factories, samples
+from tests import factories, samples, shared
 from tests.api.test_models import problem
 
 pytestmark = pytest.mark.django_db
 V1 = "models/ada/net/versions/1"
+
+
+@shared.rows
+def start():
+    """ada/net with one published version, which has a label."""
+    return factories.published(factories.somebody("ada"), label="1.4.0")
+
+
+@pytest.fixture
+def published(start, db):
+    return shared.fresh(start)
 
 
 def submit(client, **body):
@@ -123,10 +134,8 @@ def test_a_late_report_on_other_bytes_changes_nothing(api, ada):
     assert Check.objects.get(kind="onnx").outcome == Check.Outcome.PENDING
 
 
-def test_yank_restore_withdraw(api, ada):
-    model = factories.model(ada)
-    factories.published(ada, model)
-    second = factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9)})
+def test_yank_restore_withdraw(api, ada, published):
+    second = factories.published(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
     client, guest = api(ada), api()
     two = "models/ada/net/versions/2"
     problem(client.post(f"{two}/yank", {"reason": " "}), 400, "invalid-request")
@@ -154,7 +163,7 @@ def test_yank_restore_withdraw(api, ada):
 def test_a_model_is_described_by_its_newest_published_version(api, ada):
     model = factories.model(ada)
     for licence in ("mit", "gpl-3.0"):
-        factories.published(ada, model, card=f"---\nlicense: {licence}\n---\n# {licence}\n")
+        factories.listed(ada, model, card=f"---\nlicense: {licence}\n---\n# {licence}\n")
     client = api(ada)
     described = lambda: client.get("models/ada/net").json()["license"]  # noqa: E731
     assert described() == "gpl-3.0"
@@ -166,10 +175,9 @@ def test_a_model_is_described_by_its_newest_published_version(api, ada):
     assert described() == "mit"
 
 
-def test_roles_and_scopes_of_each_verb(api, ada, bob):
+def test_roles_and_scopes_of_each_verb(api, ada, bob, published):
     from registry.models import Membership, Namespace
 
-    factories.published(ada)
     Membership.objects.create(namespace=Namespace.objects.get(slug="ada"), user=bob, role="writer")
     for client, status in ((api(), 401), (api(bob), 403), (api(ada, ["write"]), 403)):
         for verb in ("yank", "withdraw"):
@@ -180,10 +188,8 @@ def test_roles_and_scopes_of_each_verb(api, ada, bob):
     assert api(bob).post("models/ada/net/versions", {}).status_code == 201
 
 
-def test_a_draft_is_seen_by_writers_alone(api, ada, bob):
-    model = factories.model(ada)
-    factories.published(ada, model)
-    factories.draft(ada, model)
+def test_a_draft_is_seen_by_writers_alone(api, ada, bob, published):
+    factories.draft(ada, published.model)
     assert len(api(ada).get("models/ada/net/versions").json()["items"]) == 2
     for client in (api(), api(bob)):
         assert len(client.get("models/ada/net/versions").json()["items"]) == 1
@@ -191,10 +197,8 @@ def test_a_draft_is_seen_by_writers_alone(api, ada, bob):
         problem(client.get("models/ada/net/versions/2/files/model.onnx"), 404, "not-found")
 
 
-def test_aliases_move_and_tags_do_not(api, ada):
-    model = factories.model(ada)
-    factories.published(ada, model)
-    factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9)})
+def test_aliases_move_and_tags_do_not(api, ada, published):
+    factories.listed(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
     client = api(ada)
     refs = "models/ada/net/refs"
     assert client.put(f"{refs}/stable", {"kind": "alias", "version": 1}).status_code == 201
@@ -209,8 +213,7 @@ def test_aliases_move_and_tags_do_not(api, ada):
     problem(client.get("resolve?ref=ada/net@stable"), 404, "not-found")
 
 
-def test_references_of_every_form_resolve(api, ada):
-    version = factories.published(ada, label="1.4.0")
+def test_references_of_every_form_resolve(api, published):
     guest = api()
     for ref in (
         "ada/net",
@@ -219,8 +222,8 @@ def test_references_of_every_form_resolve(api, ada):
         "ada/net@latest",
         "ada/net@main",
         "ada/net@1.4.0",
-        f"ada/net@{version.commit_id}",
-        f"ada/net@sha256:{version.manifest_sha256}",
+        f"ada/net@{published.commit_id}",
+        f"ada/net@sha256:{published.manifest_sha256}",
         "ada/net:default",
     ):
         assert guest.get(f"resolve?ref={ref}").json().get("number") == 1, ref
@@ -249,9 +252,9 @@ def test_files_that_cannot_be_are_refused_and_nothing_changes(
     assert list(version.files.values_list("path", flat=True)) == ["model.onnx"]
 
 
-def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob):
+def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob, published):
     private = factories.model(ada, "secret", visibility="private")
-    secret = factories.published(ada, private, {"model.onnx": samples.mlp(hidden=11)})
+    secret = factories.listed(ada, private, {"model.onnx": samples.mlp(hidden=11)})
     sha256 = secret.files.get(path="model.onnx").blob_id
     factories.draft(bob, card="")
     target = "models/bob/net/versions/1/files/stolen.onnx"
@@ -261,9 +264,8 @@ def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob):
         problem(known, 422, "blob-unknown")["detail"].replace(sha256, "0" * 64)
         == (problem(unknown, 422, "blob-unknown")["detail"])
     )
-    public = factories.published(ada, factories.model(ada, "open"))
-    shared = public.files.get(path="README.md").blob_id
-    answer = api(bob).put("models/bob/net/versions/1/files/a.md", {"blob": f"sha256:{shared}"})
+    public = published.files.get(path="README.md").blob_id
+    answer = api(bob).put("models/bob/net/versions/1/files/a.md", {"blob": f"sha256:{public}"})
     assert answer.status_code == 201
 
 
@@ -293,7 +295,7 @@ def test_a_namespace_over_its_quota_is_told_so(api, ada):
     assert File.objects.count() == 2
 
 
-def test_a_version_costs_a_fixed_number_of_queries(api, ada):
+def test_a_version_costs_a_fixed_number_of_queries(api, ada, published):
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -302,8 +304,6 @@ def test_a_version_costs_a_fixed_number_of_queries(api, ada):
             assert api().get(f"models/ada/net/versions/{number}").status_code == 200
         return len(captured)
 
-    model = factories.model(ada)
-    factories.published(ada, model)
     many = {f"f{index}.txt": b"x" * index for index in range(12)}
-    factories.published(ada, model, {"model.onnx": samples.mlp(), **many})
+    factories.published(ada, published.model, {"model.onnx": samples.mlp(), **many})
     assert cost(1) == cost(2) <= 8

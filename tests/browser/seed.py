@@ -24,6 +24,7 @@ def main(home):
 
     made = _conformance(version("proven"))
     _variants(version("proven"))
+    made |= _benchmarks(version("proven"), version("digits-cnn"), version("wine-gbt"))
     _stuck(version("stuck"))
     _suites()
     print(json.dumps(made))  # noqa: T201 - read by the fixture
@@ -108,6 +109,42 @@ def _variants(version):
     )
     entry = "model.int8.onnx"
     proven.conformance(version, [proven.measure("determinism")], entry=entry)
+
+
+def _benchmarks(proven_one, *others):
+    """Results of made-up samples: firm, noisy, of batches, and on a machine with a long name."""
+    import random
+
+    from tests import timed
+
+    chance = random.Random(20_241_122)
+
+    def samples(median_ms, *, spread=0.0, each=300):
+        return [
+            timed.process(
+                ordinal,
+                [
+                    int(
+                        median_ms
+                        * 1e6
+                        * (1 + spread * (ordinal - 2))
+                        * chance.lognormvariate(0, 0.06)
+                    )
+                    for _ in range(each)
+                ],
+            )
+            for ordinal in range(5)
+        ]
+
+    first = timed.benchmark(proven_one, 7.0, processes=samples(7.0))
+    for batch in (2, 8):
+        rows = samples(5.0 * batch, each=100)
+        timed.benchmark(proven_one, 1.0, processes=rows, config={"batch": batch})
+    long = {"cpu_model": f"A processor with {'-'.join(['quite'] * 12)} a long name"}
+    noisy = timed.benchmark(proven_one, 1.0, processes=samples(9.0, spread=0.1), environment=long)
+    for other, median in zip(others, (0.02, 0.2), strict=True):
+        timed.benchmark(other, 1.0, processes=samples(median))
+    return {"benchmark": first.pk, "noisy": noisy.pk}
 
 
 def _stuck(version):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import LONG
+from tests.browser.conftest import AXE_COLOURS, AXE_RULES, LONG
 
 GUEST = {
     "home": "/",
@@ -53,6 +53,23 @@ GUEST = {
     "view-source": "/models/zoo/digits-cnn/v/1/view/README.md?source",
     "view-labels": "/models/zoo/digits-cnn/v/1/view/labels.txt",
     "view-weights": "/models/zoo/digits-cnn/v/1/view/model.onnx",
+    "benchmarks": "/models/zoo/proven/v/1/benchmarks",
+    "benchmarks-chosen": "/models/zoo/proven/v/1/benchmarks?batch=8",
+    "benchmarks-none": "/models/zoo/net/v/2/benchmarks",
+    "benchmarks-withdrawn": "/models/zoo/gone/v/1/benchmarks",
+    "benchmark": "/models/zoo/proven/v/1/benchmarks/{benchmark}",
+    "benchmark-range": "/models/zoo/proven/v/1/benchmarks/{benchmark}?from=100&to=200",
+    "benchmark-noisy": "/models/zoo/proven/v/1/benchmarks/{noisy}",
+    "across": "/benchmarks",
+    "across-none": "/benchmarks?task=translation",
+    "device": "/devices/example-cpu-2-cores",
+    "runtime": "/runtimes/onnxruntime",
+    "try": "/models/zoo/digits-cnn/v/1/try",
+    "try-table": "/models/zoo/wine-gbt/v/1/try",
+    "try-withdrawn": "/models/zoo/gone/v/1/try",
+    "trainings": "/trainings",
+    "training": "/models/zoo/net/trainings/1",
+    "round": "/models/zoo/net/trainings/1/rounds/1",
     "variants-stuck": "/models/zoo/stuck/v/1/variants",
     "scoreboard": "/scoreboard",
     "score": "/scoreboard/onnxruntime/1.31.1",
@@ -83,6 +100,10 @@ SIGNED = {
     "conformance-run": "/models/zoo/proven/v/1/conformance",
     "conformance-draft": "/models/zoo/drafted/v/1/conformance",
     "graph-draft": "/models/zoo/drafted/v/1/graph",
+    "training-kept": "/models/zoo/net/trainings/1",
+    "round-kept": "/models/zoo/net/trainings/1/rounds/2",
+    "try-server": "/models/zoo/digits-cnn/v/1/try",
+    "benchmarks-run": "/models/zoo/proven/v/1/benchmarks",
     "variants-make": "/models/zoo/proven/v/1/variants",
     "scoreboard-run": "/scoreboard",
     "upload": "/upload",
@@ -117,6 +138,15 @@ LIMITS = {
     "conformance": (30, 12, 20, 130),
     "evidence-failed": (30, 12, 20, 130),
     "variants": (30, 12, 20, 130),
+    "benchmarks": (30, 12, 20, 130),
+    "benchmark": (30, 12, 20, 130),
+    "benchmark-range": (30, 12, 20, 130),
+    "across": (30, 12, 20, 130),
+    "device": (30, 12, 20, 130),
+    "training": (30, 12, 20, 130),
+    "round": (30, 12, 20, 130),
+    # Before use; what a run loads is measured in test_try.py.
+    "try": (30, 12, 45, 140),
     "provenance": (30, 12, 20, 130),
     "carbon": (30, 12, 20, 130),
     "lineage": (30, 12, 20, 130),
@@ -136,35 +166,38 @@ def address(one, name):
     return PAGES[name].format_map(one.hub.made)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+WIDTHS = {1440: 900, 390: 844}
+# Pages whose scripts ask for the width when they begin; all others know it from style sheets alone.
+LOOKING_AT_THE_WIDTH = ("models", "query")
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_accessible_and_self_contained(window, name, width, theme):
-    one = window(width=width, signed=name in SIGNED, color_scheme=theme)
-    if name in ERRORS:
-        one.watch.expected = (r"status of 404",)
-    response = one.open(address(one, name))
-    assert response.status == (404 if name in ERRORS else 200)
-    one.page.wait_for_function("document.fonts.status === 'loaded'")
-    one.shoot(f"{name}-{width}-{theme}")
-    assert one.axe() == []
-    wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0, f"{wide} px wider than the window"
+def test_accessible_and_self_contained(window, name):
+    one = window(signed=name in SIGNED)
+    one.watch.expected = (r"status of 404",) if name in ERRORS else ()
+    response = None
+    for width, height in WIDTHS.items():
+        one.page.set_viewport_size({"width": width, "height": height})
+        if response is None or name.startswith(LOOKING_AT_THE_WIDTH):
+            response = one.open(address(one, name))
+            assert response.status == (404 if name in ERRORS else 200)
+            one.page.wait_for_function("document.fonts.status === 'loaded'")
+        for theme, rules in (("light", AXE_RULES), ("dark", AXE_COLOURS)):
+            one.page.emulate_media(color_scheme=theme)
+            one.shoot(f"{name}-{width}-{theme}")
+            assert one.axe(rules) == [], f"{width} px, {theme}"
+        wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{wide} px wider than the window"
     html = response.text()
     assert " style=" not in html
     assert not re.search(r'<script(?![^>]* src=|[ ]type="application/ld\+json">)', html)
     assert one.page.evaluate("document.querySelectorAll('*').length") < 1500
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_reflows_at_320_px_and_with_large_text(window, name):
-    one = window(width=320, signed=name in SIGNED)
-    one.watch.expected = (r"status of 404",)
-    one.open(address(one, name))
-    assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
-    one.page.set_viewport_size({"width": 1280, "height": 900})
-    one.page.evaluate("document.documentElement.style.fontSize = '200%'")
-    assert one.page.evaluate("document.documentElement.scrollWidth") <= 1280
+    # It reflows at 320 px, and with large text.
+    for width, size in ((320, 100), (1280, 200)):
+        one.page.set_viewport_size({"width": width, "height": 844})
+        one.page.evaluate("size => document.documentElement.style.fontSize = size", f"{size}%")
+        wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{wide} px wider than {width} px, text at {size} %"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -194,7 +227,7 @@ def test_within_its_limits(window, name):
 
 def test_colours_forced_by_the_reader(window):
     one = window(forced_colors="active")
-    for name in ("models", "model"):
+    for name in ("models", "benchmarks", "benchmark", "try", "model"):
         one.open(address(one, name))
         one.shoot(f"{name}-forced")
         assert one.axe() == []

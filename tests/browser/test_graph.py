@@ -7,6 +7,10 @@ import gzip
 import time
 
 import pytest
+from onnx import helper
+
+from tests import samples
+from tests.browser.conftest import CARD
 
 GRAPH = "/models/zoo/resnet50/v/1/graph"
 DIFFERENCE = "/models/zoo/net/v/2/graph/diff/1"
@@ -138,3 +142,69 @@ def test_a_difference_is_asked_for_and_shown_when_it_is_there(window):
     assert one.axe() == []
     one.page.set_viewport_size({"width": 320, "height": 800})
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def chain(length, **attributes):
+    """Nodes in a row, and a last one with these attributes."""
+    nodes = [
+        helper.make_node("Relu" if n % 2 else "Neg", [f"v{n}"], [f"v{n + 1}"], f"node-{n}")
+        for n in range(length)
+    ]
+    nodes.append(helper.make_node("Softmax", [f"v{length}"], ["y"], "last", **attributes))
+    return samples.model(nodes, [samples.value("v0")], [samples.value("y")]).SerializeToString()
+
+
+@pytest.fixture
+def two(hub):
+    """Two versions that differ; gives the page of their difference."""
+    for made, content in enumerate((chain(6, axis=1), chain(9, axis=0))):
+        contents = {"model.onnx": content}
+        hub.publish(hub.draft("two", new=not made, contents=contents, card=CARD))
+    return "/models/zoo/two/v/2/graph/diff/1"
+
+
+def test_both_graphs_side_by_side_choose_together(window, two):
+    one = window(signed=True)
+    one.open(two)
+    page = one.page
+    page.click("text=Compare them")
+    page.locator(".bands").wait_for(timeout=60_000)
+    until = time.monotonic() + 60
+    while not page.locator("tr[data-output] .show").count():
+        assert time.monotonic() < until, page.locator("#poster").inner_text()
+        time.sleep(1)
+        page.reload()
+
+    page.locator("tr[data-output=y] .show").focus()
+    page.keyboard.press("Enter")
+    sides = [page.frame_locator(f"#poster iframe >> nth={side}") for side in (0, 1)]
+    chosen = [side.locator("g.node.select") for side in sides]
+    for side in (0, 1):
+        sides[side].locator("g.node.select").wait_for(state="attached", timeout=30_000)
+        assert chosen[side].get_attribute("id") == "node-name-last"
+    assert page.locator("tr[data-output=y].chosen").count() == 1
+
+    # In one drawing: the other follows; the row of the list is given back.
+    sides[0].locator("#node-name-node-1 text").click()
+    sides[1].locator("#node-name-node-1.select").wait_for(state="attached")
+    assert chosen[1].count() == 1
+    assert page.locator("tr.chosen").count() == 0
+    # What stands on one side alone is chosen there alone.
+    page.locator("tr[data-output=v8] .show").click()
+    sides[1].locator("#node-name-node-7.select").wait_for(state="attached")
+    page.wait_for_timeout(300)
+    assert chosen[0].count() == 0
+    assert one.axe() == []
+    one.shoot("graph-twins")
+    page.set_viewport_size({"width": 390, "height": 844})
+    boxes = [page.locator("#poster iframe").nth(side).bounding_box() for side in (0, 1)]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.keyboard.press("Escape")
+    assert page.locator("#poster iframe").count() == 0
+
+    plain = window(java_script_enabled=False)
+    plain.open(two)
+    assert plain.page.locator("a[data-frame]").count() == 2
+    assert plain.page.locator(".bands .barcode").count() == 2
+    assert plain.page.locator(".show").count() == 0

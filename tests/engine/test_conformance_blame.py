@@ -214,7 +214,7 @@ def cut_short(results, kept):
 def test_what_the_reference_did_before_its_time_was_over_counts(
     judge, monkeypatch, tmp_path, kept, outcome, sets
 ):
-    place = tmp_path / "scratch/work/runs" / REFERENCE_RUN.removeprefix("run ")
+    place = tmp_path / "scratch" / "work" / "runs" / REFERENCE_RUN.removeprefix("run ")
     monkeypatch.setitem(Inline.ends, REFERENCE_RUN, cut_short(lambda: place, kept))
     _, measures = judge()
     assert (measures["reference"]["outcome"], measures["reference"]["datasets"]) == (outcome, sets)

@@ -1,4 +1,4 @@
-"""The page of findings names every code that the engine can give, and no other."""
+"""The page of findings names every code that a model can be given, and no other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), ROOT / "runners/sandbox.py"]
+OURS = (
+    "runners/sandbox.py", "runners/vetting.py", "registry/federated/services/trainings.py",
+)  # fmt: skip
+SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), *(ROOT / name for name in OURS)]
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|cancelled|crashed|truncated|malformed")
 # Words of the same shape that are not codes: verdicts, forms and kinds of ending.
 OTHERS = {"not-run", "weight-only", "not-yours"}
@@ -23,6 +26,12 @@ def given():
                 words = item.args[:2] if name in NAMES else []
             elif isinstance(item, ast.Assign) and source.name == "sniff.py":
                 words = item.value.elts[:1] if isinstance(item.value, ast.Tuple) else []
+            elif isinstance(item, ast.Dict):
+                words = [
+                    value
+                    for key, value in zip(item.keys, item.values, strict=True)
+                    if getattr(key, "value", "") == "code"
+                ]
             else:
                 continue
             found |= {

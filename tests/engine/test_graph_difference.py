@@ -149,6 +149,10 @@ def test_without_any_equal_name_structure_tells(compared):
     # The last node keeps the name of the graph's output.
     told = report.facts["counts"]
     assert (told["by_structure"], told["by_output"]) == (3, 1)
+    # What tells a node in a drawing; the changed one stands first.
+    outputs = report.facts["outputs"]
+    assert outputs[0] == ["logits", "t.logits"]
+    assert {was for was, _ in outputs} == {"h", "r", "logits"}
     (change,) = changes(report)
     assert change["norm"] == pytest.approx(
         np.linalg.norm(np.ones_like(values)) / np.linalg.norm(values), rel=1e-5

@@ -164,6 +164,7 @@ def production(tmp_path_factory, database, redis):
         options=["--no-worker"],
         DATABASE_URL=database,
         REDIS_URL=redis.url,
+        HUB_BENCH="light",
     )
     hub.workers, hub.logs, hub.options_of = {}, {}, {}
     hub.environment["HUB_PUBLIC_URL"] = hub.address

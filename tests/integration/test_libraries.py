@@ -15,13 +15,13 @@ import shutil
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from registry import git
+from tests import chromium
 from tests.faults.conftest import Hub, wait_for
 from tests.integration import tiny_bert
 from tests.integration.environments import node_with, python_with
@@ -29,7 +29,6 @@ from tests.integration.test_huggingface import HERE, WEIGHTS, environment, pytho
 from tests.integration.watching import Watched
 
 __all__ = ["python"]
-CHROMIUM = os.environ.get("HUB_CHROMIUM", "/usr/bin/chromium")
 GRAPH = tiny_bert.onnx_file()
 MODELS = {"zoo/tiny": "model.onnx", "zoo/tiny-folder": "onnx/model.onnx"}
 # What each environment is made of, in this order. optimum needs a torch and takes any, but would
@@ -195,7 +194,7 @@ class Files(SimpleHTTPRequestHandler):
 @pytest.fixture
 def site():
     """Another origin, with the page and the libraries that it loads."""
-    if not Path(CHROMIUM).exists():
+    if chromium.path() is None:
         pytest.skip("Chromium is not installed here")
     place = node()
     shutil.copy(HERE / "clients" / "browser.html", place / "browser.html")
@@ -214,7 +213,7 @@ def test_scripts_of_another_site_read_the_hub_and_run_a_model(hub, site):
     where = "|".join(quote(part, safe="") for part in (hub.address, tiny_bert.TEXT))
     asked = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.path(), args=["--no-sandbox"])
         page = browser.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{site}/browser.html#{where}")

@@ -220,8 +220,8 @@ def test_old_onnx_loads_from_the_hub_unchanged(hub, imported, old_onnx, tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
     number = hub.call("GET", "models/zoo/net")[2]["latest"]["number"]
-    champion = said.pop("by alias")
-    assert champion in ([f"zoo/net@{number}/model.onnx"], champion)
+    (by_alias,) = said.pop("by alias")
+    assert by_alias.startswith(f"zoo/net@{number}/")
     assert said.pop("names")[:2] == ["net", "scale"]
     assert said == {
         "version": "1.20.1", "same arguments": True, "same folder": True, "by tag": ["net"],
@@ -236,12 +236,15 @@ def test_another_hub_imports_from_the_manifest_of_the_first(hub, second, importe
     assert imported.stdout
     address = f"{hub.address}/onnx-hub/zoo/models/main/ONNX_HUB_MANIFEST.json"
     wanted = ("--only", "net", "--only", "squeezenet")
+    # Read first: what the workers of the first hub derive meanwhile may be imported or not.
+    entries = [entry for entry in manifest(hub)[0] if entry["model"] == "net"]
+    assert len(entries) >= 2
     done = run_import(second, tmp_path, address, *wanted)
     assert done.returncode == 0, done.stdout + done.stderr
-    entries = [entry for entry in manifest(hub)[0] if entry["model"] == "net"]
     there = files(second, "net")
     assert {f"sha256:{entry['metadata']['model_sha']}" for entry in entries} <= set(there.values())
-    assert sum("test_data_set_0/input_0.pb" in path for path in there) == len(entries)
+    models = [path for path in there if path.endswith(".onnx")]
+    assert sum("test_data_set_0/input_0.pb" in path for path in there) == len(models)
     model = second.call("GET", "models/zoo/net")[2]
     assert model["license"] == "apache-2.0"
     again = run_import(second, tmp_path, address, "--only", "squeezenet")

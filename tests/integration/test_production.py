@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 from datetime import UTC, datetime
 from urllib.request import urlopen
@@ -11,7 +12,7 @@ import psycopg2
 import pytest
 
 from tests import samples
-from tests.faults.conftest import processes, wait_for
+from tests.faults.conftest import ROOT, processes, wait_for
 from tests.faults.test_kill import running
 from tests.faults.test_races import CLIENTS, at_once
 from tests.integration.conftest import cut_connections
@@ -256,14 +257,37 @@ def test_publishing_does_not_wait_for_who_holds_the_graphs(production, database)
     wait_for(lambda: urlopen(address).status == 200, "its graph to be there", 60)  # noqa: S310
 
 
+def test_who_froze_in_a_transaction_loses_its_locks(production):
+    """Every claim needs the row of its host, which a process holds that does nothing more."""
+    holder = subprocess.Popen(
+        production.inside(
+            "import time\n"
+            "from django.db import transaction\n"
+            "from runners.models import Host\n"
+            "with transaction.atomic():\n"
+            "    print(len(Host.objects.select_for_update()), flush=True)\n"
+            "    time.sleep(600)"
+        ),
+        env=production.inner_environment(), cwd=ROOT, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert int(holder.stdout.readline()) > 0
+        path = submit(production, "frozen", samples.conv())
+        wait_for(lambda: production.state(path) == "published", "it to be published", 60)
+        assert holder.poll() is None
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
 def test_publishing_does_not_wait_for_long_jobs_where_a_worker_is_kept_free(production):
     """A worker of the urgent queue alone publishes while the only other slot is taken."""
-    path = production.draft("long", samples.mlp())
-    production.call("POST", f"{path}/submit", {"publish": True})
-    wait_for(lambda: production.state(path) == "published", "the first to be published", 60)
     production.start_worker("free", "--pool", "cpu.urgent")
     assert production.wait_for_worker("free")["queues"] == ["cpu.urgent"]
-    production.signal_worker("one", signal.SIGSTOP)
+    path = production.draft("long", samples.function_doubling(18))
+    slow = production.enqueue(path, kind="check", priority=3)
+    wait_for(lambda: production.job(slow)["state"] == "running", "the long job to run", 60)
+    production.signal_worker("one", signal.SIGSTOP)  # so that it takes as long as this test does
     try:
         quick = submit(production, "quick", samples.conv())
         wait_for(lambda: production.state(quick) == "published", "it to be published", 60)

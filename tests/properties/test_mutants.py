@@ -21,6 +21,7 @@ import pytest
 from runners.engine.flows import FLOWS
 from runners.sandbox import Limits, Request, Sandbox
 from tests import samples
+from tests.engine.timings import TIMED
 from tests.properties import mutations
 
 SECONDS = float(os.environ.get("HUB_MUTANT_SECONDS", "0"))
@@ -37,11 +38,18 @@ OPTIONS = {
     ],
     # No int8-qdq: a mutant has no data to be calibrated on.
     "convert": [{"recipe": "fp16"}, {"recipe": "int8"}],
+    "benchmark": [TIMED],
+    "compare-speed": [TIMED | {"against": "m.onnx"}],
     "conformance": [{"runtime": "onnxruntime"}],
     "difference": [{"against": "m.onnx"}],
+    "federated-schema": [{}, {"roles": {"trainable": ["*"]}}],
+    "run": [{"inputs": []}],
     "upgrade": [{}, {"target": 13}],
 }
-MODEL_TASKS = [task for task in FLOWS if task != "suite"]
+# The first two bring their own model, the others read weights and no model.
+OTHERS = {"suite", "calibrate", "federated-check", "federated-aggregate"}
+MODEL_TASKS = [task for task in FLOWS if task not in OTHERS]
+FEW = {"check": 30, "describe": 20, "benchmark": 1, "compare-speed": 1}
 
 
 def own_seeds():
@@ -126,10 +134,16 @@ def keep(content):
         Path(folder, f"mutant-{time.time_ns()}.onnx").write_bytes(content)
 
 
-@pytest.fixture
-def sandbox(tmp_path):
-    with Sandbox(tmp_path) as made:
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory):
+    """One for all of them: who takes its server along is told in the test that made it."""
+    with Sandbox(tmp_path_factory.mktemp("scratch")) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def seeds():
+    return own_seeds() | shipped_seeds("simple", "pytorch-operator")
 
 
 def still_honest(trial):
@@ -140,10 +154,9 @@ def still_honest(trial):
 
 @pytest.mark.skipif(SECONDS > 0, reason="a longer run was asked for")
 @pytest.mark.parametrize("task", MODEL_TASKS)
-def test_every_task_survives_a_few_mutants(sandbox, tmp_path, task):
-    seeds = own_seeds() | shipped_seeds("simple", "pytorch-operator")
+def test_every_task_survives_a_few_mutants(sandbox, seeds, tmp_path, task):
     trial = Trial(sandbox, tmp_path, seeds, Random(f"fixed for {task}"))
-    for _ in range({"check": 30, "describe": 20}.get(task, 3)):
+    for _ in range(FEW.get(task, 3)):
         trial.attempt(task)
     still_honest(trial)
 

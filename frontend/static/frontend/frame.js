@@ -23,3 +23,34 @@ window.addEventListener(
   },
   true,
 );
+
+// A page with two drawings links them: it is told which node was chosen here, and says which one
+// to show, each by its first output.
+
+const outputOf = (node) => node.outputs?.find((one) => one.value?.[0]?.name)?.value[0].name;
+
+function show(output, tries = 0) {
+  const target = window.__view__?.target;
+  if (!target?.target) {
+    if (tries < 600) setTimeout(() => show(output, tries + 1), 100);
+    return;
+  }
+  const node = target.target.nodes.find((one) => outputOf(one) === output);
+  if (output === null || !node) target.select(null);
+  else target.scrollTo(target.select([node]));
+}
+
+window.addEventListener("message", ({ data, origin, source }) => {
+  if (origin === location.origin && source === window.parent && data?.show !== undefined) show(data.show);
+});
+
+window.addEventListener("click", () => {
+  const before = [...(window.__view__?.target?.selection ?? [])][0];
+  setTimeout(() => {
+    const [chosen] = window.__view__?.target?.selection ?? [];
+    const output = chosen && chosen !== before && chosen.value ? outputOf(chosen.value) : undefined;
+    if (!output || !window.frameElement) return;
+    const heard = new window.parent.CustomEvent("choose", { detail: output });
+    window.frameElement.dispatchEvent(heard);
+  });
+}, true);

@@ -1,38 +1,45 @@
-// Opens the viewer in a frame on the reader's click, and closes it again; the page stays where it
-// is. A graph that is being drawn is asked for until its job has ended.
+// Opens the viewer in a frame on the reader's click, or two of them side by side, and closes them
+// again; the page stays where it is. A graph that is being drawn is asked for until its job has ended.
 
-const link = document.querySelector("[data-frame]");
+const links = [...document.querySelectorAll("[data-frame]")];
 
 function start() {
+  const [first] = links;
+  const poster = document.getElementById("poster");
+  const words = poster.dataset.open ?? first.textContent;
   const button = document.createElement("button");
-  button.className = link.className;
-  button.textContent = link.textContent;
+  button.className = first.className;
+  button.textContent = words;
   button.setAttribute("aria-expanded", "false");
-  link.replaceWith(button);
-  let frame;
+  first.replaceWith(button);
+  for (const link of links) link.remove();
+  let frames = [];
 
   function close() {
-    frame?.remove();
-    frame = undefined;
-    button.textContent = link.textContent;
+    for (const frame of frames) frame.remove();
+    frames = [];
+    button.textContent = words;
     button.setAttribute("aria-expanded", "false");
   }
   function open() {
-    frame = document.createElement("iframe");
-    frame.title = link.dataset.frame;
-    frame.src = link.href;
-    // From inside: Escape where the viewer has nothing open.
-    frame.addEventListener("leave", () => {
-      close();
-      button.focus();
+    frames = links.map((link) => {
+      const frame = document.createElement("iframe");
+      frame.title = link.dataset.frame;
+      frame.src = link.href;
+      // From inside: Escape where the viewer has nothing open.
+      frame.addEventListener("leave", () => {
+        close();
+        button.focus();
+      });
+      return frame;
     });
-    document.getElementById("poster").append(frame);
-    button.textContent = "Close the graph";
+    poster.append(...frames);
+    button.textContent = poster.dataset.close ?? "Close the graph";
     button.setAttribute("aria-expanded", "true");
   }
-  button.addEventListener("click", () => (frame ? close() : open()));
+  button.addEventListener("click", () => (frames.length ? close() : open()));
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && frame) {
+    if (event.key === "Escape" && frames.length) {
       close();
       button.focus({ preventScroll: true });
     }
@@ -48,7 +55,7 @@ async function watch(waiting) {
   }
 }
 
-if (link) start();
+if (links.length) start();
 const waiting = document.querySelector("[data-job]");
 for (const part of document.querySelectorAll("[data-job] ~ [data-plain]")) part.hidden = true;
 if (waiting) watch(waiting);

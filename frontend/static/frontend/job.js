@@ -1,5 +1,5 @@
-// A running job's page asks how it goes: every 2 s, every 10 s after a minute, never while hidden,
-// and stops when the job has ended. An unchanged answer costs a 304.
+// A running job's page is told how it goes as the hub's events come. Where they do not, it asks: every
+// 2 s, every 10 s after a minute. Never while hidden, and not once the job has ended.
 
 const place = () => document.getElementById("job");
 const started = Date.now();
@@ -20,11 +20,9 @@ function announce(job) {
   quarter = at;
 }
 
-async function look() {
-  const answer = await fetch(place().dataset.url, { cache: "no-cache" });
-  if (!answer.ok) return;
+function show(text) {
   const holder = document.createElement("template");
-  holder.innerHTML = await answer.text();
+  holder.innerHTML = text;
   const fresh = holder.content.getElementById("job");
   if (fresh.outerHTML === place().dataset.seen) return;
   const focused = place().contains(document.activeElement) && document.activeElement.id;
@@ -35,6 +33,12 @@ async function look() {
   document.title = fresh.dataset.title;
   for (const part of document.querySelectorAll("[data-live]")) part.hidden = Boolean(fresh.dataset.ended);
   announce(fresh);
+  count();
+}
+
+async function look() {
+  const answer = await fetch(place().dataset.url, { cache: "no-cache" });
+  if (answer.ok) show(await answer.text());
 }
 
 async function watch() {
@@ -45,7 +49,36 @@ async function watch() {
   }
 }
 
+// The hub sends what changes; where it has no room, or the line does not hold, the page asks.
+function listen() {
+  const source = new EventSource(place().dataset.events);
+  let failures = 0;
+  let asking = false;
+  const heard = (event) => {
+    failures = 0;
+    show(event.data);
+  };
+  source.addEventListener("change", heard);
+  source.addEventListener("end", (event) => {
+    source.close();
+    heard(event);
+  });
+  source.addEventListener("error", () => {
+    failures += 1;
+    if (asking || (source.readyState !== EventSource.CLOSED && failures < 3)) return;
+    asking = true;
+    source.close();
+    watch();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (asking || place().dataset.ended) return;
+    source.close();
+    if (!document.hidden) listen();
+  }, { once: true });
+}
+
 for (const part of document.querySelectorAll("[data-plain]")) part.hidden = true;
 setInterval(count, 1000);
 count();
-watch();
+if ("EventSource" in window) listen();
+else watch();

@@ -7,9 +7,9 @@ const PLACES = { m: "models", q: "query" };
 let before = "";
 
 function move(step) {
-  const names = [...document.querySelectorAll("[data-item] a")];
-  const at = names.indexOf(document.activeElement);
-  const next = names[at < 0 && step < 0 ? names.length - 1 : at + step];
+  const rows = [...document.querySelectorAll("[data-item]")];
+  const at = rows.indexOf(document.activeElement.closest("[data-item]"));
+  const next = rows[at < 0 && step < 0 ? rows.length - 1 : at + step]?.querySelector("a");
   if (next) next.focus();
   return Boolean(next);
 }

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from hub.counting import Counter
 from metadata import upkeep
+from metadata.models import NamedGraph
 
 
 class Command(BaseCommand):
@@ -17,9 +19,12 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if not options["check"]:
-            self.stdout.write(f"{upkeep.rebuild()} graphs changed")
+            with Counter("graphs made", upkeep.sources()) as counter:
+                changed = upkeep.rebuild(counter.advance)
+            self.stdout.write(f"{changed} graphs changed")
             return
-        wrong = list(upkeep.differences())
+        with Counter("graphs compared", NamedGraph.objects.exclude(nquads="").count()) as counter:
+            wrong = list(upkeep.differences(counter.advance))
         for line in wrong:
             self.stdout.write(line)
         if wrong:

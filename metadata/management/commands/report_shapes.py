@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from hub.counting import Counter
 from metadata import reports
 from metadata.vocabulary import ShapesUnavailableError
 
@@ -15,7 +16,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
-            made = reports.renew_all()
+            with Counter("versions checked", reports.shown().count()) as counter:
+                made = reports.renew_all(counter.advance)
         except ShapesUnavailableError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{made} reports made")

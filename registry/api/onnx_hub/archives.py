@@ -188,7 +188,7 @@ def of_version(version: Version) -> dict[str, Archive]:
 def connect() -> None:
     """Have the digests of archives worked out as soon as there is something to pack."""
     verbs = ("version.published", "variant.added")
-    outbox.subscribe("registry.onnx_hub", verbs, _on_event, apart=True)
+    outbox.subscribe("registry.onnx_hub", verbs, _on_event, apart=True, released=True)
 
 
 def _on_event(subject: outbox.Subject) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from hub.counting import Counter
 from registry import collector
 
 
@@ -13,4 +14,6 @@ class Command(BaseCommand):
     help = "Free the bytes of blobs that nothing needs and nobody touched for a day."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        self.stdout.write(f"{collector.collect()} blobs freed")
+        with Counter("blobs looked at", collector.unneeded().count()) as counter:
+            freed = collector.collect(counter.advance)
+        self.stdout.write(f"{freed} blobs freed")

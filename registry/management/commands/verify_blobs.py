@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Sum
 
+from hub.counting import Counter, size
 from registry import collector
+from registry.models import Blob
 
 
 class Command(BaseCommand):
     help = "Read every blob again; exit status 1 where one is missing or has changed."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        wrong = list(collector.verify())
+        stored = Blob.objects.filter(erased_at=None).aggregate(bytes=Sum("size"))["bytes"] or 0
+        with Counter("blobs read", stored, words=size) as counter:
+            wrong = list(collector.verify(counter.advance))
         for sha256, what in wrong:
             self.stdout.write(f"sha256:{sha256} {what}")
         if any("orphan" not in what for _, what in wrong):

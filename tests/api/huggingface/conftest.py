@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests import factories, samples
+from tests import factories, samples, shared
 
 CONFIG = b'{"model_type": "resnet", "architectures": ["ResNet"], "hidden": 1}'
 WEIGHTS = bytes(range(256)) * 4_000  # 1,024,000 bytes: large enough for git-LFS
@@ -22,8 +22,8 @@ It tells digits apart. It is small.
 """
 
 
-@pytest.fixture
-def version(ada):
+@shared.rows
+def start():
     """ada/net at its first version, published."""
     contents = {
         "model.onnx": samples.mlp(),
@@ -31,7 +31,12 @@ def version(ada):
         "weights/model.onnx_data": WEIGHTS,
         "weights/deep/notes.txt": b"deep\n",
     }
-    return factories.published(ada, contents=contents, card=CARD)
+    return factories.published(factories.somebody("ada"), contents=contents, card=CARD)
+
+
+@pytest.fixture
+def version(start, db):
+    return shared.fresh(start)
 
 
 def body(response):

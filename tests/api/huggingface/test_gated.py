@@ -98,7 +98,7 @@ def test_no_other_way_leads_to_the_bytes(api, bob, gated):
 
 
 def test_bytes_that_an_open_model_has_too_are_no_secret(api, ada, gated):
-    factories.published(ada, factories.model(ada, "open"))
+    factories.listed(ada, factories.model(ada, "open"))
     assert api().get(f"blobs/{SMALL}").status_code == 200
     assert api().get(f"blobs/{LARGE}").status_code == 401
 
@@ -199,7 +199,7 @@ def test_leave_goes_along_with_a_move_and_waits_while_a_gate_is_open(api, ada, b
 
 
 def test_lists_are_filtered_by_gates(api, ada, gated):
-    factories.published(ada, factories.model(ada, "open"))
+    factories.listed(ada, factories.model(ada, "open"))
     found = {
         asked: sorted(row["id"] for row in api().get(f"/api/models{asked}").json())
         for asked in ("", "?gated=true", "?gated=True", "?gated=false")

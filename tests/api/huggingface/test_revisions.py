@@ -7,16 +7,17 @@ import pytest
 from hub.protocol import problems
 from registry.models import Version
 from registry.services import refs, versions
-from tests import factories, samples
+from tests import factories, samples, shared
 from tests.api.huggingface.conftest import body, refused
 
 pytestmark = pytest.mark.django_db
 MODEL = "/api/models/ada/net"
 
 
-@pytest.fixture
-def two(ada):
+@shared.rows
+def start():
     """ada/net with two published versions."""
+    ada = factories.somebody("ada")
     first = factories.published(ada, contents={"model.onnx": samples.mlp(), "n.txt": b"1"})
     contents = {"model.onnx": samples.mlp(), "n.txt": b"2"}
     second = factories.published(
@@ -25,6 +26,11 @@ def two(ada):
     refs.put(ada, model=first.model, name="champion", kind="alias", number=1)
     refs.put(ada, model=first.model, name="release/1.0", kind="tag", number=1)
     return first, second
+
+
+@pytest.fixture
+def two(start, db):
+    return shared.fresh(start)
 
 
 def sha(caller, revision):

@@ -105,7 +105,7 @@ def test_first_files_are_the_first_commit(writer, db):
 
 
 def test_a_name_that_is_retired_is_no_model_that_exists(writer, ada):
-    version = factories.published(ada)
+    version = factories.listed(ada)
     writer("DELETE", "/api/repos/delete", {"name": "net"})
     assert not RegisteredModel.objects.filter(pk=version.model_id, deleted_at=None).exists()
     refused(writer.post("/api/repos/create", {"name": "net"}), 400)
@@ -138,7 +138,7 @@ def published_net(ada):
 
 def test_preupload_says_how_each_file_comes(writer, ada):
     big = bytes(1_000_001)
-    factories.published(ada, contents={"model.onnx": ONNX, "w.onnx_data": big})
+    factories.listed(ada, contents={"model.onnx": ONNX, "w.onnx_data": big})
     asked = [
         {"path": "model.onnx", "size": len(ONNX), "sample": ""},
         {"path": "w.onnx_data", "size": len(big), "sample": ""},
@@ -496,7 +496,7 @@ def test_signed_addresses_end_and_are_for_one_upload(writer, api, net, ada):
 
 def test_an_object_that_is_readable_is_fetched(writer, api, ada):
     content = bytes(1_100_000)
-    factories.published(ada, contents={"model.onnx": ONNX, "w.onnx_data": content})
+    factories.listed(ada, contents={"model.onnx": ONNX, "w.onnx_data": content})
     told = batch(api(), content, operation="download").json()["objects"][0]
     got = api().get(here(told["actions"]["download"]["href"]))
     assert b"".join(got.streaming_content) == content

@@ -55,6 +55,8 @@ class FakeHub:
         self.wishes: list[dict] = []
         self.job_steps: list[dict] = []
         self.variants: list[dict] = []
+        # What a list says beside its models, such as the setup of its speeds.
+        self.listed: dict = {}
 
     def close(self) -> None:
         self._server.shutdown()
@@ -290,7 +292,7 @@ class _Handler(BaseHTTPRequestHandler):
         if start + limit < len(names):
             following = f"http://public.example/api/v1/models?limit={limit}&cursor={start + limit}"
         items = [self._model_json(name) for name in names[start : start + limit]]
-        self._json({"items": items, "next": following, "count": len(names)})
+        self._json({"items": items, "next": following, "count": len(names), **self.hub.listed})
 
     def _model_json(self, name: str) -> dict:
         published = [v for v in self.hub.versions[name] if v["state"] == "published"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
 from pathlib import Path
@@ -85,6 +86,50 @@ def test_search(fake, capsys):
     assert run(capsys, "search", "zzz") == (0, "", "hub: no model matches\n")
 
 
+SETUP = {"device": "example-cpu", "runtime": "onnxruntime", "provider": "CPUExecutionProvider"}
+
+
+def timed(fake, **speeds):
+    fake.listed = {"setup": SETUP}
+    for name, speed in speeds.items():
+        fake.models[f"zoo/{name}"] = {"ref": f"zoo/{name}", "speed": speed}
+        fake.versions[f"zoo/{name}"] = []
+
+
+def test_search_by_speed_says_how_fast_each_model_was(fake, capsys):
+    fast, noisy = {"status": "accepted", "p50_ms": 2.4567}, {"status": "noisy", "p50_ms": 1234.4}
+    timed(fake, a=fast, b=noisy, c=None)
+    asked = [part for name, value in SETUP.items() for part in (f"--{name}", value)]
+    code, out, _ = run(capsys, "search", "--sort", "fastest", *asked)
+    assert code == 0
+    assert [re.split(" {2,}", line)[2] for line in out.splitlines()] == [
+        "2.46 ms",
+        "1234 ms noisy",
+        "not measured",
+    ]
+    assert (
+        "&sort=fastest&device=example-cpu&runtime=onnxruntime&provider=CPUExecutionProvider"
+        in (fake.requests[-1][1])
+    )
+
+
+def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
+    assert run(capsys, "search", "--sort", "fastest")[0] == 0  # nothing matches, in any order
+    timed(fake, a={"status": "noisy", "p50_ms": 1.0}, b=None)
+    code, out, said = run(capsys, "search", "--sort", "fastest")
+    assert (code, out) == (1, "")
+    assert "accepted result on example-cpu with onnxruntime and CPUExecutionProvider" in said
+    fake.listed = {"setup": None}
+    assert "No model of this hub was measured yet" in run(capsys, "search", "--sort", "fastest")[2]
+    assert run(capsys, "search", "--device", "example-cpu")[0] == 0
+
+
+def test_search_knows_every_order_of_the_hub():
+    from registry.api.queries import ModelsQuery
+
+    assert list(cli.SORTS) == list(ModelsQuery().fields["sort"].choices)
+
+
 def test_info(fake, capsys):
     fake.add("zoo/ones", make_model(), label="1.0")
     code, out, _ = run(capsys, "info", "ones")
@@ -138,13 +183,18 @@ def test_cache_commands(fake, capsys):
 
 def test_server_commands_are_handed_on(monkeypatch):
     seen = []
-    for name, command in (("serve", "serve"), ("tokens", "token")):
+    for name, command in (("serve", "serve"), ("tokens", "token"), ("manage", "manage")):
         module = types.ModuleType(f"hub.server.{name}")
         module.main = lambda argv, command=command: seen.append((command, argv)) or 3
         monkeypatch.setitem(sys.modules, f"hub.server.{name}", module)
     assert cli.main(["serve", "--port", "8001"]) == 3
     assert cli.main(["token", "create", "--user", "admin"]) == 3
-    assert seen == [("serve", ["--port", "8001"]), ("token", ["create", "--user", "admin"])]
+    assert cli.main(["manage", "verify_blobs"]) == 3
+    assert seen == [
+        ("serve", ["--port", "8001"]),
+        ("token", ["create", "--user", "admin"]),
+        ("manage", ["verify_blobs"]),
+    ]
 
 
 def test_server_commands_without_the_server(monkeypatch, capsys):

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from registry.models import AccessRequest, RegisteredModel
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 PAGE = "/models/ada/net/access"
@@ -17,11 +17,16 @@ CARD = factories.CARD.replace(
 )
 
 
-@pytest.fixture
-def net(ada):
-    version = factories.published(ada, card=CARD)
+@shared.rows
+def start():
+    version = factories.published(factories.somebody("ada"), card=CARD)
     RegisteredModel.objects.update(gate="manual")
     return version.model
+
+
+@pytest.fixture
+def net(start, db):
+    return shared.fresh(start)
 
 
 def browser(user=None):

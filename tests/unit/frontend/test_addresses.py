@@ -5,14 +5,19 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,7 @@ def test_printed_addresses_lead_to_pages(version, address, page):
 
 
 def test_what_is_not_there_is_a_page_that_says_so(version, ada, bob):
-    factories.published(ada, factories.model(ada, "hidden", visibility="private"))
+    factories.listed(ada, factories.model(ada, "hidden", visibility="private"))
     reader = Client(headers={"Accept": "text/html"})
     reader.force_login(bob)
     for address in (

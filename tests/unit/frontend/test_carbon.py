@@ -49,7 +49,7 @@ def bars(page):
 
 
 def test_every_declared_fact_has_its_tag(guest, ada):
-    factories.published(ada, card=CARD)
+    factories.listed(ada, card=CARD)
     said = words(guest.page(PAGE))
     assert "Amount 1.9 kg CO₂e declared" in said
     assert "Energy 4.6 kWh declared" in said
@@ -62,7 +62,7 @@ def test_every_declared_fact_has_its_tag(guest, ada):
 
 
 def test_nothing_declared_is_told_in_words_and_nothing_is_computed(guest, ada):
-    factories.published(ada)
+    factories.listed(ada)
     page = guest.page(PAGE)
     said = words(page)
     assert said.count("not declared") >= 9
@@ -90,7 +90,7 @@ def test_amounts(card, amount, intensity):
 
 
 def test_others_of_the_task_that_everybody_may_see(guest, reader, ada, bob):
-    factories.published(ada, card=CARD)
+    factories.listed(ada, card=CARD)
     emitting(bob, "small", 100)
     emitting(bob, "large", 19000)
     emitting(bob, "hidden", 500, visibility="private")
@@ -106,7 +106,7 @@ def test_others_of_the_task_that_everybody_may_see(guest, reader, ada, bob):
 
 
 def test_many_others_are_cut_and_cost_one_question(guest, ada, bob):
-    factories.published(ada, card=CARD)
+    factories.listed(ada, card=CARD)
     emitting(bob, "first", 10)
     with CaptureQueriesContext(connection) as few:
         guest.page(PAGE)
@@ -120,7 +120,7 @@ def test_many_others_are_cut_and_cost_one_question(guest, ada, bob):
 
 
 def test_a_version_that_declares_nothing_stands_beside_those_that_do(guest, ada, bob):
-    factories.published(ada)
+    factories.listed(ada)
     emitting(bob, "small", 100)
     page = guest.page(PAGE)
     assert bars(page) == [("", "bob/small")]
@@ -130,6 +130,6 @@ def test_a_version_that_declares_nothing_stands_beside_those_that_do(guest, ada,
 
 
 def test_of_a_private_model_nothing_is_told(guest, reader, ada):
-    factories.published(ada, factories.model(ada, visibility="private"), card=CARD)
+    factories.listed(ada, factories.model(ada, visibility="private"), card=CARD)
     assert guest.get(PAGE).status_code == 404
     assert "1.9" in reader.page(PAGE)

@@ -16,7 +16,7 @@ from frontend import compare, compare_facts
 from frontend.formatting import MINUS
 from metadata.models import NamedGraph
 from registry.services import registered_models, versions
-from tests import proven, shelf
+from tests import factories, proven, shared, shelf, timed
 
 pytestmark = pytest.mark.django_db
 CONV = {
@@ -29,9 +29,10 @@ CONV = {
 }
 
 
-@pytest.fixture
-def pair(ada):
+@shared.rows
+def start():
     """One model that tells much, and one that tells little."""
+    ada = factories.somebody("ada")
     one = shelf.publish(
         ada, "one", CONV, license="mit", co2_eq_emissions=1500, datasets="[digits, '=1+1']"
     )
@@ -39,6 +40,11 @@ def pair(ada):
     proven.conformance(one, [proven.measure("reference"), proven.measure("determinism", "failed")])
     proven.convert(one, b"tiny")
     return one, two
+
+
+@pytest.fixture
+def pair(start, db):
+    return shared.fresh(start)
 
 
 def row(html, title):
@@ -224,3 +230,36 @@ def test_questions_depend_on_the_columns_alone(guest, ada, pair):
     assert asked("/compare?m=ada/one&m=ada/two") == before <= 20
     six = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
     assert asked(compare.address(six)) <= 10 + 6 * 5
+
+
+def speeds(html):
+    """The cells of the row of latencies, as they are written."""
+    found = re.search(r'<tr><th scope="row">Latency, p50<.*?</tr>', html, re.DOTALL)
+    return re.findall(r"<td[^>]*>(.*?)</td>", found[0], re.DOTALL)
+
+
+def grid(cell):
+    """Where the marks of a strip's axis stand."""
+    return re.search(r'<path class="grid" d="([^"]*)"', cell)[1]
+
+
+def test_latencies_of_one_key_have_strips_on_one_axis(guest, pair):
+    for version, median in zip(pair, (2.0, 31.0), strict=True):
+        timed.benchmark(version, median, deliver=False)
+    one, two = speeds(guest.page("/compare?m=ada/one&m=ada/two"))
+    assert (one.count('class="strip '), two.count('class="strip ')) == (1, 1)
+    assert grid(one) == grid(two)
+    low, high = (int(re.search(r'class="median" d="M(\d+)', cell)[1]) for cell in (one, two))
+    assert low < high
+    # The words say it, too, and readers that speak hear nothing else.
+    assert re.search(r"<small>[\d.]+\u202fms to [\d.]+\u202fms</small>", one)
+    assert one.count("<svg") == one.count('aria-hidden="true"') == 2
+
+
+def test_a_latency_of_another_key_has_no_strip(guest, pair):
+    one, two = pair
+    timed.benchmark(one, 2.0, deliver=False)
+    timed.benchmark(two, 3.0, environment={"cpu_model": "Another CPU"}, deliver=False)
+    cells = speeds(guest.page("/compare?m=ada/one&m=ada/two"))
+    assert not any("strip" in cell for cell in cells)
+    assert all("not comparable" in cell for cell in cells)

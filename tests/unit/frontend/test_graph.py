@@ -15,7 +15,7 @@ from registry.models import File, RegisteredModel
 from registry.services import versions
 from runners import differences, networks
 from runners.models import Job
-from tests import drawn, factories, proven, samples
+from tests import drawn, factories, proven, samples, shared
 from tests.unit.frontend.conftest import Reader
 
 pytestmark = pytest.mark.django_db
@@ -25,9 +25,14 @@ FRAME = f"{GRAPH}/frame/"
 SKELETON = f"{GRAPH}/skeleton.onnx"
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_every_node_with_inputs_outputs_and_attributes(guest, graph):
 
 
 def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
-    drawn.draw(factories.published(ada, contents={"model.onnx": chain(450)}))
+    drawn.draw(factories.listed(ada, contents={"model.onnx": chain(450)}))
     page = guest.page(GRAPH)
     assert len(rows(page)) == network.PAGE
     assert "1 to 200 of 450" in words(page)
@@ -101,7 +106,7 @@ def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
 def test_a_word_of_a_stranger_is_text(guest, ada):
     node = helper.make_node("Relu", ["x"], ["y"], "<script>alert(1)</script>")
     contents = {"model.onnx": samples.model([node]).SerializeToString()}
-    drawn.draw(factories.published(ada, contents=contents))
+    drawn.draw(factories.listed(ada, contents=contents))
     page = guest.page(f"{GRAPH}?q=%3Cscript%3Ealert")
     assert "<script>alert" not in page
     assert len(rows(page)) == 1
@@ -266,7 +271,7 @@ def problem(answer, name):
 
 
 def test_of_a_private_model_nothing_is_told(guest, reader, ada, bob):
-    version = factories.published(ada, factories.model(ada, visibility="private"))
+    version = factories.listed(ada, factories.model(ada, visibility="private"))
     drawn.draw(version)
     other = Reader()
     other.force_login(bob)
@@ -297,7 +302,7 @@ def test_a_gated_model_shows_nodes_and_keeps_small_weights(guest, reader, ada):
     leak = helper.make_node("LeakyRelu", ["c"], ["y"], "leak", alpha=0.4375)
     shape = helper.make_node("Flatten", ["c"], ["f"], "flat", axis=1)
     contents = {"model.onnx": samples.model([bias, leak, shape]).SerializeToString()}
-    drawn.draw(factories.published(ada, contents=contents))
+    drawn.draw(factories.listed(ada, contents=contents))
     RegisteredModel.objects.update(gate="manual")
     page = guest.page(GRAPH)
     assert len(rows(page)) == 3
@@ -319,8 +324,8 @@ def test_a_gated_model_shows_nodes_and_keeps_small_weights(guest, reader, ada):
 @pytest.fixture
 def two(ada):
     """Two versions, the later with one more node and one other attribute."""
-    first = factories.published(ada, contents={"model.onnx": chain(4)})
-    again = factories.published(ada, first.model, contents={"model.onnx": chain(6)})
+    first = factories.listed(ada, contents={"model.onnx": chain(4)})
+    again = factories.listed(ada, first.model, contents={"model.onnx": chain(6)})
     return first.variants.get(), again.variants.get()
 
 
@@ -346,9 +351,30 @@ def test_a_difference_is_asked_for_computed_and_kept(guest, reader, ada, two):
     assert guest.get(f"/jobs/{Job.objects.get(kind=differences.KIND).pk}").status_code == 200
 
 
+def test_both_graphs_open_side_by_side_once_they_are_drawn(guest, reader, ada, two):
+    before, after = two
+    reader.post(DIFF)
+    drawn.compare(before, after)
+    page = guest.page(DIFF)
+    assert "data-frame" not in page
+    assert "Have version 1 drawn" in words(page)
+    for variant in two:
+        drawn.draw(variant.version, variant)
+    page = guest.page(DIFF)
+    assert f'data-report="/api/v1/jobs/{differences.of(before, after).pk}"' in page
+    assert '<tr data-output="v5" data-side="after">' in page
+    frames = re.findall(r'href="([^"]+)" data-frame="Graph of version (\d)', page)
+    place = f"{PAGE[:-1]}2/graph/frame/"
+    assert frames == [(f"{place}?version=1", "1"), (place, "2")]
+    shown = guest.page(f"{place}?version=1")
+    assert 'content="../../../1/graph/skeleton.onnx?sha256=' in shown
+    assert "<title>Graph of ada/net@1</title>" in shown
+    assert status(guest, f"{place}?version=9") == 404
+
+
 def test_lists_are_cut_and_continued(guest, reader, ada):
-    first = factories.published(ada, contents={"model.onnx": chain(2)})
-    again = factories.published(ada, first.model, contents={"model.onnx": chain(302)})
+    first = factories.listed(ada, contents={"model.onnx": chain(2)})
+    again = factories.listed(ada, first.model, contents={"model.onnx": chain(302)})
     reader.post(DIFF)
     drawn.compare(first.variants.get(), again.variants.get())
     page = guest.page(DIFF)

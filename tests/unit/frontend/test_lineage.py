@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from metadata import descent
 from registry.models import Version
 from registry.services import registered_models, versions
-from tests import factories, proven
+from tests import factories, proven, shared
 
 pytestmark = pytest.mark.django_db
 PAGE = "/models/ada/net/v/1/lineage"
@@ -36,9 +36,10 @@ def based(owner, name, on, relation="finetune", **model):
     return factories.listed(owner, factories.model(owner, name, **model), card=card)
 
 
-@pytest.fixture
-def family(ada, bob):
+@shared.rows
+def start():
     """root <- mid <- net <- quant <- deep, and net <- tuned; variants beside them."""
+    ada, bob = factories.somebody("ada"), factories.somebody("bob")
     root = factories.listed(bob, factories.model(bob, "root"))
     mid = based(bob, "mid", "bob/root")
     net = based(ada, "net", ["bob/mid@1", "https://example.com/model", "meta/elsewhere"])
@@ -46,6 +47,11 @@ def family(ada, bob):
     based(bob, "tuned", "http://testserver/models/ada/net/v/1")
     based(bob, "deep", "bob/quant@1", "merge")
     return root, mid, net, quant
+
+
+@pytest.fixture
+def family(start, db):
+    return shared.fresh(start)
 
 
 def test_both_sides_with_their_relations(guest, family):

@@ -16,7 +16,7 @@ from registry.models import File
 from registry.services import derivatives, versions
 from runners import services as runners
 from runners.models import Job
-from tests import factories, samples
+from tests import factories, samples, shared
 
 PAGE = "/models/ada/net/v/1"
 HOME = "http://testserver"
@@ -24,12 +24,17 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;
 NQUADS = pyoxigraph.RdfFormat.N_QUADS
 
 
-@pytest.fixture
-def published(ada):
-    version = factories.published(ada)
+@shared.rows
+def start():
+    version = factories.published(factories.somebody("ada"))
     upkeep.refresh_catalogue()
     outbox.deliver()
     return version
+
+
+@pytest.fixture
+def published(start, db):
+    return shared.fresh(start)
 
 
 def ask(client, path, accept, **more):

@@ -11,16 +11,22 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from frontend import marking
-from tests import factories, proven, shelf
+from tests import factories, proven, shared, shelf
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def two(ada):
+@shared.rows
+def start():
+    ada = factories.somebody("ada")
     one = shelf.publish(ada, "resnet50", license="mit", pipeline_tag="image-classification")
     shelf.publish(ada, "secret-resnet", license="mit", visibility="private")
     return one
+
+
+@pytest.fixture
+def two(start, db):
+    return shared.fresh(start)
 
 
 def suggested(reader, text):

@@ -52,8 +52,8 @@ def questions(page):
 def test_who_made_what_from_what_and_who_says_so(guest, ada):
     factories.dataset(ada)
     admin = factories.admin()
-    base = factories.published(admin, factories.model(admin, "base", slug="zoo"))
-    factories.published(ada, card=CARD)
+    base = factories.listed(admin, factories.model(admin, "base", slug="zoo"))
+    factories.listed(ada, card=CARD)
     page = guest.page(PAGE)
     said = sentences(page)
     assert any("ada began this version" in one and "recorded" in one for one in said)
@@ -78,7 +78,7 @@ def test_who_made_what_from_what_and_who_says_so(guest, ada):
 
 def test_each_question_finds_what_its_sentence_says(guest, ada):
     factories.dataset(ada)
-    version = factories.published(ada, card=CARD)
+    version = factories.listed(ada, card=CARD)
     proven.upgrade(version, b"upgraded")
     store = pyoxigraph.Store()
     store.load(negotiation.of_version(version).encode(), format=pyoxigraph.RdfFormat.N_QUADS)
@@ -94,7 +94,7 @@ def test_each_question_finds_what_its_sentence_says(guest, ada):
 
 
 def test_what_the_hub_derived_leads_to_its_job(guest, ada):
-    version = factories.published(ada)
+    version = factories.listed(ada)
     made = proven.upgrade(version, b"upgraded")
     page = guest.page(PAGE)
     assert f"The hub made the variant {made.name} from default by upgrading it to opset" in words(
@@ -104,7 +104,7 @@ def test_what_the_hub_derived_leads_to_its_job(guest, ada):
 
 
 def test_what_nobody_said_is_said(guest, ada):
-    factories.published(ada)
+    factories.listed(ada)
     said = words(guest.page(PAGE))
     for missing in (
         "Who made the model is not declared.",
@@ -156,7 +156,7 @@ def test_a_card_of_any_shape_is_no_error(reader, ada):
 
 
 def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, bob):
-    factories.published(ada, factories.model(ada, visibility="private"), card=CARD)
+    factories.listed(ada, factories.model(ada, visibility="private"), card=CARD)
     page = reader.page(PAGE)
     assert questions(page) == []
     assert "its sentences have no queries" in words(page)
@@ -167,11 +167,11 @@ def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, b
 
 
 def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob):
-    factories.published(bob, factories.model(bob, "secret", visibility="private"))
+    factories.listed(bob, factories.model(bob, "secret", visibility="private"))
     pages = []
     for index, name in enumerate(("bob/secret", "bob/nothin"), start=1):
         model = factories.model(ada, f"net{index}")
-        factories.published(ada, model, card=CARD.replace("zoo/base", f"{name}@1"))
+        factories.listed(ada, model, card=CARD.replace("zoo/base", f"{name}@1"))
         for tab in ("provenance", "lineage"):
             page = guest.page(f"/models/ada/net{index}/v/1/{tab}")
             assert f"{name}@1" in words(page)
@@ -184,7 +184,7 @@ def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob):
 
 
 def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
-    version = factories.published(ada, card=CARD)
+    version = factories.listed(ada, card=CARD)
     versions.withdraw(ada, version=version, reason="It was wrong.")
     page = guest.page(PAGE)
     assert questions(page) == []
@@ -193,7 +193,7 @@ def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
 
 
 def test_questions_to_the_database_do_not_grow_with_variants(guest, ada):
-    version = factories.published(ada, card=CARD)
+    version = factories.listed(ada, card=CARD)
     counts = []
     for content in (b"one", b"two", b"three"):
         proven.convert(version, content, recipe=f"int8{content.decode()}")

@@ -105,10 +105,19 @@ def test_a_table_shows_its_beginning_and_counts_the_rest():
     ]
 
 
-def test_a_table_of_many_columns_shows_fewer_rows():
+@pytest.mark.parametrize("cell", ["1", "<urn:x>", '"word"@en', ""])
+def test_a_table_shows_as_many_rows_as_a_page_has_room_for(cell):
     head = "\t".join(f"?v{index}" for index in range(45))
-    found = read(TSV, head, *["\t".join("1" * 45)] * 30, "")
-    assert (len(found.rows), found.count) == (8, 30)
+    found = read(TSV, head, *["\t".join([cell] * 45)] * 30, "")
+    row = 1 + sum(cell.elements for cell in found.rows[0])
+    room = query_results.ELEMENTS - len(found.columns)
+    assert (len(found.rows), found.count) == (room // row, 30)
+
+
+def test_one_row_is_shown_however_wide():
+    head = "\t".join(f"?v{index}" for index in range(2_000))
+    found = read(TSV, head, *["\t".join("1" * 2_000)] * 3, "")
+    assert (len(found.rows), found.count) == (1, 3)
 
 
 def test_a_huge_answer_is_not_read_to_its_end(monkeypatch):
@@ -199,7 +208,7 @@ class TestPage:
         assert fake.asked == []
         assert "Nothing has been asked yet" in page
         assert "A query may take 10" in page
-        assert page.count("?example=") == 15
+        assert page.count("?example=") == 16
 
     def test_a_permalink_runs_and_shows_rows(self, guest, fake):
         fake.says = (TSV, f"?m\t?n\n<{HOME}/models/zoo/net/v/1>\t5\n\t\n".encode())

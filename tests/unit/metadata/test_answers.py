@@ -13,7 +13,7 @@ from django.db import transaction
 from metadata import questions
 from metadata.models import NamedGraph
 from metadata.places import Places
-from registry import outbox, search
+from registry import facets, outbox, search
 from registry.models import Dataset, DocumentFact, SearchDocument, User
 from registry.services import datasets
 from tests import factories
@@ -123,7 +123,7 @@ def test_a_filter_lists_what_the_query_does(store, slug, asked, expected):
 
 
 def test_licences_are_counted_alike(store):
-    counts = search.facets(GUEST, search.Query())
+    counts = facets.count(GUEST, search.Query())
     places = Places(HOME)
     told = {places.licence(value): count for value, count in counts["license"]}
     current = len(
@@ -141,8 +141,8 @@ def test_licences_are_counted_alike(store):
 def test_passing_takes_every_check_that_applies(shelf):
     assert listed(passes_on=("onnxruntime",)) == ["ada/passing"]
     assert listed(passes_on=("onnxruntime", "openvino")) == []
-    assert dict(search.facets(GUEST, search.Query())["passes_on"]) == {"onnxruntime": 1}
-    narrowed = search.facets(GUEST, search.Query(license=("cc-by-4.0",)))
+    assert dict(facets.count(GUEST, search.Query())["passes_on"]) == {"onnxruntime": 1}
+    narrowed = facets.count(GUEST, search.Query(license=("cc-by-4.0",)))
     assert dict(narrowed["passes_on"]) == {"onnxruntime": 1}
     assert narrowed["evidence"] == []
 
@@ -151,7 +151,7 @@ def test_who_may_see_more_is_told_more(shelf):
     ada = person("ada")
     titles = {row.title for row in search.find(ada, search.Query(sort="carbon")).items}
     assert "ada/hidden-digits" in titles
-    own = search.facets(ada, search.Query())
+    own = facets.count(ada, search.Query())
     assert dict(own["evidence"])["carbon"] == len(titles)
 
 

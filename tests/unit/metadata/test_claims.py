@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import rdflib
-from rdflib import DCTERMS, FOAF, PROV, RDF, RDFS, Literal, URIRef
+from rdflib import DC, DCTERMS, FOAF, PROV, RDF, RDFS, Literal, URIRef
 
 from metadata import facts, languages, metrics, places, projection, terms
 from tests.unit.metadata.test_projection import (
@@ -51,6 +51,55 @@ RICH = {
         {"dataset": {"id": "org/bench"}, "metric": "accuracy", "value": 41.2},
     ],
 }
+
+
+MIRRORED = {
+    "url": "https://hub.example/zoo/net",
+    "commit": "1a2b",
+    "date": "2026-10-01T12:00:00+02:00",
+    "message": "Upload net",
+}
+
+
+def test_a_copy_tells_its_source_and_the_state_of_it():
+    graph = told(card={"mirrored_from": MIRRORED})
+    place, source = URIRef(MIRRORED["url"]), URIRef(f"{VERSION}#source")
+    assert graph.value(VERSION, DCTERMS.source) == place
+    assert graph.value(VERSION, PROV.hadPrimarySource) == source
+    assert (source, RDF.type, PROV.Entity) in graph
+    assert graph.value(source, PROV.specializationOf) == place
+    assert graph.value(source, URIRef(f"{terms.DCAT}version")) == Literal("1a2b")
+    assert graph.value(source, DCTERMS.issued).toPython().isoformat() == "2026-10-01T10:00:00+00:00"
+    assert str(graph.value(source, DCTERMS.title)) == "Upload net"
+    assert (VERSION, PROV.wasDerivedFrom, None) not in graph  # no ancestor is told twice
+
+
+def test_what_a_zoo_import_writes_is_told_in_the_same_terms():
+    card = {"imported_from": {"manifest": "https://zoo.example/m.json", "model": "VGG 16"}}
+    graph = told(card=card)
+    source = graph.value(VERSION, PROV.hadPrimarySource)
+    assert graph.value(source, PROV.specializationOf) == URIRef("https://zoo.example/m.json")
+    assert str(graph.value(source, DCTERMS.title)) == "VGG 16"
+    file = told(card={"imported_from": {"manifest": "ONNX_HUB_MANIFEST.json"}})
+    source = file.value(VERSION, PROV.hadPrimarySource)
+    assert file.value(source, DC.source) == Literal("ONNX_HUB_MANIFEST.json")
+    assert (VERSION, DCTERMS.source, None) not in file
+
+
+@pytest.mark.parametrize(
+    "said", ["https://hub.example/x", [MIRRORED], {}, {"commit": "1"}, {"url": ""}, {"url": None}]
+)
+def test_a_source_without_a_place_is_none(said):
+    assert (VERSION, PROV.hadPrimarySource, None) not in told(card={"mirrored_from": said})
+
+
+def test_hostile_words_of_a_source_stay_words():
+    said = {"url": "javascript:alert(1)", "commit": ["x"], "date": "yesterday", "message": '"<>\\'}
+    graph = told(card={"mirrored_from": said})
+    source = URIRef(f"{VERSION}#source")
+    assert graph.value(source, DC.source) == Literal("javascript:alert(1)")
+    assert graph.value(source, DCTERMS.issued) is None
+    assert str(graph.value(source, DCTERMS.title)) == '"<>\\'
 
 
 def with_props(**metadata):

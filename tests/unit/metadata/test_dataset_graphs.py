@@ -143,7 +143,11 @@ def test_questions_are_about_what_is_public(ada, stones):
     factories.published(ada, private, card=CARD)
     assert "hidden" not in str(questions.about(HOME))
     factories.published(ada, card=CARD)
-    assert questions.about(HOME) == {"V": f"{HOME}/models/ada/net/v/1", "D": STONES}
+    assert questions.about(HOME) == {
+        "V": f"{HOME}/models/ada/net/v/1",
+        "D": STONES,
+        "C": f"{HOME}/devices/none",
+    }
     found = questions.find("everything-about-a-version", HOME)
     assert f"GRAPH <{HOME}/models/ada/net/v/1/metadata>" in found.query
     assert questions.find("nothing", HOME) is None

@@ -15,15 +15,20 @@ from metadata.models import NamedGraph
 from registry import outbox
 from registry.models import RegisteredModel
 from registry.services import registered_models, versions
-from tests import factories
+from tests import factories, shared
 
 
-@pytest.fixture
-def published(ada):
-    version = factories.published(ada)
+@shared.rows
+def start():
+    version = factories.published(factories.somebody("ada"))
     upkeep.refresh_catalogue()
     outbox.deliver()
     return version
+
+
+@pytest.fixture
+def published(start, db):
+    return shared.fresh(start)
 
 
 def text_of(found):

@@ -10,7 +10,7 @@ from metadata.models import NamedGraph, Revision
 from registry import outbox
 from registry.models import Delivery, RegisteredModel, Version
 from registry.services import registered_models, versions
-from tests import factories, proven
+from tests import factories, proven, shared
 
 HOME = "http://testserver"
 ONE = f"{HOME}/models/ada/net/v/1/metadata"
@@ -27,9 +27,14 @@ def filled():
     return set(NamedGraph.objects.exclude(nquads="").values_list("iri", flat=True))
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def published(ada):
-    return factories.published(ada)
+def published(start, db):
+    return shared.fresh(start)
 
 
 def test_an_equal_graph_is_not_written_again(db):

@@ -13,7 +13,8 @@ from frontend import filters
 from metadata import listing, upkeep
 from metadata.models import NamedGraph
 from registry import search
-from tests import factories, proven
+from registry.models import Version
+from tests import factories, proven, timed
 from tests import shelf as models_of_all_kinds
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +43,9 @@ def store(django_db_setup, django_db_blocker):
             proven.conformance(both, [proven.measure("reference", runtime=runtime)], runtime)
         proven.convert(both)
         proven.conformance(both, [proven.measure("determinism", "failed")], entry="model.int8.onnx")
+        timed.benchmark(both)
+        timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
+        time_models_of_all_kinds(both)
         upkeep.refresh_catalogue()
         factories.work()
         graphs = pyoxigraph.Store()
@@ -49,6 +53,27 @@ def store(django_db_setup, django_db_blocker):
             graphs.load(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
         yield graphs
         transaction.set_rollback(True)
+
+
+def time_models_of_all_kinds(both):
+    """Give some a speed: faster, as fast, noisy, on another device, of a variant, of old times."""
+
+    def main(name):
+        rows = Version.objects.filter(model__name=name, state="published")
+        return rows.order_by("-number").first()
+
+    timed.benchmark(main("tiny"), 0.5)
+    for median in (0.2, 3.0):
+        timed.benchmark(main("passing"), median)
+    timed.benchmark(main("warp"), 1.0)
+    timed.benchmark(main("digits"), 0.1, spread=0.3)
+    timed.benchmark(main("big"), 0.3, environment={"cpu_model": "Another CPU"})
+    timed.benchmark(main("failing"), 0.3, config={"batch": 8})
+    timed.benchmark(main("portraits"), 0.3, config={"intra_op_threads": 2})
+    timed.benchmark(both, 0.1, variant="int8")
+    for name in ("changed", "back"):
+        first = Version.objects.get(model__name=name, number=1)
+        timed.benchmark(first, 0.05 if name == "changed" else 4.0)
 
 
 def asked(store, query, **more):
@@ -89,7 +114,13 @@ NARROWED = {
     "fails": {"fails_on": ("onnxruntime",)},
     "evidence": {"evidence": ("carbon",)},
     "no such evidence": {"evidence": ("nothing",)},
+    "measured on": {"measured_on": ("example-cpu-2-cores",)},
+    "measured on one of two": {"measured_on": ("another-cpu-2-cores", "nothing")},
+    "measured nowhere": {"measured_on": ("nothing",)},
     "contains": {"contains": "Digit"},
+    "small files": {"max_bytes": 600},
+    "few parameters": {"max_parameters": 12},
+    "small of both": {"max_bytes": 10**6, "max_parameters": 10**6, "passes_on": ("onnxruntime",)},
     "several groups": {"license": ("mit",), "evidence": ("carbon",), "task": ("fill-mask",)},
 }
 
@@ -102,14 +133,40 @@ def test_the_query_gives_the_list(store, name, sort):
     assert asked(store, query) == listed(query)
 
 
+@pytest.mark.parametrize(
+    "setup",
+    [
+        {},
+        {"device": "example-cpu-2-cores", "runtime": "onnxruntime", "provider": timed.CPU},
+        {"device": "another-cpu-2-cores", "runtime": "onnxruntime", "provider": timed.CPU},
+        {"device": "example-cpu-2-cores", "runtime": "onnxruntime"},
+        {"device": 'no "such> device', "runtime": "onnxruntime", "provider": timed.CPU},
+    ],
+    ids=["nothing told", "example", "another", "no provider", "no device"],
+)
+@pytest.mark.parametrize("name", NARROWED)
+def test_the_query_gives_the_list_by_speed(store, name, setup):
+    query = search.Query(sort="fastest", **setup, **NARROWED[name])
+    assert listing.of(query, HOME).is_same
+    assert asked(store, query) == listed(query)
+
+
+def test_the_list_by_speed_begins_with_what_was_measured(store):
+    here = {"device": "example-cpu-2-cores", "runtime": "onnxruntime", "provider": timed.CPU}
+    fastest = listed(search.Query(sort="fastest", **here))
+    assert fastest[:5] == ["ada/tiny", "ada/warp", "bob/both", "ada/passing", "ada/back"]
+    newest = listed(search.Query())
+    assert fastest[5:] == [name for name in newest if name not in fastest[:5]]
+
+
 def test_most_filters_narrow_to_something(store):
     empty = {name for name, given in NARROWED.items() if not listed(search.Query(**given))}
-    assert empty == {"no such domain", "no such evidence", "quoted keyword"}
+    assert empty == {"no such domain", "no such evidence", "quoted keyword", "measured nowhere"}
     assert listed(search.Query(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
 
 
 def test_every_filter_and_sort_of_the_page_is_there():
-    groups = set(listing._WRITERS) | {"opset_max", "contains"}
+    groups = set(listing._WRITERS) | {"opset_max", "max_bytes", "max_parameters", "contains"}
     assert groups == {*filters.GROUPS, *filters.MORE}
     assert set(listing._ORDER) == set(filters.SORTS)
     assert {field.name for field in fields(search.Query)} == {
@@ -118,6 +175,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
         "near",
         "sort",
         "tags",
+        *search.Query().setup._fields,
     }
 
 

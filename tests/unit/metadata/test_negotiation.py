@@ -12,7 +12,7 @@ from metadata import negotiation
 from metadata.models import NamedGraph
 from registry import outbox
 from registry.services import versions
-from tests import factories
+from tests import factories, shared
 
 PAGE = "/models/ada/net/v/1"
 VERSION = URIRef(f"http://testserver{PAGE}")
@@ -31,9 +31,14 @@ def read(content, reader):
     return graph.parse(data=lines, format="nt")
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def published(ada):
-    return factories.published(ada)
+def published(start, db):
+    return shared.fresh(start)
 
 
 def test_every_format_has_the_same_triples(published, client):

@@ -45,6 +45,13 @@ def test_a_graph_that_the_hub_makes_keeps_its_rules():
     assert found(graph(license="", task="", keywords=(), summary="", body="", card={})) == []
 
 
+def test_a_copy_breaks_no_rule_by_telling_its_source():
+    told = {"url": "https://hub.example/zoo/net", "commit": "1a", "date": "2026-10-01T12:00:00Z"}
+    copy = graph(card=CARD | {"mirrored_from": told})
+    assert found(copy) == []
+    assert found(copy, "mldcat-ap") == found(graph(), "mldcat-ap")
+
+
 BREAKING = [
     (rf"<{V}> <{DCTERMS.title}> .*\n", "", "exactly one title"),
     (rf"(<{V}> <{DCTERMS.description}> ).*( <.*\n)", r'\1"a"@und\2\1"b"@und\2', "one description"),

@@ -29,7 +29,7 @@ def collect(capture):
 
 
 def test_what_a_version_needs_stays(ada, django_capture_on_commit_callbacks):
-    factories.published(ada)
+    factories.listed(ada)
     factories.blob(ada, b"never used")
     age()
     assert collect(django_capture_on_commit_callbacks) == 1
@@ -38,8 +38,8 @@ def test_what_a_version_needs_stays(ada, django_capture_on_commit_callbacks):
 
 def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit_callbacks):
     model = factories.model(ada)
-    first = factories.published(ada, model, {"model.onnx": samples.mlp(), "a.txt": b"shared"})
-    factories.published(ada, model, {"model.onnx": samples.mlp(hidden=9), "a.txt": b"shared"})
+    first = factories.listed(ada, model, {"model.onnx": samples.mlp(), "a.txt": b"shared"})
+    factories.listed(ada, model, {"model.onnx": samples.mlp(hidden=9), "a.txt": b"shared"})
     versions.withdraw(ada, version=first, reason="consent")
     age()
     assert collect(django_capture_on_commit_callbacks) == 1
@@ -51,16 +51,16 @@ def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit
 
 
 def test_bytes_that_come_again_are_there_again(ada, django_capture_on_commit_callbacks):
-    version = factories.published(ada)
+    version = factories.listed(ada)
     versions.withdraw(ada, version=version, reason="consent")
     age()
     collect(django_capture_on_commit_callbacks)
-    factories.published(ada, factories.model(ada, "again"))
+    factories.listed(ada, factories.model(ada, "again"))
     assert list(collector.verify()) == []
 
 
 def test_damage_is_found(ada, capsys):
-    version = factories.published(ada)
+    version = factories.listed(ada)
     call_command("verify_blobs")
     path = store().path(version.files.get(path="model.onnx").blob_id)
     content = bytearray(path.read_bytes())

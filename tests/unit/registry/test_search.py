@@ -7,20 +7,20 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import documents, full_text, search, selectors, summaries
+from registry import documents, facets, full_text, search, selectors, summaries
 from registry.api import serializers as shapes
 from registry.models import SearchDocument
 from registry.services import registered_models
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 GUEST = AnonymousUser()
 
 
-@pytest.fixture
-def shelf(ada):
+@shared.rows
+def start():
     """Six published models of ada's; every other one is private."""
-    made = []
+    ada, made = factories.somebody("ada"), []
     for index in range(6):
         fields = {"visibility": "private"} if index % 2 else {}
         card = (
@@ -34,6 +34,11 @@ def shelf(ada):
         row.downloads = row.pk % 3
         row.save(update_fields=["downloads"])
     return made
+
+
+@pytest.fixture
+def shelf(start, db):
+    return shared.fresh(start)
 
 
 def walked(actor, query, limit):
@@ -80,44 +85,44 @@ def test_a_common_text_finds_the_same_as_a_rare_one(shelf, ada, monkeypatch, com
 
 def test_facets_count_what_the_actor_may_see_and_no_more(shelf, ada, bob):
     for _ in range(2):  # counted, then kept
-        mine = search.facets(ada, search.Query())
+        mine = facets.count(ada, search.Query())
         assert dict(mine["keyword"])["common"] == 6
         assert dict(mine["task"]) == {"task-0": 3, "task-1": 3}
         for other in (GUEST, bob):
-            theirs = search.facets(other, search.Query())
+            theirs = facets.count(other, search.Query())
             assert dict(theirs["keyword"]) == {"common": 3, "tag0": 1, "tag2": 1, "tag4": 1}
             assert dict(theirs["task"]) == {"task-0": 3}
-            assert search.totals(other)["models"] == 3
-        assert search.totals(ada)["models"] == 6
+            assert facets.totals(other)["models"] == 3
+        assert facets.totals(ada)["models"] == 6
 
 
 def test_a_group_is_counted_without_its_own_choice(shelf, ada):
-    found = search.facets(ada, search.Query(task=("task-1",)))
+    found = facets.count(ada, search.Query(task=("task-1",)))
     assert dict(found["task"]) == {"task-0": 3, "task-1": 3}
     assert dict(found["keyword"]) == {"common": 3, "tag1": 1, "tag3": 1, "tag5": 1}
     assert found.capped is False
-    assert dict(search.facets(GUEST, search.Query(task=("task-1",)))["keyword"]) == {}
+    assert dict(facets.count(GUEST, search.Query(task=("task-1",)))["keyword"]) == {}
 
 
 def test_facets_of_many_matches_are_counted_over_the_first_and_say_so(shelf, ada, monkeypatch):
-    monkeypatch.setattr(search, "FACET_MATCHES", 4)
-    found = search.facets(ada, search.Query(text="text"))
+    monkeypatch.setattr(facets, "MATCHES", 4)
+    found = facets.count(ada, search.Query(text="text"))
     assert found.capped is True
     assert dict(found["keyword"])["common"] == 4
 
 
 def test_what_is_hidden_leaves_the_kept_counts_with_the_commit(shelf, ada, events_delivered):
-    assert search.totals(GUEST)["models"] == 3
-    assert dict(search.facets(GUEST, search.Query())["keyword"])["common"] == 3
+    assert facets.totals(GUEST)["models"] == 3
+    assert dict(facets.count(GUEST, search.Query())["keyword"])["common"] == 3
     with events_delivered():
         registered_models.edit(ada, model=shelf[0], visibility="private")
         # Somebody who asks before the commit keeps the old counts again; they must not stay.
-        assert search.totals(GUEST)["models"] == 3
-    assert search.totals(GUEST)["models"] == 2
-    assert dict(search.facets(GUEST, search.Query())["keyword"])["common"] == 2
+        assert facets.totals(GUEST)["models"] == 3
+    assert facets.totals(GUEST)["models"] == 2
+    assert dict(facets.count(GUEST, search.Query())["keyword"])["common"] == 2
     with events_delivered():
         registered_models.delete(ada, model=shelf[2])
-    assert search.totals(GUEST)["models"] == 1
+    assert facets.totals(GUEST)["models"] == 1
 
 
 def test_more_than_the_cap_is_remembered_and_forgotten(shelf, ada, monkeypatch, events_delivered):
@@ -169,7 +174,6 @@ def test_a_kept_question_is_asked_anew_with_each_value(shelf, ada):
 def test_an_answer_costs_a_fixed_number_of_queries(api, shelf, path, most):
     with CaptureQueriesContext(connection) as asked:
         response = api().get(path)
-    response.close()
     assert response.status_code == 200
     assert len(asked) <= most, [query["sql"] for query in asked]
 

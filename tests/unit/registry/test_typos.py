@@ -7,19 +7,25 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import search, typos
-from tests import factories
+from registry import facets, search, typos
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 GUEST = AnonymousUser()
 
 
-@pytest.fixture
-def shelf(ada):
+@shared.rows
+def start():
+    ada = factories.somebody("ada")
     for name in ("resnet50-int8", "mobilenetv2", "yolov8", "other"):
         factories.listed(ada, factories.model(ada, name), card="---\nlicense: mit\n---\nPlain.")
     hidden = factories.model(ada, "mobilnet-secret", visibility="private")
     factories.listed(ada, hidden, card="---\nlicense: mit\n---\nText with resnte50 in it.")
+
+
+@pytest.fixture
+def shelf(start, db):
+    """Models by their names, one of them private."""
 
 
 def names(actor, text, **more):
@@ -87,7 +93,7 @@ def test_what_is_hidden_decides_nothing(shelf, ada):
 
 def test_counts_go_with_the_list(shelf):
     query = search.Query(text="resnte50")
-    assert dict(search.facets(GUEST, query)["license"]) == {"mit": 1}
+    assert dict(facets.count(GUEST, query)["license"]) == {"mit": 1}
     assert search.find(GUEST, query).count == 1
     # A filter that leaves nothing is no typo.
     assert names(GUEST, "resnet50", license=("apache-2.0",)) == []

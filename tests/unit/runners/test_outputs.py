@@ -71,7 +71,7 @@ def test_an_output_is_a_plain_file_of_its_own(tmp_path, kind):
 
 
 def test_a_job_after_publishing_gets_more_than_the_gate(settings):
-    gate, thorough = (execution._limits(Job(kind=kind)) for kind in ("check", "upgrade"))
+    gate, thorough = (execution._limits(Job(kind=kind), {}) for kind in ("check", "upgrade"))
     assert gate.job_seconds is None
     assert gate.file_bytes == 0
     assert thorough.job_seconds == settings.HUB_LIMITS_JOB_SECONDS

@@ -15,7 +15,7 @@ from registry.services import derivatives
 from runners import derivations, proofs, results, services, verification
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.reports import Report
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 
@@ -26,16 +26,34 @@ CAPABILITIES = {
 FACTS = factories.FACTS | {"opset": 26, "precision": "fp32", "external_files": []}
 
 
+@shared.rows
+def start():
+    """A version that is owed its proofs on the runtimes that a worker offers."""
+    offer()
+    return factories.published(factories.user("ada"))
+
+
+@pytest.fixture
+def version(start, db):
+    offer()
+    return shared.fresh(start)
+
+
 @pytest.fixture
 def owner(db):
-    return factories.user("ada")
+    return factories.somebody("ada")
+
+
+def offer():
+    """A worker that was seen just now offers two runtimes."""
+    services.see("w1", host="h", pool="cpu", capabilities=CAPABILITIES)
+    verification.register()
+    return verification.current()
 
 
 @pytest.fixture
 def runtimes(db):
-    services.see("w1", host="h", pool="cpu", capabilities=CAPABILITIES)
-    verification.register()
-    return verification.current()
+    return offer()
 
 
 def waiting(kind=None):
@@ -99,8 +117,7 @@ def conformance(runtime="onnxruntime", version="1.31.1", outcome="passed", outpu
     )
 
 
-def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, runtimes):
-    version = factories.published(owner)
+def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, version):
     kinds = sorted((job.kind, job.input["runtime"]) for job in waiting())
     assert kinds == [
         ("conformance", "onnx-reference"),
@@ -117,8 +134,7 @@ def test_nothing_is_owed_where_no_worker_offers_a_runtime(owner):
     assert waiting() == []
 
 
-def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owner, runtimes):
-    version = factories.published(owner)
+def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owner, version):
     for job in waiting("conformance"):
         version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
         name = job.input["runtime"]
@@ -156,8 +172,7 @@ def test_a_runtime_that_comes_back_after_weeks_looks_at_everything_again(owner, 
     assert {(row.cursor, row.caught_up_at) for row in Runtime.objects.all()} == {(0, None)}
 
 
-def test_an_upgrade_becomes_a_variant_beside_the_original(owner, runtimes):
-    version = factories.published(owner)
+def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     manifest, tree = version.manifest_sha256, version.tree_id
     end(waiting("upgrade")[0], upgraded())
     variant = Variant.objects.get(version=version, name="opset26")
@@ -183,8 +198,7 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, runtimes):
     assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "proven")]
 
 
-def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_file(owner, runtimes):
-    version = factories.published(owner)
+def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_file(owner, version):
     end(waiting("upgrade")[0], upgraded())
     job = derivations.request(owner, version=version, kind="upgrade", opset=26)
     end(job, upgraded(b"yet another"))
@@ -194,8 +208,7 @@ def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_fil
     assert File.objects.filter(version=version, path="model.opset26.onnx").exists()
 
 
-def test_a_report_without_outputs_makes_no_variant(owner, runtimes):
-    version = factories.published(owner)
+def test_a_report_without_outputs_makes_no_variant(owner, version):
     report = upgraded()
     unchanged = Report(
         **{name: getattr(report, name) for name in Report.__slots__} | {"outputs": []}
@@ -204,8 +217,7 @@ def test_a_report_without_outputs_makes_no_variant(owner, runtimes):
     assert Variant.objects.filter(version=version).count() == 1
 
 
-def test_a_converted_variant_is_chosen_by_name_or_precision_only(owner, runtimes):
-    version = factories.published(owner)
+def test_a_converted_variant_is_chosen_by_name_or_precision_only(owner, version):
     job = derivations.request(owner, version=version, kind="int8")
     assert job.input["recipe"] == "int8"
     report = upgraded(target=17)
@@ -227,8 +239,7 @@ def test_a_converted_variant_is_chosen_by_name_or_precision_only(owner, runtimes
     assert selectors.variant(version, None, None, "int8").name == "int8"
 
 
-def test_only_maintainers_ask_for_variants_and_only_of_what_is_public(owner, runtimes):
-    version = factories.published(owner)
+def test_only_maintainers_ask_for_variants_and_only_of_what_is_public(owner, version):
     with pytest.raises(problems.Problem):
         derivations.request(factories.user("eve"), version=version, kind="int8")
     with pytest.raises(problems.Problem):
@@ -246,8 +257,7 @@ def test_only_maintainers_ask_for_variants_and_only_of_what_is_public(owner, run
         )
 
 
-def test_conformance_is_written_once_with_its_evidence(owner, runtimes):
-    version = factories.published(owner)
+def test_conformance_is_written_once_with_its_evidence(owner, version):
     job = next(job for job in waiting("conformance") if job.input["runtime"] == "onnxruntime")
     sha256, size = derivatives.store_bytes(io.BytesIO(b"PK a zip"))
     report = conformance(

@@ -9,6 +9,12 @@ import sys
 import pytest
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A home for all of them: the first process makes its database."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -17,10 +23,10 @@ import pytest
         (["--runtime", "onnxruntime", "--prepare"], 0, ""),
     ],
 )
-def test_it_starts_or_says_why_not(options, code, words, tmp_path):
+def test_it_starts_or_says_why_not(options, code, words, home):
     kept = {key: value for key, value in os.environ.items() if key != "REDIS_URL"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "hub", "worker", "--home", str(tmp_path), *options],
+        [sys.executable, "-W", "ignore", "-m", "hub", "worker", "--home", str(home), *options],
         env=kept, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == code, done.stderr

@@ -1,0 +1,52 @@
+"""`manage.py fetch_browser_runtime`: put the runtime for readers' browsers in place."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from frontend import browser_runtime
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+
+class Command(BaseCommand):
+    """Fetches the pinned archive, or takes one that you have, checks it and unpacks its files."""
+
+    help = "Put onnxruntime-web into the home folder, so that models run in readers' browsers."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--archive",
+            type=Path,
+            metavar="FILE",
+            help=f"the .tgz of {browser_runtime.PACKAGE} {browser_runtime.VERSION}; without it npm "
+            "fetches it",
+        )
+
+    def handle(self, *_: Any, archive: Path | None = None, **__: Any) -> None:
+        """Fetch, check, unpack."""
+        fetched = None
+        try:
+            if archive is None:
+                wanted = f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
+                self.stdout.write(f"npm fetches {wanted}")
+                archive = fetched = browser_runtime.fetch()
+            self.stdout.write("checking and packing, which takes a minute")
+            for line in browser_runtime.unpack(archive):
+                self.stdout.write(line)
+        except FileNotFoundError as error:
+            raise CommandError(
+                f"{error}. Give the archive with --archive: on a machine with npm, "
+                f"`npm pack {browser_runtime.PACKAGE}@{browser_runtime.VERSION}` writes it."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise CommandError(str(error)) from None
+        finally:
+            if fetched is not None:
+                shutil.rmtree(fetched.parent, ignore_errors=True)
+        self.stdout.write(f"In place: {browser_runtime.folder()}")

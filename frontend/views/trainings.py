@@ -1,0 +1,153 @@
+"""Trainings: all of them, one with its rounds, and a round with its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend import trainings as told
+from hub.protocol import problems
+from registry.federated import selectors
+from registry.federated.api.views import ACTIONS
+from registry.federated.models import Participant
+from registry.federated.selectors import Seeker
+from registry.federated.services import participants, releases, rounds, trainings
+from registry.permissions import can
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from registry.federated.models import Training
+
+LISTED = 50
+
+
+@require_safe
+def every(request: HttpRequest) -> HttpResponse:
+    """The trainings of all models that the reader may see, newest first."""
+    before = _number(request.GET.get("before", ""))
+    rows = selectors.every(request.user, before=before)[: LISTED + 1]
+    shown = list(rows[:LISTED])
+    return render(
+        request,
+        "trainings/list.html",
+        {
+            "section": "trainings",
+            "rows": shown,
+            "first": request.path if before else "",
+            "next": f"{request.path}?before={shown[-1].pk}" if len(rows) > LISTED else "",
+        },
+    )
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """One training: where it stands, its rules, its rounds."""
+    training = _training(request, namespace, name, number)
+    return render(request, "trainings/training.html", _context(request, training))
+
+
+@require_safe
+def round_(
+    request: HttpRequest, namespace: str, name: str, number: int, round_number: int
+) -> HttpResponse:
+    """One round: counts for everybody, each contribution for maintainers."""
+    training = _training(request, namespace, name, number)
+    found = selectors.round_(training, round_number)
+    made = getattr(found, "aggregate", None)
+    given = told.given(selectors.contributions(request.user, found))
+    return render(
+        request,
+        "trainings/round.html",
+        {
+            "section": "trainings",
+            "training": training,
+            "model": training.model,
+            "round": found,
+            "row": told.rows([found])[0],
+            "made": made,
+            "norm": told.norm(made.figures) if made else None,
+            "asked": told.asked(found),
+            "left_out": told.left_out(found).items(),
+            "given": given,
+            "spread": told.spread(given),
+            "may_manage": can(request.user, "training.manage", training.model),
+        },
+    )
+
+
+@require_POST
+def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Open, pause, finish or cancel a training, or close its round; then back to its page."""
+    training = _training(request, namespace, name, number)
+    action = request.POST.get("action", "")
+    try:
+        if action == "close" and (live := selectors.live_round(training)):
+            rounds.close_by_hand(request.user, of=live)
+            messages.success(request, f"Round {live.number} is closing.")
+        elif action in ACTIONS:
+            made = trainings.set_state(request.user, training=training, state=ACTIONS[action])
+            messages.success(request, f"The training is {made.state}.")
+    except problems.TrainingConflict as problem:
+        messages.error(request, problem.detail)
+    return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
+
+
+@require_POST
+def invite(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Make an invitation and show its code, for the only time."""
+    training = _training(request, namespace, name, number)
+    uses = _number(request.POST.get("uses", "")) or 1
+    try:
+        made, code = participants.invite(request.user, training=training, uses=uses)
+    except (problems.InvalidRequest, problems.TrainingOver) as problem:
+        messages.error(request, problem.detail)
+        return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
+    shown = _context(request, training) | {"code": code, "uses": made.uses}
+    response = render(request, "trainings/training.html", shown)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _training(request: HttpRequest, namespace: str, name: str, number: int) -> Training:
+    return selectors.training(Seeker(request.user), namespace, name, number)
+
+
+def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
+    may_manage = can(request.user, "training.manage", training.model)
+    shown = told.rows(selectors.rounds(training)[:LISTED])
+    active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
+    return {
+        "section": "trainings",
+        "training": training,
+        "model": training.model,
+        "rounds": shown,
+        "chart": told.chart(shown),
+        "scores": told.scores(shown),
+        "has_scores": any(row.score is not None for row in shown),
+        "rules": told.rules(training),
+        "privacy": releases.privacy_words(training),
+        "active": active.count(),
+        "live": selectors.live_round(training),
+        "roles": _roles(training),
+        "may_manage": may_manage,
+        "participants": selectors.participants(request.user, training)[:LISTED]
+        if may_manage
+        else [],
+    }
+
+
+def _roles(training: Training) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for part in training.layout:
+        found[part["role"]] = found.get(part["role"], 0) + 1
+    return sorted(found.items(), reverse=True)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,256 @@
+"""Running a model: in the reader's browser, and on the same input on a worker."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.http import FileResponse, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend import browser_runtime, heads, receiving, tryout
+from frontend.caching import conditional
+from frontend.views.versions import context
+from hub.protocol import problems
+from registry import selectors
+from registry.blobs import store
+from runners import browser_runs, tryouts
+from runners.selectors import why_waiting
+from runners.verification import RELEASED
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponseBase
+
+    from registry.models import Variant, Version
+    from runners.models import Job
+
+# The page's own policy: the runtime is WebAssembly, and its threads need a page kept apart.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "style-src 'self'; img-src 'self' data: blob:; media-src blob:; font-src 'self'; "
+    "connect-src 'self' blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+RUNS = 30
+MOST_TOLD = 100_000
+YEAR_SECONDS = 31_536_000
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """The page, and with ``run`` what a run on the server found."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "try")
+    variant = shown["variant"]
+    released = version.state in RELEASED and variant is not None
+    model = tryout.read(version, variant) if released and variant else None
+    run = _run_of(request, version)
+    here = browser_runtime.is_here()
+    response = render(
+        request,
+        "models/try.html",
+        {
+            **shown,
+            "released": released,
+            "known": model,
+            "runtime": {"name": browser_runtime.PACKAGE, "version": browser_runtime.VERSION},
+            "runtime_here": here,
+            "runtime_bytes": browser_runtime.weight() if here else 0,
+            "runs": RUNS,
+            "files_json": json.dumps(_files(version, variant) if variant else []),
+            "runtime_base": reverse("browser-runtime", args=[browser_runtime.VERSION, "-"])[:-1],
+            "runtime_entry": browser_runtime.ENTRY,
+            "presets": model.presets if model else [],
+            "preset": model.preset if model else (),
+            "fits": list(tryout.FITS.items()),
+            "model_bytes": sum(file.blob.size for file in heads.own_model(version, variant))
+            if variant
+            else 0,
+            "run": run,
+            "answer": _answer(run, model.labels if model else ()) if run else None,
+            "waits": why_waiting(run) if run else "",
+            "most_bytes": tryouts.MOST_BYTES,
+        },
+    )
+    response["Content-Security-Policy"] = POLICY
+    response["Cross-Origin-Opener-Policy"] = "same-origin"
+    response["Cross-Origin-Embedder-Policy"] = "require-corp"
+    return response
+
+
+@require_POST
+def ask(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Have a worker run the model on what the form brings; leads back to the page, or says where.
+
+    Each input comes as a file ``file-k`` (`.npy`) or as JSON in ``json-k``.
+    """
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = heads.chosen_variant(version, request.POST.get("variant", ""))
+    if variant is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    job = tryouts.request(request.user, variant=variant, given=_given(request, version, variant))
+    place = [namespace, name, number]
+    if "json" in request.headers.get("Accept", ""):
+        return JsonResponse(
+            {"run": str(job.uuid), "url": reverse("version-run", args=[*place, job.uuid])},
+            status=202,
+        )
+    chosen = heads.choice_of(version, variant)
+    joint = "&" if chosen else "?"
+    url = reverse("version-try", args=place)
+    return HttpResponseRedirect(f"{url}{chosen}{joint}run={job.uuid}#server")
+
+
+@require_POST
+def contribute(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Keep the latency that the page measured, under its reader's name; leads to the result.
+
+    ``told`` is what the page measured, as JSON; ``browser`` and ``device`` are the reader's words.
+    """
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = heads.chosen_variant(version, request.POST.get("variant", ""))
+    if variant is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    said = request.POST.get("told", "")
+    try:
+        told = json.loads(said) if len(said) <= MOST_TOLD else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise problems.InvalidRequest("There is no measurement here: run the model first.")
+    words = {name: request.POST.get(name, "") for name in ("browser", "device")}
+    row = browser_runs.contribute(
+        request.user,
+        variant=variant,
+        told=told | words,
+        runtime_version=browser_runtime.VERSION,
+    )
+    return HttpResponseRedirect(reverse("benchmark", args=[namespace, name, number, row.pk]))
+
+
+@require_safe
+def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID) -> JsonResponse:
+    """How far a run is, and what it found; for whoever asked for it."""
+    version = selectors.version(request.user, namespace, name, number)
+    job = _belonging(tryouts.of(request.user, uuid), version)
+    response = JsonResponse(
+        {
+            "state": job.state,
+            "ended": job.is_ended,
+            "waits": why_waiting(job),
+            "error": job.error_detail if job.state == "failed" else "",
+            "facts": (job.report or {}).get("facts", {}),
+        }
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def output(
+    request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID, filename: str
+) -> FileResponse:
+    """One output of a run, as a `.npy` file."""
+    version = selectors.version(request.user, namespace, name, number)
+    blob = tryouts.output(_belonging(tryouts.of(request.user, uuid), version), filename)
+    response = FileResponse(
+        store().open(blob.sha256),
+        as_attachment=True,
+        filename=filename,
+        content_type="application/octet-stream",
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpResponseBase:
+    """A file of the runtime, as a page kept apart may load it."""
+    try:
+        if version != browser_runtime.VERSION:
+            raise KeyError(version)  # noqa: TRY301
+        found = browser_runtime.find(filename, request.headers.get("Accept-Encoding", ""))
+    except KeyError:
+        raise problems.NotFound(
+            f"The browser runtime {version[:20]} has no file {filename[:64]} here."
+        ) from None
+    response = HttpResponse(content_type=found.type)
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    response["Cross-Origin-Embedder-Policy"] = "require-corp"
+    response["Content-Security-Policy"] = browser_runtime.POLICY
+    response["Vary"] = "Accept-Encoding"
+    response["ETag"] = found.etag
+    response["Cache-Control"] = (
+        "public, no-cache"
+        if filename == browser_runtime.WORKER
+        else f"public, max-age={YEAR_SECONDS}, immutable"
+    )
+    answer = conditional(request, response)
+    if answer is not response:
+        return answer
+    if found.encoding:
+        response["Content-Encoding"] = found.encoding
+    response.content = found.path.read_bytes()
+    return response
+
+
+def _given(request: HttpRequest, version: Version, variant: Variant) -> list[tryouts.Given]:
+    """The inputs that a form brings, stored as uploads of whoever sends them."""
+    given = []
+    for one in tryout.read(version, variant).inputs:
+        file = request.FILES.get(f"file-{one.index}")
+        text = request.POST.get(f"json-{one.index}", "").strip()
+        if file is not None:
+            given.append(tryouts.Given(one.name, "npy", receiving.keep(request.user, file)))
+        elif text:
+            digest = receiving.keep_text(request.user, f"{one.index}.json", text)
+            given.append(tryouts.Given(one.name, "json", digest))
+    return given
+
+
+def _run_of(request: HttpRequest, version: Version) -> Job | None:
+    """The run that the address names, if it is the reader's own and of this version."""
+    asked = request.GET.get("run", "")
+    try:
+        return (
+            _belonging(tryouts.of(request.user, tryouts.uuid_of(asked)), version) if asked else None
+        )
+    except problems.NotFound:
+        return None
+
+
+def _belonging(job: Job, version: Version) -> Job:
+    if job.version_id != version.pk:
+        raise problems.NotFound("There is no run of this id that you can see.")
+    return job
+
+
+def _answer(job: Job, labels: tuple[str, ...]) -> dict[str, Any]:
+    """A run's facts for the page: its outputs with their files, and how long it took."""
+    facts = (job.report or {}).get("facts", {})
+    if not isinstance(facts, dict):
+        return {}
+    rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
+    return {**facts, "outputs": [row | tryout.shown(row, labels) for row in rows]}
+
+
+def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:
+    """The model and its external data, as the page's module fetches them."""
+    model = version.model
+    entry = variant.entry.path
+    home = entry.rpartition("/")[0]
+    return [
+        {
+            "path": file.path.removeprefix(f"{home}/") if home else file.path,
+            "url": reverse(
+                "version-file",
+                args=[model.namespace.slug, model.name, version.number, file.path],
+            ),
+            "bytes": file.blob.size,
+            "entry": file.path == entry,
+        }
+        for file in heads.own_model(version, variant)
+    ]

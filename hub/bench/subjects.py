@@ -1,0 +1,75 @@
+"""What is to be timed: a version of a hub, fetched and verified, or a file of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hub.client import api
+from hub.protocol import problems
+
+# What may lie beside a model of one's own: its external data and its test data, not a whole disk.
+_MOST_FILES = 2000
+_ENDING = ".onnx"
+
+
+class NoModelError(problems.HubError):
+    """What was named is no model that can be timed; the message says what is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model's files by their version paths, and what it is called."""
+
+    name: str
+    entry: str
+    files: dict[str, str]
+    variant: str = ""
+    # Where its records are contributed to; empty for a file of one's own.
+    address: str = ""
+
+
+def find(ref: str, *, opset: int | None, variant: str | None, progress: bool | None) -> Subject:
+    """Find what a reference or a path names; raises NoModelError and what the client raises."""
+    path = Path(ref)
+    if ref.endswith(_ENDING):
+        if not path.is_file():
+            raise NoModelError(f"There is no file {ref}.")
+        return _own(path.resolve())
+    hub = api.default_hub()
+    resolved, blobs = hub.fetch(ref, opset=opset, variant=variant, progress=progress)
+    if not resolved.entry:
+        raise NoModelError(
+            f"{resolved.ref} does not say which of its files is the model: name a variant, as in "
+            f"{resolved.ref.namespace}/{resolved.ref.model}:default."
+        )
+    return Subject(
+        name=str(resolved.ref),
+        entry=resolved.entry,
+        files={path: str(place) for path, place in blobs.items()},
+        variant=resolved.variant or "",
+        address=f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/benchmarks",
+    )
+
+
+def _own(path: Path) -> Subject:
+    beside = [one for one in path.parent.iterdir() if one.is_file()]
+    data = [one for one in path.parent.glob("test_data_set_*/*") if one.is_file()]
+    files = {
+        one.relative_to(path.parent).as_posix(): str(one)
+        for one in [path, *beside[:_MOST_FILES], *data[:_MOST_FILES]]
+    }
+    return Subject(name=path.name, entry=path.name, files=files)
+
+
+def contribute(subject: Subject, record: dict[str, Any]) -> str:
+    """Send a record to the hub that the model came from; gives the page of what was kept."""
+    if not subject.address:
+        raise NoModelError(
+            "Only what was fetched from a hub can be contributed to it: name a reference."
+        )
+    hub = api.default_hub()
+    query = {"variant": subject.variant} if subject.variant else None
+    answer = hub.transport.request("POST", subject.address, content=record, query=query, attempts=1)
+    return str(answer.headers.get("Location") or subject.address)

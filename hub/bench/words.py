@@ -1,0 +1,118 @@
+"""A record in words, for whoever reads a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
+
+
+def of_record(record: dict[str, Any], name: str) -> list[str]:
+    """Sum up one record in lines of a label and its words."""
+    config, around = record["config"], record["environment"]
+    host = f"{around.get('cpu_model')}, {around.get('usable_cpus')} usable processors"
+    how = [
+        f"{record['provider']['runtime']} {around.get('runtime_version')}",
+        _provider(record["provider"]),
+        f"threads {config['intra_op_threads']}, batch {config['batch']}",
+        f"{config['scenario']}, {config['call_style']}",
+    ]
+    lines = [
+        ("model", f"{name}  {record['model']['entry']}"),
+        ("host", f"{host}, {around.get('os')}"),
+        ("with", ", ".join(how)),
+        ("inputs", ", ".join(f"{one['name']} {one['shape']}" for one in config["inputs"])),
+    ]
+    if record["stats"]:
+        lines += _figures(record)
+    lines += [("energy", _energy(record["energy"])), ("carbon", _carbon(record["carbon"]))]
+    lines += [("status", _status(record))]
+    return [f"{label:<11} {text}" for label, text in lines]
+
+
+def _provider(provider: dict[str, Any]) -> str:
+    nodes = ", ".join(f"{name} {count}" for name, count in provider["nodes_by_provider"].items())
+    return f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
+
+
+def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
+    stats = record["stats"]
+    latency = stats["latency_ms"]
+    between = ""
+    if stats["p50_ci95_ms"]:
+        low, high = stats["p50_ci95_ms"]
+        between = f"   95 % of {stats['n_processes']} processes' medians: {_ms(low)} to {_ms(high)}"
+    lines = [("p50", f"{_ms(latency['p50'])}{between}")]
+    for name in ("p90", "p99", "p99.9"):
+        needed = stats["early_stopping"][name]["samples_needed"]
+        few = f"not published: it takes {needed:,} samples, there are {stats['n_samples']:,}"
+        lines.append((name, few if latency[name] is None else _ms(latency[name])))
+    rest = f"{_size(stats['above_floor_rss_bytes'])} above the runtime alone"
+    lines += [
+        ("spread", f"{stats['between_process_cv']:.1%} between processes"),
+        ("throughput", f"{stats['throughput_per_s']:,.6g} samples a second"),
+        ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of processor time an inference"),
+        ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
+        ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),
+    ]
+    return lines
+
+
+def _status(record: dict[str, Any]) -> str:
+    counts = record["accounting"]
+    words = f"{record['status']}: {counts['kept']} of {counts['attempted']} processes count"
+    if record["failure"]:
+        return f"{record['status']}: {record['failure']['message']}"
+    if record["status"] == "rejected":
+        waited = record["quiet"]["waited_s"]
+        return f"rejected: the host was not at rest within {waited:.0f} s; see --anyway"
+    if record["reasons"]:
+        words += f" ({', '.join(record['reasons'])})"
+    if not record["reasons"]:
+        return words
+    worst = [f"{name} up to {most:.2f}" for name in _READINGS if (most := _most(record, name))]
+    return "; ".join([words, ", ".join(worst)])
+
+
+def _most(record: dict[str, Any], name: str) -> float:
+    seen = [one["interference"][name] for one in record["processes"]]
+    return max((one for one in seen if not isinstance(one, str)), default=0.0)
+
+
+def _energy(energy: dict[str, Any]) -> str:
+    joules = energy.get("j_per_inference")
+    if joules is None:
+        return "none: no meter, and no watts were stated"
+    mark = "≈ " if energy["provenance"] == "estimated" else ""
+    figure = f"{joules:.2g}" if mark else f"{joules:.4g}"
+    return f"{mark}{figure} J an inference ({energy['provenance']}: {energy['method']})"
+
+
+def _carbon(carbon: dict[str, Any]) -> str:
+    if carbon["provenance"] == "none":
+        return "none: it takes energy and --region"
+    return (
+        f"≈ {carbon['g_co2e_per_inference']:.2g} g CO2e an inference "
+        f"({carbon['grid_region']} {carbon['grid_year']}, {carbon['grid_g_per_kwh']:g} g/kWh)"
+    )
+
+
+def of_verdict(verdict: dict[str, Any], names: tuple[str, str]) -> list[str]:
+    """Say what a comparison found."""
+    lines = [f"baseline    {names[0]}", f"candidate   {names[1]}"]
+    for label, key in (("p50", "wall_ratio"), ("processor", "cpu_ratio")):
+        ratio = verdict[key]
+        if ratio:
+            lines.append(f"{label:<11} x {ratio[0]:.4g}   99 % {ratio[1]:.4g} to {ratio[2]:.4g}")
+    why = f" ({', '.join(verdict['reasons'])})" if verdict["reasons"] else ""
+    if verdict["differs"]:
+        lines.append(f"differs in  {', '.join(verdict['differs'])}")
+    return [*lines, f"verdict     {verdict['word']}{why}"]
+
+
+def _ms(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.4g} ms"
+
+
+def _size(count: Any) -> str:
+    return str(count) if isinstance(count, str) else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,152 @@
+"""The rules of a training: how contributions become the next weights, and what is let in.
+
+They are fixed when the first round opens, so that every round of a training means the same.
+docs/federated.md gives the formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from hub.protocol import federated, problems
+
+FEDAVG, MOMENTUM, ADAM = "fedavg", "fedavgm", "fedadam"
+YOGI, ADAGRAD = "fedyogi", "fedadagrad"
+MEDIAN, TRIMMED = "median", "trimmed-mean"
+MULTI_KRUM, GEOMETRIC = "multi-krum", "geometric-median"
+OPTIMISERS = (MOMENTUM, ADAM, YOGI, ADAGRAD)
+ROBUST = (MEDIAN, TRIMMED, MULTI_KRUM, GEOMETRIC)
+RULES = (FEDAVG, *OPTIMISERS, *ROBUST)
+# A robust rule compares all contributions of a round with one another.
+MOST_ROBUST = 500
+
+_MOST_NUMBER = 1e12
+# Name of a parameter -> (default, least, most).
+_PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
+    FEDAVG: {},
+    MOMENTUM: {"rate": (1.0, 0.0, 100.0), "momentum": (0.9, 0.0, 0.9999)},
+    ADAM: {
+        "rate": (0.01, 0.0, 100.0),
+        "beta1": (0.9, 0.0, 0.9999),
+        "beta2": (0.99, 0.0, 0.9999),
+        "tau": (0.001, 1e-12, 1.0),
+    },
+    MEDIAN: {},
+    TRIMMED: {"trim": (0.2, 0.0, 0.49)},
+    MULTI_KRUM: {"attackers": (0.2, 0.0, 0.49)},
+    GEOMETRIC: {"iterations": (10, 1, 100)},
+}
+_PARAMETERS[YOGI] = _PARAMETERS[ADAM]
+_PARAMETERS[ADAGRAD] = {
+    "rate": (0.1, 0.0, 100.0),
+    "beta1": (0.0, 0.0, 0.9999),
+    "tau": (0.001, 1e-12, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one training. Norms are the 2-norm of all that a device changed.
+
+    ``examples_cap`` bounds the sample count that a device claims, ``examples_multiple`` what of it
+    counts, as a multiple of the round's median; ``clip_multiple`` shortens an update to this
+    multiple of the running median of norms; ``norm_limit`` refuses a longer one;
+    ``noise_multiplier`` with ``clip_norm`` is central Gaussian noise (differential privacy);
+    ``client_certificate`` lets in devices with a TLS certificate alone.
+    """
+
+    rule: str = FEDAVG
+    parameters: dict[str, float] = field(default_factory=dict)
+    examples_cap: int = 10_000
+    examples_multiple: float | None = 2.0
+    clip_multiple: float | None = 1.0
+    norm_limit: float | None = None
+    encodings: tuple[str, ...] = federated.ENCODINGS
+    staleness_exponent: float = 0.5
+    max_staleness: int = 0
+    noise_multiplier: float | None = None
+    clip_norm: float | None = None
+    client_certificate: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "encodings": list(self.encodings)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read rules, defaults filled in; raises `InvalidRequest` naming the field."""
+        if not isinstance(data, dict):
+            raise problems.InvalidRequest.at("/rules", "The rules must be a JSON object.")
+        known = {one.name for one in fields(cls)}
+        for name in data:
+            if name not in known:
+                raise _wrong(str(name)[:80], "There is no such rule.")
+        said = {**data, "encodings": _encodings(data.get("encodings", federated.ENCODINGS))}
+        rule = said.get("rule", FEDAVG)
+        if not isinstance(rule, str) or rule not in RULES:
+            raise _wrong("rule", f"The rule must be one of {', '.join(RULES)}.")
+        said["parameters"] = _parameters(rule, said.get("parameters", {}))
+        rules = cls(**said)
+        rules._refuse_wrong()
+        return rules
+
+    def _refuse_wrong(self) -> None:
+        if type(self.examples_cap) is not int or not 1 <= self.examples_cap < 1 << 31:
+            raise _wrong("examples_cap", "The cap must be a whole number from 1 to 2^31 - 1.")
+        if type(self.max_staleness) is not int or not 0 <= self.max_staleness <= 1000:
+            raise _wrong("max_staleness", "The staleness must be a whole number from 0 to 1000.")
+        if type(self.client_certificate) is not bool:
+            raise _wrong("client_certificate", "This must be true or false.")
+        if not _is_between(self.staleness_exponent, 0.0, 10.0):
+            raise _wrong("staleness_exponent", "The exponent must be a number from 0 to 10.")
+        if self.examples_multiple is not None and not _is_between(
+            self.examples_multiple, 1.0, _MOST_NUMBER
+        ):
+            raise _wrong("examples_multiple", "This must be a number from 1 on, or null.")
+        for name in ("clip_multiple", "norm_limit", "noise_multiplier", "clip_norm"):
+            value = getattr(self, name)
+            if value is not None and (not _is_between(value, 0.0, _MOST_NUMBER) or value == 0):
+                raise _wrong(name, "This must be a number above 0, or null.")
+        if self.noise_multiplier is not None:
+            self._refuse_half_privacy()
+
+    def _refuse_half_privacy(self) -> None:
+        if self.clip_norm is None:
+            raise _wrong("clip_norm", "Noise needs a fixed norm that every update is clipped to.")
+        if self.rule not in {FEDAVG, *OPTIMISERS}:
+            raise _wrong("noise_multiplier", "Noise goes with a mean, not with this rule.")
+
+
+def _wrong(name: str, words: str) -> problems.InvalidRequest:
+    return problems.InvalidRequest.at(f"/rules/{name}", words)
+
+
+def _is_between(value: Any, least: float, most: float) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and least <= value <= most
+    )
+
+
+def _encodings(said: Any) -> tuple[str, ...]:
+    if not isinstance(said, list | tuple) or not said:
+        raise _wrong("encodings", "This must list the encodings that devices may use.")
+    if any(one not in federated.ENCODINGS for one in said):
+        raise _wrong("encodings", f"Known are {', '.join(federated.ENCODINGS)}.")
+    return tuple(name for name in federated.ENCODINGS if name in said)
+
+
+def _parameters(rule: str, said: Any) -> dict[str, float]:
+    if not isinstance(said, dict):
+        raise _wrong("parameters", "The parameters must be a JSON object.")
+    known = _PARAMETERS[rule]
+    for name in said:
+        if name not in known:
+            raise _wrong(f"parameters/{str(name)[:80]}", f"The rule {rule} has no such parameter.")
+    for name, (_, least, most) in known.items():
+        if name in said and not _is_between(said[name], least, most):
+            raise _wrong(f"parameters/{name}", f"This must be a number from {least} to {most}.")
+    return {name: said.get(name, default) for name, (default, _, _) in known.items()}

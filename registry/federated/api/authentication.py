@@ -1,0 +1,97 @@
+"""Devices sign in by their own token, `Authorization: Bearer fp_…`; it opens one training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import AnonymousUser
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication
+
+from hub.protocol import problems
+from registry.api import throttles
+from registry.federated.api import certificates
+from registry.federated.models import Participant
+from registry.federated.selectors import Seeker
+from registry.federated.services.participants import TOKEN_PREFIX
+from registry.services.tokens import digest
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+
+class ParticipantAuthentication(BaseAuthentication):
+    """Finds a participant by its token's digest. Nothing is written."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, Participant] | None:
+        """A guest of the hub who is a participant.
+
+        Raises NotAuthenticated, NotAllowed, CertificateWrong, CertificateNeeded.
+        """
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not secret.startswith(TOKEN_PREFIX):
+            return None
+        found = (
+            Participant.objects.select_related("training__model__namespace")
+            .filter(token_digest=digest(secret.strip()))
+            .first()
+        )
+        if found is None or found.state == Participant.State.REVOKED:
+            raise problems.NotAuthenticated(
+                "This participant's token is not known here, or was revoked. Join again with an "
+                "invitation."
+            )
+        if found.state == Participant.State.SUSPENDED:
+            raise problems.NotAllowed(
+                "This participant is suspended. Ask who runs the training; the token stays valid."
+            )
+        certificates.expect(request, found)
+        return AnonymousUser(), found
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="hub"'
+
+
+class ParticipantScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """The token of a device."""
+
+    target_class = "registry.federated.api.authentication.ParticipantAuthentication"
+    name = "participant"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "fp_…"}
+
+
+class GuestThrottle(throttles.AnonThrottle):
+    """Counts guests by address, but not devices: many may share one."""
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        if isinstance(request.auth, Participant):
+            return None
+        return super().get_cache_key(request, view)
+
+
+class ParticipantThrottle(throttles.UserThrottle):
+    """Counts a device's requests, as a user's are."""
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        if not isinstance(request.auth, Participant):
+            return None
+        return self.cache_format % {"scope": "participant", "ident": request.auth.pk}
+
+
+def seeker(request: Request) -> Seeker:
+    """Who asks."""
+    device = request.auth if isinstance(request.auth, Participant) else None
+    return Seeker(request.user, device)
+
+
+def participant(request: Request) -> Participant:
+    """The device that asks; raises NotAuthenticated for anybody else."""
+    if not isinstance(request.auth, Participant):
+        raise problems.NotAuthenticated(
+            "Only devices that joined may do this: send a participant's token as "
+            "`Authorization: Bearer fp_…`."
+        )
+    return request.auth

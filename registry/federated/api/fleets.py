@@ -1,0 +1,208 @@
+"""Fleets over HTTP: which version a device shall run, and what it says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import digests, problems
+from registry import selectors as registry
+from registry.api import etags
+from registry.api.authentication import TokenAuthentication
+from registry.api.serializers import Digest, Input
+from registry.api.views import parse
+from registry.federated.models import Fleet, FleetDevice
+from registry.federated.models.fleets import NAME
+from registry.federated.services import fleets
+from registry.permissions import require
+from registry.services.tokens import digest
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class FleetInput(Input):
+    name = serializers.RegexField(NAME)
+    halt_percent = serializers.IntegerField(
+        min_value=0, max_value=100, required=False, default=0,
+        help_text="share of devices whose failure halts a rollout; 0 is none",
+    )  # fmt: skip
+
+
+class DesiredInput(Input):
+    """A version to be rolled out, to a share of the devices."""
+
+    version = serializers.IntegerField(min_value=1)
+    percent = serializers.IntegerField(min_value=0, max_value=100, required=False, default=100)
+    required_by = serializers.DateTimeField(required=False, allow_null=True, default=None)
+
+
+class ReportInput(Input):
+    """What a device runs, by the version's manifest digest, and how that went."""
+
+    running = serializers.CharField(max_length=80)
+    result = serializers.ChoiceField(FleetDevice.Result.choices)
+    detail = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
+
+
+class FleetOutput(serializers.Serializer[Fleet]):
+    """A fleet as maintainers see it."""
+
+    name = serializers.CharField()
+    stable = serializers.IntegerField(source="stable.number", default=None, allow_null=True)
+    desired = serializers.IntegerField(source="desired.number", default=None, allow_null=True)
+    percent = serializers.IntegerField()
+    required_by = serializers.DateTimeField(allow_null=True)
+    halt_percent = serializers.IntegerField()
+    is_halted = serializers.BooleanField()
+    reports = serializers.SerializerMethodField(help_text="of the desired version, by result")
+
+    def get_reports(self, row: Fleet) -> dict[str, int]:
+        if row.desired is None:
+            return {"ok": 0, "failed": 0}
+        return fleets.tally(row, row.desired.manifest_sha256)
+
+
+class FleetMadeOutput(FleetOutput):
+    token = serializers.CharField(help_text="of the devices; shown this once")
+
+
+class DesiredOutput(serializers.Serializer[Any]):
+    """The version that a device shall run."""
+
+    version = serializers.IntegerField()
+    manifest_digest = Digest()
+    required_by = serializers.DateTimeField(allow_null=True)
+    step = serializers.IntegerField(help_text="reached by rollouts above this percentage")
+
+
+class FleetTokenAuthentication(TokenAuthentication):
+    """Leaves the token of a fleet's devices to the view, which knows the fleet."""
+
+    def authenticate(self, request: Request) -> Any:
+        secret = request.headers.get("Authorization", "").partition(" ")[2]
+        return None if secret.startswith(fleets.TOKEN_PREFIX) else super().authenticate(request)
+
+
+class FleetScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """The token of a fleet's devices, or of somebody of the hub."""
+
+    target_class = "registry.federated.api.fleets.FleetTokenAuthentication"
+    name = "fleet"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "ff_…"}
+
+
+class FleetView(APIView):
+    """Open to devices by the token of their fleet, and to people."""
+
+    authentication_classes = [FleetTokenAuthentication]
+
+
+def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
+    """A fleet, for its devices and for maintainers; raises NotFound, NotAllowed."""
+    rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
+    secret = request.headers.get("Authorization", "").partition(" ")[2].strip()
+    if secret.startswith(fleets.TOKEN_PREFIX):
+        found = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
+        if found is None or found.model.ref.lower() != f"{namespace}/{name}".lower():
+            raise problems.NotAuthenticated("This token is not one of this fleet.")
+        return found
+    model = registry.model(request.user, namespace, name)
+    require(request.user, "training.manage", model)
+    found = rows.filter(model=model, name=fleet).first()
+    if found is None:
+        raise problems.NotFound(f"{model.ref} has no fleet {fleet}.")
+    return found
+
+
+class FleetList(FleetView):
+    """The fleets of a model."""
+
+    @extend_schema(operation_id="fleets_list", responses=FleetOutput(many=True))
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List fleets, for maintainers."""
+        model = registry.model(request.user, namespace, name)
+        require(request.user, "training.manage", model)
+        rows = Fleet.objects.filter(model=model).select_related("stable", "desired")[:200]
+        return Response({"items": [FleetOutput(row).data for row in rows]})
+
+    @extend_schema(
+        operation_id="fleets_create", request=FleetInput, responses={201: FleetMadeOutput}
+    )
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Make a fleet; the answer has the token of its devices."""
+        model = registry.model(request.user, namespace, name)
+        made, token = fleets.create(request.user, model=model, **parse(FleetInput, request.data))
+        response = Response({**FleetOutput(made).data, "token": token}, status=201)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class FleetDetail(FleetView):
+    """One fleet."""
+
+    @extend_schema(operation_id="fleets_read", responses=FleetOutput)
+    def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+        """Read how far a rollout is."""
+        found = _fleet(request, namespace, name, fleet)
+        require(request.user, "training.manage", found.model)
+        return etags.respond(request, dict(FleetOutput(found).data))
+
+
+class FleetDesired(FleetView):
+    """The version that devices shall run."""
+
+    @extend_schema(
+        operation_id="fleets_desired",
+        parameters=[OpenApiParameter("device", str, required=True)],
+        responses={200: DesiredOutput, 204: None},
+    )
+    def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+        """What a device shall run: 200, 304 with its ETag, 204 where nobody said."""
+        found = _fleet(request, namespace, name, fleet)
+        device = _device(request.query_params.get("device", ""))
+        version = fleets.version_for(found, device)
+        if version is None:
+            return Response(status=204)
+        told = {
+            "version": version.number,
+            "manifest_digest": version.manifest_sha256,
+            "required_by": found.required_by,
+            "step": fleets.place_of(found, device),
+        }
+        return etags.respond(request, dict(DesiredOutput(told).data))
+
+    @extend_schema(operation_id="fleets_desire", request=DesiredInput, responses=FleetOutput)
+    def put(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+        """Roll a version out, to a share of the devices."""
+        found = _fleet(request, namespace, name, fleet)
+        given = parse(DesiredInput, request.data)
+        version = registry.version(request.user, namespace, name, given.pop("version"))
+        found = fleets.desire(request.user, fleet=found, version=version, **given)
+        return Response(FleetOutput(found).data)
+
+
+class FleetDeviceDetail(FleetView):
+    """What one device says."""
+
+    @extend_schema(operation_id="fleets_report", request=ReportInput, responses={204: None})
+    def put(self, request: Request, namespace: str, name: str, fleet: str, device: str) -> Response:
+        """Report the version that runs, and whether it does."""
+        found = _fleet(request, namespace, name, fleet)
+        given = parse(ReportInput, request.data)
+        running = digests.parse(given.pop("running"))
+        fleets.report(fleet=found, device=_device(device), running=running, **given)
+        return Response(status=204)
+
+
+def _device(text: str) -> str:
+    if not 1 <= len(text) <= 100 or not text.isprintable():
+        raise problems.InvalidRequest.at("/device", "Name the device by 1 to 100 characters.")
+    return text

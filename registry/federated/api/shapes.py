@@ -1,0 +1,308 @@
+"""Trainings, rounds and contributions as the API gives and takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from registry.api.serializers import Digest, Input, api_url
+from registry.federated import history, selection
+from registry.federated.models import (
+    Aggregate,
+    Contribution,
+    Participant,
+    Round,
+    Training,
+)
+from registry.federated.services import releases, rounds
+
+
+def address(training: Training) -> str:
+    """The address of a training in the API."""
+    return api_url("models", training.model.ref, "trainings", str(training.number))
+
+
+class TrainingEdit(Input):
+    """What may change of a training; rules and schedule only of a draft."""
+
+    title = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    rules = serializers.DictField(required=False, help_text="see docs/federated.md")
+    schedule = serializers.DictField(required=False, help_text="see docs/federated.md")
+    hyperparameters = serializers.DictField(required=False, help_text="told to devices as is")
+    release_every = serializers.IntegerField(
+        min_value=0, max_value=1_000_000, required=False, help_text="rounds; 0 is on request"
+    )
+    release_best = serializers.ChoiceField(
+        Training.Best.choices,
+        allow_blank=True,
+        required=False,
+        help_text="the score whose round is released when the training is finished; empty is none",
+    )
+    release_publishes = serializers.BooleanField(required=False)
+
+
+class TrainingInput(TrainingEdit):
+    """A training to be made from a published version."""
+
+    version = serializers.IntegerField(min_value=1)
+    entry = serializers.CharField(max_length=512, required=False, default="")
+    roles = serializers.DictField(
+        required=False, help_text="patterns of tensors' names, by role; see docs/federated.md"
+    )
+    open = serializers.BooleanField(
+        required=False, default=True, help_text="open it as soon as its schema is known"
+    )
+
+
+class StepInput(Input):
+    """Why a training takes this step."""
+
+    reason = serializers.CharField(max_length=1000, allow_blank=True, required=False, default="")
+
+
+class RoundInput(Input):
+    """A round to be opened; for some participants where they are named."""
+
+    participants = serializers.ListField(
+        child=serializers.CharField(), required=False, allow_null=True, default=None
+    )
+
+
+class ScoreInput(Input):
+    """What a round's result reaches on data that no device has."""
+
+    score = serializers.FloatField()
+
+
+class InviteInput(Input):
+    uses = serializers.IntegerField(min_value=1, required=False, default=1)
+    group = serializers.CharField(max_length=64, allow_blank=True, required=False, default="")
+    expires_days = serializers.IntegerField(min_value=1, required=False, default=30)
+
+
+class JoinInput(Input):
+    """A device that wants to join."""
+
+    invite = serializers.CharField(max_length=200)
+    public_key = serializers.CharField(max_length=100, help_text="Ed25519, base64url")
+    runtime = serializers.CharField(max_length=100, allow_blank=True, required=False, default="")
+    capabilities = serializers.DictField(required=False, default=dict)
+
+
+class ParticipantEdit(Input):
+    """What may change of a participant."""
+
+    state = serializers.ChoiceField(Participant.State.choices, required=False)
+    certificate = serializers.RegexField(
+        r"^(sha256:[0-9a-f]{64})?$",
+        allow_blank=True,
+        required=False,
+        help_text="the certificate that its requests must come with; empty is any",
+    )
+
+
+class ContributionInput(Input):
+    """A contribution whose bytes were uploaded before, named in its signed manifest."""
+
+    manifest = serializers.DictField()
+    signature = serializers.CharField(max_length=100)
+    blob = serializers.CharField(required=False, help_text="as in the manifest, if given")
+    n = serializers.IntegerField(required=False, help_text="as in the manifest, if given")
+
+
+class InviteOutput(serializers.Serializer[Any]):
+    id = serializers.IntegerField(source="pk")
+    group = serializers.CharField()
+    uses = serializers.IntegerField()
+    used = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    revoked_at = serializers.DateTimeField(allow_null=True)
+
+
+class InviteMadeOutput(InviteOutput):
+    code = serializers.CharField(help_text="shown this once")
+
+
+class ParticipantOutput(serializers.Serializer[Participant]):
+    participant = serializers.CharField(source="pseudonym")
+    group = serializers.CharField()
+    state = serializers.ChoiceField(Participant.State.choices)
+    runtime = serializers.CharField()
+    certificate = serializers.SerializerMethodField(
+        help_text="digest of the client certificate that it is bound to; empty is none"
+    )
+    joined_at = serializers.DateTimeField()
+
+    def get_certificate(self, row: Participant) -> str:
+        return f"sha256:{row.certificate}" if row.certificate else ""
+
+
+class JoinedOutput(serializers.Serializer[Any]):
+    participant = serializers.CharField(help_text="the pseudonym that manifests name")
+    token = serializers.CharField(help_text="shown this once")
+    training = serializers.CharField(help_text="the id that manifests name")
+
+
+class ContributionOutput(serializers.Serializer[Contribution]):
+    """A contribution as its sender sees it."""
+
+    round = serializers.IntegerField(source="round.number")
+    state = serializers.ChoiceField(Contribution.State.choices)
+    blob = Digest(source="sha256")
+    bytes = serializers.IntegerField(source="size")
+    n = serializers.IntegerField()
+    encoding = serializers.CharField()
+    received_at = serializers.DateTimeField()
+    problem = serializers.SerializerMethodField(help_text="why it was rejected: a problem's type")
+    tensor = serializers.CharField()
+    detail = serializers.CharField()
+    figures = serializers.JSONField()
+
+    def get_problem(self, row: Contribution) -> str | None:
+        return f"{settings.HUB_PUBLIC_URL}/problems/{row.problem}" if row.problem else None
+
+
+class GivenOutput(ContributionOutput):
+    """A contribution as maintainers see it: by pseudonym."""
+
+    participant = serializers.CharField(source="participant.pseudonym")
+    group = serializers.CharField(source="participant.group")
+
+
+class AggregateOutput(serializers.Serializer[Any]):
+    """What a round's contributions became; of participants only their number."""
+
+    rules = serializers.JSONField()
+    participants = serializers.SerializerMethodField()
+    examples = serializers.IntegerField(help_text="as the devices count them")
+    left_out = serializers.SerializerMethodField(help_text="how many, by reason")
+    result = Digest(source="result_sha256")
+    figures = serializers.JSONField()
+    engine = serializers.JSONField()
+    planned_at = serializers.DateTimeField()
+    made_at = serializers.DateTimeField(allow_null=True)
+
+    def get_participants(self, row: Aggregate) -> int:
+        return len(row.inputs)
+
+    def get_left_out(self, row: Aggregate) -> dict[str, int]:
+        return history.tally(row.left_out)
+
+
+class RoundOutput(serializers.Serializer[Round]):
+    """A round with the number of its contributions in each state."""
+
+    number = serializers.IntegerField()
+    mode = serializers.ChoiceField(Round.Mode.choices)
+    state = serializers.ChoiceField(Round.State.choices)
+    base = Digest(source="base_sha256")
+    quorum = serializers.IntegerField()
+    target = serializers.IntegerField()
+    opened_at = serializers.DateTimeField()
+    deadline = serializers.DateTimeField()
+    closed_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField(help_text="why it failed: below-quorum or aggregation-failed")
+    selection = serializers.SerializerMethodField(
+        help_text="of whom it asks; null where anyone may answer"
+    )
+    contributions = serializers.SerializerMethodField(help_text="how many, by state")
+    result = serializers.SerializerMethodField(help_text="the digest of the aggregate, if made")
+    score = serializers.FloatField(
+        help_text="on held-out data, as maintainers say", allow_null=True
+    )
+    version = serializers.IntegerField(source="version.number", default=None, allow_null=True)
+
+    def get_selection(self, row: Round) -> dict[str, Any] | None:
+        if row.selected is None:
+            return None
+        drawn = {
+            "candidates": row.candidates,
+            "seed": row.seed,
+            "limit": selection.limit(row.seed, row.selected),
+        }
+        return {"asked": len(row.selected), **(drawn if row.seed else {})}
+
+    def get_contributions(self, row: Round) -> dict[str, int]:
+        return rounds.counts(row)
+
+    def get_result(self, row: Round) -> str | None:
+        made = getattr(row, "aggregate", None)
+        return f"sha256:{made.result_sha256}" if made and made.result_sha256 else None
+
+
+class TrainingOutput(serializers.Serializer[Training]):
+    """A training: its rules, its schedule, how many take part, and where it stands."""
+
+    id = serializers.UUIDField(source="uuid", help_text="the name that manifests use")
+    model = serializers.CharField(source="model.ref")
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    state = serializers.ChoiceField(Training.State.choices)
+    reason = serializers.CharField()
+    refusal = serializers.JSONField(help_text="why a draft cannot be opened")
+    base = serializers.IntegerField(source="base.number")
+    entry = serializers.CharField()
+    layout_digest = serializers.CharField(source="layout_sha256")
+    graph_digest = serializers.CharField(source="graph_sha256")
+    roles = serializers.JSONField(help_text="patterns of names by role, as they were asked for")
+    tensors = serializers.SerializerMethodField(help_text="how many of each role")
+    rules = serializers.JSONField()
+    schedule = serializers.JSONField()
+    hyperparameters = serializers.JSONField()
+    release_every = serializers.IntegerField()
+    release_best = serializers.CharField(help_text="highest or lowest score; empty is none")
+    release_publishes = serializers.BooleanField()
+    selection = serializers.SerializerMethodField(
+        help_text="digest of the seed of all draws, and the seed once it is over; null without any"
+    )
+    privacy = serializers.SerializerMethodField(help_text="in words, and what was spent")
+    participants = serializers.SerializerMethodField()
+    created_at = serializers.DateTimeField()
+    opened_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    round = serializers.SerializerMethodField(help_text="the round in hand, else the newest")
+    url = serializers.SerializerMethodField()
+
+    def get_tensors(self, row: Training) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for part in row.layout:
+            found[part["role"]] = found.get(part["role"], 0) + 1
+        return found
+
+    def get_selection(self, row: Training) -> dict[str, str] | None:
+        if not row.selection_seed:
+            return None
+        told = {"commitment": f"sha256:{selection.commitment(row.selection_seed)}"}
+        return {**told, "seed": row.selection_seed} if row.is_over else told
+
+    def get_privacy(self, row: Training) -> dict[str, Any]:
+        return {"words": releases.privacy_words(row), **row.privacy}
+
+    def get_participants(self, row: Training) -> int:
+        return row.participants.filter(state=Participant.State.ACTIVE).count()
+
+    def get_round(self, row: Training) -> dict[str, Any] | None:
+        newest = Round.objects.filter(training=row).select_related("aggregate", "version").first()
+        return dict(RoundOutput(newest).data) if newest else None
+
+    def get_url(self, row: Training) -> str:
+        return address(row)
+
+
+class TrainingSummaryOutput(serializers.Serializer[Training]):
+    """A training as lists show it."""
+
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    state = serializers.ChoiceField(Training.State.choices)
+    base = serializers.IntegerField(source="base.number")
+    created_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, row: Training) -> str:
+        return address(row)

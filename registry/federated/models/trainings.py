@@ -1,0 +1,101 @@
+"""Trainings: what devices learn together, by which rules, from which version on."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from registry.models import Blob, RegisteredModel, Version
+from registry.models.constraints import HEX64, one_of, or_empty
+
+
+class TrainingState(models.TextChoices):
+    DRAFT = "draft"
+    OPEN = "open"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+
+
+class BestScore(models.TextChoices):
+    HIGHEST = "highest"
+    LOWEST = "lowest"
+
+
+class Training(models.Model):
+    """Rounds that begin at one version of a model.
+
+    A draft's file is read first; what that finds is the schema, which never changes afterwards, and
+    neither do the rules. ``weights`` are those that the next round starts from.
+    """
+
+    State = TrainingState
+    Best = BestScore
+
+    LIVE = (State.OPEN, State.PAUSED)
+    OVER = (State.FINISHED, State.CANCELLED)
+
+    uuid = models.UUIDField(default=uuid.uuid4, editable=False, unique=True)
+    model = models.ForeignKey(RegisteredModel, models.PROTECT, related_name="trainings")
+    number = models.PositiveIntegerField()
+    base = models.ForeignKey(Version, models.PROTECT, related_name="trainings")
+    entry = models.CharField(max_length=512)
+    title = models.CharField(max_length=200, blank=True, default="")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    opens_itself = models.BooleanField(default=False)
+    roles = models.JSONField(default=dict, blank=True, help_text="patterns of names, by role")
+    refusal = models.JSONField(default=list, blank=True, help_text="why it cannot be opened")
+    layout = models.JSONField(default=list, blank=True, help_text="name, dtype, shape and role")
+    layout_sha256 = models.CharField(max_length=64, blank=True, default="")
+    graph_sha256 = models.CharField(max_length=64, blank=True, default="")
+    skeleton_sha256 = models.CharField(max_length=64, blank=True, default="")
+    skeleton = models.ForeignKey(Blob, models.SET_NULL, null=True, blank=True, related_name="+")
+    weights = models.ForeignKey(Blob, models.SET_NULL, null=True, blank=True, related_name="+")
+    optimiser = models.ForeignKey(Blob, models.SET_NULL, null=True, blank=True, related_name="+")
+    rules = models.JSONField(default=dict)
+    schedule = models.JSONField(default=dict)
+    selection_seed = models.CharField(
+        max_length=64, blank=True, default="", help_text="of rounds' draws; secret while it goes on"
+    )
+    hyperparameters = models.JSONField(default=dict, blank=True, help_text="told to devices as is")
+    privacy = models.JSONField(default=dict, blank=True, help_text="what was spent; empty if none")
+    release_every = models.PositiveIntegerField(default=10, help_text="rounds; 0 is on request")
+    release_best = models.CharField(
+        max_length=7, choices=Best.choices, blank=True, default="", help_text="score; empty is none"
+    )
+    release_publishes = models.BooleanField(default=True)
+    reason = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="trainings"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-number", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "number"], name="training_number_unique"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="training_number_positive"),
+            one_of("state", TrainingState, "training"),
+            models.CheckConstraint(
+                condition=Q(release_best="") | Q(release_best__in=BestScore.values),
+                name="training_release_best_known",
+            ),
+            or_empty("selection_seed", HEX64, "training"),
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "cancelled"])
+                | (Q(layout_sha256__regex=r"^[0-9a-f]{64}$") & Q(opened_at__isnull=False)),
+                name="training_open_has_schema",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model.ref}/trainings/{self.number}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in self.OVER

@@ -1,0 +1,84 @@
+"""Who is asked to a round: some of the participants, drawn by a seed so that it can be checked.
+
+A training's seed is made when it opens, and its digest is shown from then on; each round's seed
+comes of it and is shown with the round; the training's own is shown when the training is over, so
+that no round's seed is chosen by whom it draws. A participant's ticket is the SHA-256 of the
+round's seed and its pseudonym, and the lowest tickets are drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from registry.federated.models import Participant, Training
+from registry.federated.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What was drawn, from how many, by which seed (64 hex digits)."""
+
+    seed: str
+    candidates: int
+    selected: list[str]
+
+
+def new_seed() -> str:
+    """Make a training's seed: 64 hex digits, secret until the training is over."""
+    return secrets.token_hex(32)
+
+
+def commitment(seed: str) -> str:
+    """What is shown of a training's seed before it is: its SHA-256, in hex."""
+    return hashlib.sha256(bytes.fromhex(seed)).hexdigest()
+
+
+def round_seed(seed: str, number: int) -> str:
+    """The seed of a round: HMAC-SHA-256 of its number in decimal digits under the training's."""
+    return hmac.digest(bytes.fromhex(seed), str(number).encode(), "sha256").hex()
+
+
+def ticket(seed: str, pseudonym: str) -> str:
+    """A participant's place in a draw: SHA-256 of the seed's bytes and the pseudonym, in hex."""
+    return hashlib.sha256(bytes.fromhex(seed) + pseudonym.encode()).hexdigest()
+
+
+def wanted(schedule: Schedule, candidates: int) -> int:
+    """How many of so many are asked; never fewer than quorum and target need."""
+    count = schedule.cohort or math.ceil((schedule.cohort_fraction or 0.0) * candidates)
+    return max(count, schedule.quorum, schedule.target)
+
+
+def draw(training: Training, number: int) -> Draw | None:
+    """Draw for a round among the active participants; None where anybody may answer.
+
+    That is so without a cohort, and while there are no more participants than would be drawn.
+    """
+    schedule = Schedule.from_json(training.schedule)
+    if not schedule.has_cohort:
+        return None
+    active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
+    candidates = list(active.values_list("pseudonym", flat=True))
+    count = wanted(schedule, len(candidates))
+    if count >= len(candidates):
+        return None
+    seed = round_seed(training.selection_seed, number)
+    return Draw(seed, len(candidates), lowest(seed, candidates, count))
+
+
+def lowest(seed: str, candidates: Iterable[str], count: int) -> list[str]:
+    """The pseudonyms with the lowest tickets, lowest first."""
+    return sorted(candidates, key=lambda name: ticket(seed, name))[:count]
+
+
+def limit(seed: str, selected: list[str]) -> str:
+    """The highest ticket that was drawn: whoever was there and has none above it is asked."""
+    return max(ticket(seed, name) for name in selected)

@@ -1,0 +1,159 @@
+"""The only doors to rows of trainings: who sees a model sees its trainings, a device its own.
+
+Pseudonyms and figures of single contributions are for maintainers; everybody else gets counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+from registry import selectors as registry
+from registry.federated.models import Contribution, Invite, Participant, Round, Training
+from registry.models import RegisteredModel, RetiredName
+from registry.permissions import can, require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+
+    from registry.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Seeker:
+    """Who asks: somebody of the hub, or a device by its own token."""
+
+    actor: Actor
+    participant: Participant | None = None
+
+    def is_of(self, training: Training) -> bool:
+        """Whether a device of this very training asks."""
+        return self.participant is not None and self.participant.training_id == training.pk
+
+
+def trainings(actor: Actor, of: RegisteredModel) -> QuerySet[Training]:
+    """The trainings of a model, itself seen by the actor; drafts for those who write there."""
+    rows = Training.objects.filter(model=of)
+    rows = rows.select_related("model__namespace", "base", "created_by")
+    if registry.sees_drafts(registry.role(actor, of)):
+        return rows
+    return rows.exclude(opened_at=None)
+
+
+def training(seeker: Seeker, namespace: str, name: str, number: int) -> Training:
+    """A training by its number; raises NotFound, and Moved for a name that its model had."""
+    device = seeker.participant
+    if device is not None and device.training.number == number:
+        own = device.training
+        if own.model.deleted_at is None and _is_named(own.model, f"{namespace}/{name}"):
+            return own
+    of = registry.model(seeker.actor, namespace, name)
+    found = trainings(seeker.actor, of).filter(number=number).first()
+    if found is None:
+        raise problems.NotFound(f"{of.ref} has no training {number} that you can see.")
+    return found
+
+
+def admitted(namespace: str, name: str, number: int) -> Training | None:
+    """A training, whoever may see it: for those alone who show an invitation to it."""
+    rows = Training.objects.select_related("model__namespace", "base", "created_by").filter(
+        model__namespace__slug__iexact=namespace,
+        model__name__iexact=name,
+        model__deleted_at=None,
+        number=number,
+    )
+    return rows.first()
+
+
+def round_(of: Training, number: int) -> Round:
+    """A round of a training, itself seen by the caller; raises NotFound."""
+    found = rounds(of).filter(number=number).first()
+    if found is None:
+        raise problems.NotFound(f"{of} has no round {number}.")
+    found.training = of
+    return found
+
+
+def rounds(of: Training) -> QuerySet[Round]:
+    """The rounds of a training, newest first."""
+    return Round.objects.filter(training=of).select_related("aggregate", "version")
+
+
+def live_round(of: Training) -> Round | None:
+    """The round that is open or closing."""
+    found = Round.objects.filter(training=of, state__in=Round.LIVE).first()
+    if found is not None:
+        found.training = of
+    return found
+
+
+def participants(actor: Actor, of: Training) -> QuerySet[Participant]:
+    """Who takes part, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of.model)
+    return Participant.objects.filter(training=of)
+
+
+def participant(actor: Actor, of: Training, pseudonym: str) -> Participant:
+    """One participant, for maintainers; raises NotAllowed, NotFound."""
+    found = participants(actor, of).filter(pseudonym=pseudonym).first()
+    if found is None:
+        raise problems.NotFound(f"{of} has no participant {pseudonym}.")
+    found.training = of
+    return found
+
+
+def invites(actor: Actor, of: Training) -> QuerySet[Invite]:
+    """The invitations to a training, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of.model)
+    return Invite.objects.filter(training=of)
+
+
+def contributions(actor: Actor, of: Round) -> list[Contribution]:
+    """The contributions of a round by pseudonym, for maintainers; nothing for anybody else."""
+    if not can(actor, "training.manage", of.training.model):
+        return []
+    return list(of.contributions.select_related("participant")[:1000])
+
+
+def every_contribution(actor: Actor, of: Round) -> Iterator[Contribution]:
+    """All contributions of a round in the order of joining, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of.training.model)
+    return of.contributions.select_related("participant").iterator()
+
+
+def require_weights(seeker: Seeker, of: Round) -> None:
+    """Raise NotFound unless the caller may have a round's base, which no check has looked at.
+
+    A device may while its round goes on; those who write in the namespace always may.
+    """
+    if not (seeker.is_of(of.training) and of.is_live):
+        require_result(seeker.actor, of)
+
+
+def require_result(actor: Actor, of: Round) -> None:
+    """Raise NotFound unless the caller may have what a round became before it is a version."""
+    if not registry.sees_drafts(registry.role(actor, of.training.model)):
+        raise problems.NotFound(
+            "The weights of a round are for its participants while it goes on, and for those who "
+            "write in the namespace. Released versions are on the model's page."
+        )
+
+
+def _is_named(model: RegisteredModel, ref: str) -> bool:
+    """Whether a model has this name, or had it before."""
+    if model.ref.lower() == ref.lower():
+        return True
+    return RetiredName.objects.filter(name=ref.lower(), moved_to=model).exists()
+
+
+def every(actor: Actor, *, before: int | None = None) -> QuerySet[Training]:
+    """The open and ended trainings of all models that the actor may see, newest first."""
+    rows = Training.objects.filter(
+        model__in=RegisteredModel.objects.visible_to(actor), opened_at__isnull=False
+    )
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    return rows.select_related("model__namespace", "base").defer("layout").order_by("-pk")

@@ -1,0 +1,126 @@
+"""Rolling a version out to a fleet in steps, and halting where too many devices fail."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry import events
+from registry.federated.models import Fleet, FleetDevice
+from registry.models import Version
+from registry.permissions import require, require_user
+from registry.services.tokens import digest
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from registry.models import RegisteredModel
+    from registry.permissions import Actor
+
+TOKEN_PREFIX = "ff_"  # noqa: S105 - how such tokens begin
+# Fewer reports than this say nothing of a rate.
+LEAST_REPORTS = 5
+
+
+@transaction.atomic
+def create(
+    actor: Actor, *, model: RegisteredModel, name: str, halt_percent: int = 0
+) -> tuple[Fleet, str]:
+    """Make a fleet; returns it with the token of its devices, which is stored nowhere.
+
+    Raises NotAllowed, NameTaken.
+    """
+    require(actor, "training.manage", model)
+    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    try:
+        with transaction.atomic():
+            made = Fleet.objects.create(
+                model=model,
+                name=name,
+                halt_percent=halt_percent,
+                token_digest=digest(token),
+                created_by=require_user(actor),
+            )
+    except IntegrityError as error:
+        raise problems.NameTaken.at("/name", f"{model.ref} has a fleet {name} already.") from error
+    events.record("fleet.created", made, actor=actor, model=model, name=name)
+    return made, token
+
+
+@transaction.atomic
+def desire(
+    actor: Actor,
+    *,
+    fleet: Fleet,
+    version: Version,
+    percent: int = 100,
+    required_by: datetime | None = None,
+) -> Fleet:
+    """Have a share of a fleet run a published version; a halted rollout goes on.
+
+    A new version takes the place of the one before, which the rest keeps once it had reached
+    everybody. Raises NotAllowed, StateConflict.
+    """
+    require(actor, "training.manage", fleet.model)
+    if version.state != Version.State.PUBLISHED or version.model_id != fleet.model_id:
+        raise problems.StateConflict(f"{version.ref} is no published version of {fleet.model.ref}.")
+    found = Fleet.objects.select_for_update(of=("self",)).select_related("model").get(pk=fleet.pk)
+    if found.desired_id != version.pk and found.percent == 100 and not found.is_halted:
+        found.stable = found.desired
+    found.desired, found.percent, found.required_by = version, percent, required_by
+    found.is_halted = False
+    found.save()
+    events.record(
+        "fleet.desired", found, actor=actor, model=found.model,
+        number=version.number, percent=percent,
+    )  # fmt: skip
+    return found
+
+
+def place_of(fleet: Fleet, device: str) -> int:
+    """The step of a device: it is reached when the percentage is above this number."""
+    told = f"{fleet.model_id}/{fleet.name}\n{device}".encode()
+    return int.from_bytes(hashlib.sha256(told).digest(), "big") % 100
+
+
+def version_for(fleet: Fleet, device: str) -> Version | None:
+    """The version that a device shall run; None where nobody said."""
+    reached = place_of(fleet, device) < fleet.percent and not fleet.is_halted
+    return fleet.desired if reached else fleet.stable
+
+
+@transaction.atomic
+def report(*, fleet: Fleet, device: str, running: str, result: str, detail: str = "") -> None:
+    """Keep what a device says of itself; too many failures of the desired version halt it.
+
+    At most two rows are written.
+    """
+    FleetDevice.objects.update_or_create(
+        fleet=fleet,
+        device=device,
+        defaults={
+            "running": running,
+            "result": result,
+            "detail": detail[:500],
+            "reported_at": timezone.now(),
+        },
+    )
+    is_new = fleet.desired is not None and running == fleet.desired.manifest_sha256
+    if result == FleetDevice.Result.FAILED and is_new and fleet.halt_percent:
+        counted = tally(fleet, running)
+        told = counted["ok"] + counted["failed"]
+        if told >= LEAST_REPORTS and counted["failed"] * 100 >= fleet.halt_percent * told:
+            Fleet.objects.filter(pk=fleet.pk, desired=fleet.desired).update(is_halted=True)
+
+
+def tally(fleet: Fleet, running: str) -> dict[str, Any]:
+    """How many devices of a fleet said of a version that it runs, or that it failed."""
+    return FleetDevice.objects.filter(fleet=fleet, running=running).aggregate(
+        ok=Count("pk", filter=Q(result="ok")), failed=Count("pk", filter=Q(result="failed"))
+    )

@@ -1,0 +1,186 @@
+"""Joining a training by an invitation, and being sent away again."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from hub.protocol import federated, problems
+from registry import events
+from registry.federated.models import Invite, Participant
+from registry.permissions import require, require_user
+from registry.services.tokens import digest
+
+if TYPE_CHECKING:
+    from registry.federated.models import Training
+    from registry.permissions import Actor
+
+TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
+LONGEST_DAYS = 366
+MOST_USES = 10_000_000
+MOST_CAPABILITIES = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a device says of itself when it joins; only the key is needed.
+
+    ``certificate`` is the SHA-256 of its TLS client certificate, which a proxy verified; from then
+    on its requests must come with that one.
+    """
+
+    public_key: str
+    runtime: str = ""
+    capabilities: dict[str, Any] = field(default_factory=dict)
+    certificate: str = ""
+
+
+@transaction.atomic
+def invite(
+    actor: Actor, *, training: Training, uses: int = 1, group: str = "", expires_days: int = 30
+) -> tuple[Invite, str]:
+    """Make a code for so many devices; it is returned this once. Raises NotAllowed, TrainingOver.
+
+    Whoever has the code may join, also to a private model's training: it is a secret.
+    """
+    require(actor, "training.manage", training.model)
+    if training.is_over:
+        raise problems.TrainingOver(f"{training} is {training.state}.")
+    if not 1 <= uses <= MOST_USES:
+        raise problems.InvalidRequest.at("/uses", f"Choose 1 to {MOST_USES} devices.")
+    if not 1 <= expires_days <= LONGEST_DAYS:
+        raise problems.InvalidRequest.at("/expires_days", f"Choose 1 to {LONGEST_DAYS} days.")
+    code = INVITE_PREFIX + secrets.token_urlsafe(24)
+    made = Invite.objects.create(
+        training=training,
+        digest=digest(code),
+        group=group.strip()[:64],
+        uses=uses,
+        created_by=require_user(actor),
+        expires_at=timezone.now() + timedelta(days=expires_days),
+    )
+    events.record(
+        "training.invited", training, actor=actor, model=training.model, uses=uses, group=made.group
+    )
+    return made, code
+
+
+@transaction.atomic
+def revoke_invite(actor: Actor, *, training: Training, key: int) -> None:
+    """Take an invitation back; who joined by it stays. Raises NotFound."""
+    require(actor, "training.manage", training.model)
+    taken = Invite.objects.filter(training=training, pk=key, revoked_at=None).update(
+        revoked_at=timezone.now()
+    )
+    if not taken:
+        raise problems.NotFound("There is no such invitation; it may have been taken back.")
+    events.record("training.uninvited", training, actor=actor, model=training.model)
+
+
+def admits(training: Training, code: str) -> bool:
+    """Whether a code lets somebody into a training at this moment."""
+    return bool(_open_invites(training, code).exists())
+
+
+@transaction.atomic
+def join(*, training: Training, code: str, device: Device) -> tuple[Participant, str]:
+    """Let a device in; returns it with its token, which is stored nowhere.
+
+    Two rows are written: the invitation's count, and the participant.
+    Raises TrainingOver, InviteInvalid, CertificateNeeded, KeyKnown, InvalidRequest.
+    """
+    federated.parse_public_key(device.public_key)
+    if len(json.dumps(device.capabilities)) > MOST_CAPABILITIES:
+        raise problems.InvalidRequest.at(
+            "/capabilities", f"Capabilities may have {MOST_CAPABILITIES} characters of JSON."
+        )
+    if training.is_over:
+        raise problems.TrainingOver(f"{training} is {training.state}.")
+    used = _open_invites(training, code)
+    found = used.first()
+    if found is None or not used.filter(pk=found.pk).update(used=F("used") + 1):
+        raise problems.InviteInvalid(
+            "This invitation is unknown, used up, over or taken back. Ask who runs the training "
+            "for another one."
+        )
+    expect_certificate(training, device.certificate)
+    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    try:
+        with transaction.atomic():
+            made = Participant.objects.create(
+                training=training,
+                pseudonym=f"p_{secrets.token_hex(8)}",
+                public_key=device.public_key,
+                token_digest=digest(token),
+                certificate=device.certificate,
+                group=found.group,
+                runtime=device.runtime.strip()[:100],
+                capabilities=device.capabilities,
+            )
+    except IntegrityError as error:
+        raise problems.KeyKnown(
+            "This public key takes part in the training already. Use its token, or make another "
+            "key for another device."
+        ) from error
+    return made, token
+
+
+def demands_certificate(training: Training) -> bool:
+    """Whether only devices with a client certificate may take part."""
+    return bool(training.rules.get("client_certificate"))  # older rules do not say
+
+
+def expect_certificate(training: Training, certificate: str) -> None:
+    """Raise CertificateNeeded where the rules demand a certificate and none was shown."""
+    if demands_certificate(training) and not certificate:
+        raise problems.CertificateNeeded(
+            "This training takes devices with a TLS client certificate alone, and this request "
+            "came without one. Give the client a certificate (HUB_CLIENT_CERTIFICATE, or "
+            "certificate= of hub.training) and connect by https through the proxy that verifies it."
+        )
+
+
+@transaction.atomic
+def edit(
+    actor: Actor, *, participant: Participant, state: str = "", certificate: str | None = None
+) -> Participant:
+    """Suspend, let back in, or revoke a participant for good; bind it to another certificate.
+
+    An empty ``certificate`` lets it come with any, or none. Raises TrainingConflict.
+    """
+    model = participant.training.model
+    require(actor, "training.manage", model)
+    found = Participant.objects.select_for_update().get(pk=participant.pk)
+    if certificate is not None:
+        found.certificate = certificate.removeprefix("sha256:")
+        events.record(
+            "participant.certificate", found, actor=actor, model=model, pseudonym=found.pseudonym
+        )
+    if state:
+        if found.state == Participant.State.REVOKED and state != found.state:
+            raise problems.TrainingConflict(f"{found.pseudonym} was revoked for good.")
+        found.state = state
+        if state == Participant.State.REVOKED:
+            found.ended_at = timezone.now()
+        events.record(
+            f"participant.{state}", found, actor=actor, model=model, pseudonym=found.pseudonym
+        )
+    found.save(update_fields=["state", "certificate", "ended_at"])
+    return found
+
+
+def _open_invites(training: Training, code: str) -> Any:
+    return Invite.objects.filter(
+        Q(used__lt=F("uses")),
+        training=training,
+        digest=digest(code),
+        revoked_at=None,
+        expires_at__gt=timezone.now(),
+    )

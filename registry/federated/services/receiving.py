@@ -1,0 +1,118 @@
+"""Uploads of participants: the hub's own resumable ones, kept apart from those of its users.
+
+They belong to a user that nobody can be, so that no digest gives anybody else a right to them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+
+from hub.protocol import digests, federated, problems, safetensors
+from registry.blobs import store
+from registry.models import Upload, User
+from registry.services import uploads
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from registry.federated.models import Participant, Training
+
+# No account can have this name, since names have no spaces.
+KEEPER = "contributions of devices"
+MOST_AT_ONCE = 2
+_SLACK = safetensors.MOST_HEADER_BYTES + 8
+
+
+def keeper() -> User:
+    """The owner of all uploads of participants: an account that is closed and has no password."""
+    found = User.objects.filter(username=KEEPER).first()
+    if found is None:
+        found, _ = User.objects.get_or_create(
+            username=KEEPER, defaults={"is_active": False, "password": "!"}
+        )
+    return found
+
+
+def most_bytes(training: Training) -> int:
+    """The largest file that a contribution to a training can be, header included."""
+    parts = [federated.Part.from_json(row) for row in training.layout]
+    encodings = training.rules["encodings"]
+    return _SLACK + max(federated.file_bytes_at_most(parts, name) for name in encodings)
+
+
+def expect_size(training: Training, length: int) -> None:
+    """Raise TooLarge for more bytes than any contribution to a training has."""
+    most = most_bytes(training)
+    if length > most:
+        raise problems.TooLarge(
+            f"A contribution to this training has at most {most} bytes; these are {length}."
+        )
+
+
+def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload:
+    """Open an upload of a participant; raises TooLarge, QuotaExceeded, Throttled."""
+    expect_size(participant.training, length)
+    uploads.expect_room(participant.training.model.namespace, length)
+    owner = keeper()
+    open_ones = Upload.objects.filter(
+        owner=owner, filename=_mark(participant), state=Upload.State.RECEIVING
+    )
+    if open_ones.count() >= MOST_AT_ONCE:
+        raise problems.Throttled(
+            "Two uploads of yours are under way. Go on with one of them, or delete one.",
+            retry_after=60,
+        )
+    upload = Upload.objects.create(
+        owner=owner,
+        filename=_mark(participant),
+        length=length,
+        claimed_sha256=digests.parse(f"sha256:{claimed.removeprefix('sha256:')}")
+        if claimed
+        else "",
+        expires_at=timezone.now() + uploads.LIFETIME,
+    )
+    store().staged(str(upload.uuid)).touch()
+    return upload
+
+
+def find(participant: Participant, uuid: UUID) -> Upload:
+    """An upload of this participant; raises NotFound."""
+    found = Upload.objects.select_related("owner").filter(
+        pk=uuid, owner__username=KEEPER, filename=_mark(participant)
+    )
+    upload = found.first()
+    if upload is None:
+        raise problems.NotFound("There is no such upload of yours; it may have expired.")
+    return upload
+
+
+def stored(participant: Participant, sha256: str) -> Upload:
+    """What this participant uploaded; raises BlobUnknown whatever the hub may hold otherwise."""
+    found = Upload.objects.select_related("blob").filter(
+        owner__username=KEEPER,
+        filename=_mark(participant),
+        blob=sha256,
+        state=Upload.State.STORED,
+    )
+    upload = found.first()
+    if upload is None:
+        raise problems.BlobUnknown(
+            f"You have not uploaded sha256:{sha256} to this training. Upload it first."
+        )
+    return upload
+
+
+def in_flight(training: Training) -> bool:
+    """Whether uploads of a training's participants are under way, or stored and not handed in."""
+    rows = Upload.objects.filter(
+        owner__username=KEEPER,
+        filename__startswith=f"training:{training.pk}:",
+        expires_at__gt=timezone.now(),
+    )
+    return rows.exists()
+
+
+def _mark(participant: Participant) -> str:
+    return f"training:{participant.training_id}:participant:{participant.pk}"

@@ -1,0 +1,191 @@
+"""The result of a round as a version: the same skeleton, new weights, a card that names the rounds.
+
+It is submitted and checked as any version is; nothing of a participant is in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import structlog
+import yaml
+from django.db import transaction
+
+from hub.protocol import federated, problems
+from registry import cards, events, lifecycle
+from registry.blobs import store
+from registry.federated.models import Round, Training
+from registry.models import Blob, File, RegisteredModel
+from registry.services import files, uploads
+
+if TYPE_CHECKING:
+    from registry.models import Version
+
+log = structlog.get_logger(__name__)
+
+# Of the base's card, what is as true of a version that learned further.
+KEPT_FIELDS = (
+    "license", "license_name", "license_link", "pipeline_tag", "tags", "language", "library_name",
+    "summary", "intended_uses", "limitations", "risks", "personal_data",
+)  # fmt: skip
+MOST_ROUNDS_NAMED = 100
+
+
+def try_release(training: Training, ended: Round) -> None:
+    """Release a round; what keeps it from being a version is noted, and the round goes on."""
+    try:
+        with transaction.atomic():
+            release(training, ended)
+    except problems.Problem as problem:
+        log.warning("release_refused", round=ended.pk, problem=problem.slug)
+        events.record(
+            "round.unreleased", ended, actor=None, model=training.model,
+            number=ended.number, problem=problem.slug, detail=problem.detail,
+        )  # fmt: skip
+
+
+def release_best(training: Training) -> None:
+    """Release the best round of a finished, locked training, once its last one has a score."""
+    if training.state != Training.State.FINISHED or not training.release_best:
+        return
+    last = training.rounds.filter(state=Round.State.AGGREGATED).first()
+    if last is None or last.score is None:
+        return
+    found = best(training)
+    if found is not None and found.version_id is None and found.aggregate.result is not None:
+        try_release(training, found)
+
+
+def best(training: Training) -> Round | None:
+    """The round with the best score, the first of equals; None where no score decides."""
+    order = {Training.Best.HIGHEST: "-score", Training.Best.LOWEST: "score"}
+    if not training.release_best:
+        return None
+    scored = training.rounds.filter(score__isnull=False).select_related("aggregate")
+    return scored.order_by(order[Training.Best(training.release_best)], "number").first()
+
+
+def release(training: Training, ended: Round) -> Version:
+    """Draft and submit the version of an aggregated round, inside the caller's transaction.
+
+    Raises QuotaExceeded, CardInvalid.
+    """
+    result = ended.aggregate.result
+    assert result is not None  # noqa: S101 - the caller asked, or has just made it
+    assert training.skeleton is not None  # noqa: S101 - as long as the training is
+    uploads.expect_room(training.model.namespace, result.size)
+    model = RegisteredModel.objects.select_for_update().get(pk=training.model_id)
+    version = lifecycle.draft(
+        model,
+        training.created_by,
+        message=f"Round {ended.number} of training {training.number}",
+        branch=training.base.branch,
+    )
+    folder = PurePosixPath(training.entry).parent
+    _put(version, training.entry, training.skeleton)
+    _put(version, str(folder / federated.WEIGHTS), result)
+    for path, blob in _kept_files(training):
+        _put(version, path, blob)
+    _put_card(version, card(training, ended))
+    lifecycle.freeze(version, training.created_by, publish=training.release_publishes)
+    ended.version = version
+    ended.save(update_fields=["version"])
+    events.record(
+        "round.released", ended, actor=None, model=model,
+        number=ended.number, version=version.number,
+    )  # fmt: skip
+    return version
+
+
+def card(training: Training, ended: Round) -> str:
+    """The card of a round's version: what its base says that still holds, and how it was made."""
+    front: dict[str, Any] = {
+        name: training.base.card[name] for name in KEPT_FIELDS if training.base.card.get(name)
+    }
+    front |= {
+        "base_model": f"{training.model.ref}@{training.base.number}",
+        "base_model_relation": "finetune",
+    }
+    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
+    rule = training.rules["rule"]
+    words = (
+        f"{training.title or 'A federated training'}: devices trained this model on data of their "
+        f"own, from version {training.base.number} on, and sent what changed. The hub checked each "
+        f"contribution and joined them by the rule `{rule}`. The graph is that of version "
+        f"{training.base.number}, to the byte."
+    )
+    cap = training.rules["examples_cap"]
+    body = [
+        f"# {training.model.ref}, training {training.number}, round {ended.number}",
+        "",
+        words,
+        "",
+        "| round | contributions | examples | left out | weights |",
+        "| --- | --- | --- | --- | --- |",
+        *_rows(training, ended),
+        "",
+        f"Examples are counted by the devices themselves, up to {cap} each.",
+        "",
+        "## Differential privacy",
+        "",
+        privacy_words(training),
+        "",
+    ]
+    return "\n".join([f"---\n{head}---", "", *body])
+
+
+def privacy_words(training: Training) -> str:
+    """What was spent of privacy, always said: epsilon and delta, or that there is none."""
+    spent = training.privacy
+    if "epsilon" not in spent:
+        return (
+            "No differential privacy was used: nothing bounds what the weights tell of the data "
+            "of one device."
+        )
+    return (
+        f"Central differential privacy with Gaussian noise: (ε = {spent['epsilon']:.4g}, "
+        f"δ = {spent['delta']:.3g}) for one participant over {spent['rounds']} rounds, with the "
+        f"noise multiplier {spent['noise_multiplier']:g} and updates clipped to "
+        f"{spent['clip_norm']:g}; participants are not sampled in secret, so nothing is amplified."
+    )
+
+
+def _rows(training: Training, ended: Round) -> list[str]:
+    made = Round.objects.filter(
+        training=training, state=Round.State.AGGREGATED, number__lte=ended.number
+    ).select_related("aggregate")
+    rows = []
+    for row in reversed(made.order_by("-number")[:MOST_ROUNDS_NAMED]):
+        aggregate = row.aggregate
+        rows.append(
+            f"| {row.number} | {len(aggregate.inputs)} | {aggregate.examples} "
+            f"| {len(aggregate.left_out)} | `{aggregate.result_sha256[:16]}…` |"
+        )
+    return rows
+
+
+def _kept_files(training: Training) -> list[tuple[str, Blob]]:
+    """Files of the base besides its models, their external data and its card."""
+    base = training.base
+    replaced = {cards.CARD_PATH, str(PurePosixPath(training.entry).parent / federated.WEIGHTS)}
+    for variant in base.variants.select_related("entry"):
+        for row in variant.facts.get("external_files", []):
+            if isinstance(row, dict):
+                replaced.add(str(row.get("path")))
+    rows = File.objects.filter(version=base, derived=False).select_related("blob")
+    return [
+        (row.path, row.blob)
+        for row in rows
+        if row.path not in replaced and not row.path.lower().endswith(".onnx")
+    ]
+
+
+def _put(version: Version, path: str, blob: Blob) -> None:
+    File.objects.create(version=version, path=path, blob=blob, **files.git_names(path, blob))
+
+
+def _put_card(version: Version, text: str) -> None:
+    content = text.encode()
+    files.take_card(version, content)
+    _put(version, cards.CARD_PATH, Blob.objects.keep(store().write(content), len(content)))

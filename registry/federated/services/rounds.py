@@ -1,0 +1,337 @@
+"""Rounds: opened one after another, closed once, planned, and made or failed.
+
+Every move locks its training and asks the row's state again, so that two workers, or a worker and a
+person, never do the same thing twice.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, Sum
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry import events
+from registry.federated import selection
+from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
+from registry.federated.schedule import Schedule
+from registry.federated.services import receiving, releases
+from registry.models import Blob
+from registry.permissions import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from registry.permissions import Actor
+
+log = structlog.get_logger(__name__)
+
+BELOW_QUORUM = "below-quorum"
+NOT_MADE = "aggregation-failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a worker made of a round: the result's digest, and figures of it and of its inputs."""
+
+    result: str
+    optimiser: str = ""
+    engine: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    privacy: dict[str, Any] = field(default_factory=dict)
+    job_uuid: UUID | None = None
+    inputs: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def lock(training: Training) -> Training:
+    """The training as it is now, locked until the transaction ends."""
+    return (
+        Training.objects.select_for_update(of=("self",))
+        .select_related("model__namespace", "base", "created_by")
+        .get(pk=training.pk)
+    )
+
+
+def open_next(training: Training, *, selected: Sequence[str] | None = None) -> Round:
+    """Open the next round of a locked training from the weights it has.
+
+    For those selected; for some that are drawn, where the schedule has a cohort; else for anyone.
+    """
+    schedule = Schedule.from_json(training.schedule)
+    newest = Round.objects.filter(training=training).first()
+    number = newest.number + 1 if newest else 1
+    drawn = selection.draw(training, number) if selected is None else None
+    asked = drawn.selected if drawn else selected
+    now = timezone.now()
+    opened = Round.objects.create(
+        training=training,
+        number=number,
+        mode=schedule.mode,
+        base=training.weights,
+        base_sha256=training.weights_id or "",
+        nonce=secrets.token_hex(16),
+        quorum=schedule.quorum,
+        target=schedule.target,
+        examples_cap=training.rules["examples_cap"],
+        selected=list(asked) if asked is not None else None,
+        seed=drawn.seed if drawn else "",
+        candidates=drawn.candidates if drawn else 0,
+        opened_at=now,
+        deadline=now + timedelta(seconds=schedule.round_seconds),
+    )
+    events.record("round.opened", opened, actor=None, model=training.model, number=opened.number)
+    return opened
+
+
+@transaction.atomic
+def open_by_hand(
+    actor: Actor, *, training: Training, selected: Sequence[str] | None = None
+) -> Round:
+    """Open a round where none goes on, for anyone or for some; raises TrainingConflict."""
+    require(actor, "training.manage", training.model)
+    training = lock(training)
+    if training.state not in Training.LIVE:
+        raise problems.TrainingConflict(f"{training} is {training.state}.", state=training.state)
+    if live := Round.objects.filter(training=training, state__in=Round.LIVE).first():
+        raise problems.TrainingConflict(
+            f"Round {live.number} is {live.state}; close it first.", state=live.state
+        )
+    if selected is not None:
+        known = Participant.objects.filter(
+            training=training, pseudonym__in=selected, state=Participant.State.ACTIVE
+        )
+        if known.count() != len(set(selected)) or not selected:
+            raise problems.InvalidRequest.at(
+                "/participants", "Name active participants of this training."
+            )
+    return open_next(training, selected=selected)
+
+
+@transaction.atomic
+def close_by_hand(actor: Actor, *, of: Round) -> Round:
+    """Close a round before its deadline; raises TrainingConflict."""
+    require(actor, "training.manage", of.training.model)
+    training = lock(of.training)
+    if not _close(training, of.pk):
+        raise problems.TrainingConflict(f"Round {of.number} is not open any more.")
+    return Round.objects.select_related("training__model__namespace").get(pk=of.pk)
+
+
+@transaction.atomic
+def ask_release(actor: Actor, *, of: Round) -> Round:
+    """Have the result of a round become a version: at once where it is made, else when it is."""
+    require(actor, "training.manage", of.training.model)
+    training = lock(of.training)
+    found = Round.objects.select_related("aggregate").get(pk=of.pk)
+    if found.version_id or found.state in (Round.State.FAILED, Round.State.CANCELLED):
+        raise problems.TrainingConflict(
+            f"Round {found.number} has its version."
+            if found.version_id
+            else f"Round {found.number} was {found.state}: there is nothing to release."
+        )
+    if found.state == Round.State.AGGREGATED:
+        if found.aggregate.result is None:
+            raise problems.TrainingConflict(
+                f"The weights of round {found.number} are no longer kept; a later one has its own."
+            )
+        releases.release(training, found)
+    else:
+        found.release_asked = True
+        found.save(update_fields=["release_asked"])
+    return found
+
+
+@transaction.atomic
+def give_score(actor: Actor, *, of: Round, score: float) -> Round:
+    """Say what the result of a round scores on data that no device has; raises TrainingConflict.
+
+    In a finished training the best round becomes a version when the last one has its score.
+    """
+    require(actor, "training.manage", of.training.model)
+    training = lock(of.training)
+    found = Round.objects.get(pk=of.pk)
+    if found.state != Round.State.AGGREGATED:
+        raise problems.TrainingConflict(
+            f"Round {found.number} is {found.state}: it has no result to score.", state=found.state
+        )
+    if not math.isfinite(score):
+        raise problems.InvalidRequest.at("/score", "The score must be a finite number.")
+    found.score = score
+    found.save(update_fields=["score"])
+    events.record(
+        "round.scored", found, actor=actor, model=training.model, number=found.number, score=score
+    )
+    releases.release_best(training)
+    return found
+
+
+def due() -> list[Round]:
+    """Live rounds that somebody has to look at: over, full, closing, or with bytes to check."""
+    waiting = Contribution.objects.filter(round=OuterRef("pk"), state=Contribution.State.RECEIVED)
+    rows = Round.objects.filter(state__in=Round.LIVE).filter(
+        Q(deadline__lte=timezone.now()) | Q(state=Round.State.CLOSING) | Exists(waiting)
+    )
+    return list(rows.select_related("training__model__namespace").order_by("deadline", "pk")[:100])
+
+
+@transaction.atomic
+def advance(of: Round) -> Aggregate | None:
+    """Make the move that is due: close, fail or plan; the plan of a round that may be aggregated.
+
+    While contributions wait for their check, or uploads in flight have grace, nothing moves.
+    """
+    training = lock(of.training)
+    found = Round.objects.filter(pk=of.pk).first()
+    if found is None or not found.is_live:
+        return None
+    if found.state == Round.State.OPEN:
+        is_full = found.target and _accepted(found).count() >= found.target
+        if not is_full and found.deadline > timezone.now():
+            return None
+        _close(training, found.pk)
+        found.refresh_from_db()
+    waits = found.contributions.filter(state=Contribution.State.RECEIVED).exists()
+    if waits or (found.grace_until and found.grace_until > timezone.now()):
+        return None
+    if _accepted(found).count() < found.quorum:
+        _fail(training, found, BELOW_QUORUM)
+        return None
+    return _plan(training, found)
+
+
+@transaction.atomic
+def finish(of: Aggregate, made: Made) -> bool:
+    """Take a result: the round is aggregated, the training goes on from it; False where it did.
+
+    The next round is opened, or the training finished, in this same transaction.
+    """
+    training = lock(of.round.training)
+    aggregate = Aggregate.objects.select_related("round").get(pk=of.pk)
+    ended = aggregate.round
+    if aggregate.result_sha256 or ended.state != Round.State.CLOSING:
+        return False
+    now = timezone.now()
+    aggregate.result = Blob.objects.get(pk=made.result)
+    aggregate.result_sha256 = made.result
+    aggregate.optimiser = Blob.objects.get(pk=made.optimiser) if made.optimiser else None
+    aggregate.optimiser_sha256 = made.optimiser
+    aggregate.engine = made.engine
+    aggregate.figures = made.figures | ({"privacy": made.privacy} if made.privacy else {})
+    aggregate.job_uuid, aggregate.made_at = made.job_uuid, now
+    aggregate.save()
+    _mark_used(aggregate, made.inputs)
+    ended.state, ended.ended_at = Round.State.AGGREGATED, now
+    ended.save(update_fields=["state", "ended_at"])
+    training.weights, training.optimiser = aggregate.result, aggregate.optimiser
+    training.privacy = made.privacy or training.privacy
+    training.save(update_fields=["weights", "optimiser", "privacy"])
+    events.record("round.aggregated", ended, actor=None, model=training.model, number=ended.number)
+    aggregated = training.rounds.filter(state=Round.State.AGGREGATED).count()
+    most = Schedule.from_json(training.schedule).most_rounds
+    is_last = bool(most) and aggregated >= most
+    every = training.release_every
+    ends_it = is_last and not training.release_best
+    if ended.release_asked or ends_it or (every and aggregated % every == 0):
+        releases.try_release(training, ended)
+    if is_last:
+        _finish_training(training)
+    elif training.state == Training.State.OPEN:
+        open_next(training)
+    return True
+
+
+@transaction.atomic
+def give_up(of: Aggregate, *, detail: str) -> None:
+    """Fail a round whose aggregate could not be made; its training goes on from the same base."""
+    training = lock(of.round.training)
+    found = Round.objects.get(pk=of.round_id)
+    if found.state == Round.State.CLOSING:
+        log.error("aggregate_not_made", round=found.pk, detail=detail[:500])
+        _fail(training, found, NOT_MADE)
+
+
+def cancel_live(training: Training) -> None:
+    """Cancel the round in hand of a locked training that ended."""
+    now = timezone.now()
+    for live in Round.objects.filter(training=training, state__in=Round.LIVE):
+        live.state, live.ended_at = Round.State.CANCELLED, now
+        live.closed_at = live.closed_at or now
+        live.save(update_fields=["state", "ended_at", "closed_at"])
+        events.record("round.cancelled", live, actor=None, model=training.model)
+
+
+def _close(training: Training, key: int) -> bool:
+    """Close an open round, once; uploads that began in time get their grace."""
+    schedule = Schedule.from_json(training.schedule)
+    now = timezone.now()
+    grace = timedelta(seconds=schedule.grace_seconds if receiving.in_flight(training) else 0)
+    closed = Round.objects.filter(pk=key, state=Round.State.OPEN).update(
+        state=Round.State.CLOSING, closed_at=now, grace_until=now + grace
+    )
+    if closed:
+        found = Round.objects.get(pk=key)
+        events.record("round.closed", found, actor=None, model=training.model, number=found.number)
+    return bool(closed)
+
+
+def _fail(training: Training, failed: Round, reason: str) -> None:
+    """Fail a round; the base stays, and the next round opens from it."""
+    failed.state, failed.reason, failed.ended_at = Round.State.FAILED, reason, timezone.now()
+    failed.save(update_fields=["state", "reason", "ended_at"])
+    events.record(
+        "round.failed", failed, actor=None, model=training.model,
+        number=failed.number, reason=reason,
+    )  # fmt: skip
+    if training.state == Training.State.OPEN:
+        open_next(training)
+
+
+def _accepted(of: Round) -> Any:
+    return Contribution.objects.filter(round=of, state=Contribution.State.ACCEPTED)
+
+
+def _plan(training: Training, closing: Round) -> Aggregate:
+    """The plan of a round: written once, with its inputs in the order in which they are summed."""
+    planned = Aggregate.objects.filter(round=closing).first()
+    if planned is not None:
+        return planned
+    inputs = _accepted(closing).order_by("participant_id", "pk")
+    others = closing.contributions.exclude(state=Contribution.State.ACCEPTED)
+    return Aggregate.objects.create(
+        round=closing,
+        rules=training.rules,
+        inputs=list(inputs.values_list("pk", flat=True)),
+        left_out={str(row.pk): row.problem or row.state for row in others},
+        examples=inputs.aggregate(sum=Sum("n"))["sum"] or 0,
+        seed=secrets.token_hex(32) if training.rules["noise_multiplier"] is not None else "",
+    )
+
+
+def _mark_used(aggregate: Aggregate, told: dict[int, dict[str, Any]]) -> None:
+    """Write beside each input what became of it; one that the rule dropped counts as used."""
+    rows = list(Contribution.objects.filter(pk__in=aggregate.inputs))
+    for row in rows:
+        row.state = Contribution.State.USED
+        row.figures = row.figures | told.get(row.pk, {})
+    Contribution.objects.bulk_update(rows, ["state", "figures"], batch_size=200)
+
+
+def _finish_training(training: Training) -> None:
+    training.state, training.ended_at = Training.State.FINISHED, timezone.now()
+    training.reason = "All its rounds are made."
+    training.save(update_fields=["state", "ended_at", "reason"])
+    events.record("training.finished", training, actor=None, model=training.model)
+
+
+def counts(of: Round) -> dict[str, int]:
+    """How many contributions of a round are in each state."""
+    rows = Contribution.objects.filter(round=of).values_list("state")
+    return dict(rows.annotate(n=Count("pk")).order_by())

@@ -1,0 +1,272 @@
+"""Opening, pausing and ending trainings. Who may: maintainers of the model's namespace."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from hub.protocol import federated, problems
+from hub.protocol.training_rules import Rules
+from registry import events
+from registry.federated import selection
+from registry.federated.models import Round, Training
+from registry.federated.schedule import Schedule
+from registry.federated.services import releases, rounds
+from registry.models import Blob, File, RegisteredModel, Version
+from registry.permissions import require, require_user
+
+if TYPE_CHECKING:
+    from registry.permissions import Actor
+
+LONGEST_HYPERPARAMETERS = 20_000
+MOST_PATTERNS, LONGEST_PATTERN = 100, 200
+
+
+@transaction.atomic
+def create(
+    actor: Actor,
+    *,
+    version: Version,
+    entry: str = "",
+    title: str = "",
+    rules: dict[str, Any] | None = None,
+    schedule: dict[str, Any] | None = None,
+    roles: dict[str, Any] | None = None,
+    hyperparameters: dict[str, Any] | None = None,
+    release_every: int = 10,
+    release_best: str = "",
+    release_publishes: bool = True,
+    opens_itself: bool = True,
+) -> Training:
+    """Make a training from a published version; a worker reads its schema first.
+
+    ``roles`` are patterns of tensors' names by role, where the hub's guess is to be corrected.
+    Raises NotAllowed, TrainingConflict, InvalidRequest.
+    """
+    require(actor, "training.manage", version.model)
+    if version.state != Version.State.PUBLISHED:
+        raise problems.TrainingConflict(
+            f"{version.ref} is {version.state}; a training starts from a published version.",
+            state=version.state,
+        )
+    path = _entry(version, entry)
+    model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
+    highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
+    training = Training.objects.create(
+        model=model,
+        number=highest + 1,
+        base=version,
+        entry=path,
+        title=title.strip()[:200],
+        rules=_rules(rules or {}),
+        schedule=_schedule(schedule or {}),
+        roles=_patterns(roles or {}),
+        hyperparameters=_bounded(hyperparameters or {}),
+        release_every=release_every,
+        release_best=release_best,
+        release_publishes=release_publishes,
+        opens_itself=opens_itself,
+        created_by=require_user(actor),
+    )
+    events.record("training.created", training, actor=actor, model=model, ref=str(training))
+    return training
+
+
+@transaction.atomic
+def take_schema(*, training: Training, facts: dict[str, Any], outputs: dict[str, str]) -> bool:
+    """Keep what a worker read of a draft's file; False where it is no draft without schema.
+
+    ``outputs`` are the digests of ``skeleton`` and ``weights``, stored already. A draft whose rules
+    do not go with its tensors stays one, and ``refusal`` says why.
+    """
+    training = rounds.lock(training)
+    if training.state != Training.State.DRAFT or training.layout_sha256:
+        return False
+    training.layout = facts["layout"]
+    training.layout_sha256 = facts["layout_sha256"]
+    training.graph_sha256 = facts["graph_sha256"]
+    training.skeleton = Blob.objects.get(pk=outputs["skeleton"])
+    training.skeleton_sha256 = outputs["skeleton"]
+    training.weights = Blob.objects.get(pk=outputs["weights"])
+    training.refusal = _misfits(training)
+    training.save()
+    events.record("training.read", training, actor=None, model=training.model)
+    if training.opens_itself and not training.refusal:
+        _open(training)
+    return True
+
+
+@transaction.atomic
+def refuse_schema(*, training: Training, findings: list[dict[str, str]]) -> None:
+    """Keep why a draft's file cannot be trained."""
+    training = rounds.lock(training)
+    if training.state == Training.State.DRAFT and not training.layout_sha256:
+        training.refusal = findings[:50]
+        training.save(update_fields=["refusal"])
+        events.record("training.refused", training, actor=None, model=training.model)
+
+
+@transaction.atomic
+def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
+    """Change title, hyperparameters or release policy; rules and schedule of a draft alone."""
+    require(actor, "training.manage", training.model)
+    training = rounds.lock(training)
+    for name, read in (("rules", _rules), ("schedule", _schedule)):
+        if name in changes:
+            if training.state != Training.State.DRAFT:
+                raise problems.TrainingConflict(
+                    f"The {name} are fixed since the training is open. Begin another training."
+                )
+            changes[name] = read(getattr(training, name) | changes[name])
+    _bounded(changes.get("hyperparameters", {}))
+    for name, value in changes.items():
+        setattr(training, name, value)
+    if "rules" in changes and training.layout_sha256:
+        training.refusal = _misfits(training)
+    training.save(update_fields=[*changes, "refusal"])
+    events.record(
+        "training.edited", training, actor=actor, model=training.model, fields=sorted(changes)
+    )
+    return training
+
+
+@transaction.atomic
+def set_state(actor: Actor, *, training: Training, state: str, reason: str = "") -> Training:
+    """Open, pause, go on with, finish or cancel a training; raises TrainingConflict, NoiseUnfit.
+
+    A pause lets the round in hand end and opens no other. Finishing and cancelling end that round.
+    """
+    require(actor, "training.manage", training.model)
+    training = rounds.lock(training)
+    if training.state == state:
+        return training
+    _expect_move(training, state)
+    if state == Training.State.OPEN:
+        _open(training, actor)
+        return training
+    training.state = state
+    training.reason = reason.strip()
+    if training.is_over:
+        training.ended_at = timezone.now()
+    training.save(update_fields=["state", "reason", "ended_at"])
+    if training.is_over:
+        rounds.cancel_live(training)
+    events.record(f"training.{state}", training, actor=actor, model=training.model, reason=reason)
+    releases.release_best(training)
+    return training
+
+
+_MOVES = {
+    Training.State.DRAFT: {Training.State.OPEN, Training.State.CANCELLED},
+    Training.State.OPEN: {
+        Training.State.PAUSED, Training.State.FINISHED, Training.State.CANCELLED,
+    },
+    Training.State.PAUSED: {
+        Training.State.OPEN, Training.State.FINISHED, Training.State.CANCELLED,
+    },
+}  # fmt: skip
+
+
+def _expect_move(training: Training, state: str) -> None:
+    if state not in _MOVES.get(Training.State(training.state), set()):
+        raise problems.TrainingConflict(
+            f"{training} is {training.state} and cannot become {state}.", state=training.state
+        )
+
+
+def _open(training: Training, actor: Actor | None = None) -> None:
+    if not training.layout_sha256:
+        words = " ".join(str(one.get("message", "")) for one in training.refusal[:3])
+        raise problems.TrainingConflict(
+            f"The schema of {training} is not known. {words or 'A worker is still reading it.'}"
+        )
+    if training.refusal:
+        raise problems.NoiseUnfit(training.refusal[0]["message"])
+    if training.opened_at is None and Schedule.from_json(training.schedule).has_cohort:
+        training.selection_seed = selection.new_seed()
+    training.state = Training.State.OPEN
+    training.opened_at = training.opened_at or timezone.now()
+    training.save(update_fields=["state", "opened_at", "selection_seed"])
+    events.record("training.open", training, actor=actor, model=training.model)
+    if not Round.objects.filter(training=training, state__in=Round.LIVE).exists():
+        rounds.open_next(training)
+
+
+def _misfits(training: Training) -> list[dict[str, str]]:
+    """What of a layout the rules cannot train, as a finding with its cure; empty where all fits."""
+    moved = [part["name"] for part in training.layout if part["role"] == federated.STATISTIC]
+    if training.rules["noise_multiplier"] is None or not moved:
+        return []
+    shown = ", ".join(repr(name[:100]) for name in moved[:3])
+    words = (
+        f"{training} has {len(moved)} statistics of batch normalisations, such as {shown}: their "
+        "means leave each device unclipped, so noise cannot promise anything about them, and with "
+        'it they would break the model. Begin another training with roles {"frozen": ["…"]} whose '
+        "patterns name them, from a model with another normalisation, or set noise_multiplier to "
+        "null in the rules of this draft."
+    )
+    return [{"code": "training-noise-unfit", "severity": "error", "message": words, "where": ""}]
+
+
+def _rules(said: dict[str, Any]) -> dict[str, Any]:
+    """Rules with defaults filled in; raises InvalidRequest, also for what this hub cannot keep."""
+    rules = Rules.from_json(said)
+    if rules.client_certificate and not settings.HUB_CERTIFICATE_PROXIES:
+        raise problems.InvalidRequest.at(
+            "/rules/client_certificate",
+            "This hub believes no proxy that says which certificate a device has, so no device "
+            "could join. Whoever operates it names such a proxy in HUB_CERTIFICATE_PROXIES.",
+        )
+    return rules.to_json()
+
+
+def _schedule(said: dict[str, Any]) -> dict[str, Any]:
+    return Schedule.from_json(said).to_json()
+
+
+def _patterns(said: dict[str, Any]) -> dict[str, list[str]]:
+    """Patterns by role, in the order in which roles are read; raises InvalidRequest."""
+    for role, patterns in said.items():
+        if role not in federated.ROLES:
+            raise problems.InvalidRequest.at(
+                f"/roles/{str(role)[:80]}", f"The roles are {', '.join(federated.ROLES)}."
+            )
+        if not _are_patterns(patterns):
+            raise problems.InvalidRequest.at(
+                f"/roles/{role}",
+                f"This must list up to {MOST_PATTERNS} patterns of tensors' names, such as "
+                f'"encoder.*", each of up to {LONGEST_PATTERN} characters.',
+            )
+    return {role: list(said[role]) for role in federated.ROLES if role in said}
+
+
+def _are_patterns(said: Any) -> bool:
+    return (
+        isinstance(said, list)
+        and len(said) <= MOST_PATTERNS
+        and all(isinstance(one, str) and 0 < len(one) <= LONGEST_PATTERN for one in said)
+    )
+
+
+def _bounded(hyperparameters: dict[str, Any]) -> dict[str, Any]:
+    """The same; raises InvalidRequest for more than every device should be told each time."""
+    if len(json.dumps(hyperparameters)) > LONGEST_HYPERPARAMETERS:
+        raise problems.InvalidRequest.at(
+            "/hyperparameters", f"They may have {LONGEST_HYPERPARAMETERS} characters of JSON."
+        )
+    return hyperparameters
+
+
+def _entry(version: Version, entry: str) -> str:
+    """The ONNX file that is trained: the one named, or the version's first variant's."""
+    if not entry:
+        first = version.variants.select_related("entry").filter(origin="uploaded").first()
+        entry = first.entry.path if first else "model.onnx"
+    if not File.objects.filter(version=version, path=entry, derived=False).exists():
+        raise problems.InvalidRequest.at("/entry", f"{version.ref} has no file {entry}.")
+    return entry

@@ -1,0 +1,107 @@
+"""What a device shall do now: answered from rows that are only read, however often it asks."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from django.db import close_old_connections, connection
+
+from hub.protocol import problems
+from registry.federated import selectors
+from registry.federated.models import Contribution, Participant, Round, Training
+from registry.federated.schedule import Schedule
+from registry.federated.services import receiving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Requests that one web process holds at once; each takes a thread, so there are few.
+MOST_HELD = 4
+LONGEST_WAIT_SECONDS = 25.0
+LOOK_SECONDS = 0.5
+_held = threading.BoundedSemaphore(MOST_HELD)
+
+
+def of(participant: Participant, *, wait_seconds: float = 0.0) -> Round | None:
+    """The round that this participant has to answer; None where there is nothing to do.
+
+    With ``wait_seconds`` it waits so long for one, while not too many others do. Raises
+    TrainingOver.
+    """
+    found = _look(participant)
+    if found is not None or wait_seconds <= 0:
+        return found
+    with _place() as is_free:
+        until = time.monotonic() + min(wait_seconds, LONGEST_WAIT_SECONDS)
+        while is_free and found is None and time.monotonic() < until:
+            if not connection.in_atomic_block:
+                close_old_connections()
+            time.sleep(min(LOOK_SECONDS, max(0.0, until - time.monotonic())))
+            participant.training.refresh_from_db(fields=["state"])
+            found = _look(participant)
+    return found
+
+
+def retry_after(training: Training) -> int:
+    """Seconds until a device should ask again, spread so that not all come at once."""
+    pace = Schedule.from_json(training.schedule).poll_seconds
+    return max(1, pace // 2 + secrets.randbelow(pace // 2 + 1))
+
+
+def told(found: Round, address: str) -> dict[str, Any]:
+    """A task as the API gives it; ``address`` is that of the training."""
+    training = found.training
+    rules = training.rules
+    return {
+        "training": str(training.uuid),
+        "round": found.number,
+        "nonce": found.nonce,
+        "mode": found.mode,
+        "base": {
+            "version": training.base.number,
+            "digest": f"sha256:{found.base_sha256}",
+            "bytes": found.base.size if found.base else None,
+            "url": f"{address}/rounds/{found.number}/base",
+            "skeleton": {
+                "digest": f"sha256:{training.skeleton_sha256}",
+                "url": f"{address}/skeleton",
+            },
+        },
+        "layout_digest": training.layout_sha256,
+        "deadline": found.deadline.isoformat(),
+        "encodings": rules["encodings"],
+        "examples_cap": found.examples_cap,
+        "norm_limit": rules["norm_limit"],
+        "clip_norm": rules["clip_norm"],
+        "largest_bytes": receiving.most_bytes(training),
+        "hyperparameters": training.hyperparameters,
+        "contribution": f"{address}/rounds/{found.number}/contribution",
+        "uploads": f"{address}/uploads",
+    }
+
+
+def _look(participant: Participant) -> Round | None:
+    training = participant.training
+    if training.is_over:
+        raise problems.TrainingOver(f"{training} is {training.state}. {training.reason}".strip())
+    live = selectors.live_round(training)
+    if live is None or live.state != Round.State.OPEN:
+        return None
+    if live.selected is not None and participant.pseudonym not in live.selected:
+        return None
+    done = Contribution.objects.filter(participant=participant, round=live)
+    return None if done.exists() else live
+
+
+@contextmanager
+def _place() -> Iterator[bool]:
+    is_free = _held.acquire(blocking=False)
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            _held.release()

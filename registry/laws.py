@@ -1,0 +1,96 @@
+"""Laws: what a database refuses whoever writes, as triggers on SQLite and PostgreSQL alike.
+
+Migrations name them; a refusal arrives as IntegrityError. SQLite makes a table anew for most
+changes of its columns and forgets its triggers then, so a migration that changes a table with laws
+lifts them first and sets them again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import migrations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Name, table, event, the condition under which a change is refused, and the message.
+Law = tuple[str, str, str, str, str]
+
+
+def changed(*names: str) -> str:
+    """The condition that one of these columns gets another value, absence counting as one."""
+    return "({})".format(
+        " OR ".join(
+            f"COALESCE(CAST(OLD.{name} AS TEXT), '') <> COALESCE(CAST(NEW.{name} AS TEXT), '')"
+            for name in names
+        )
+    )
+
+
+def gained(*names: str) -> str:
+    """The condition that one of these columns gets another value that is there."""
+    return "({})".format(
+        " OR ".join(
+            f"(NEW.{name} IS NOT NULL AND "
+            f"COALESCE(CAST(OLD.{name} AS TEXT), '') <> CAST(NEW.{name} AS TEXT))"
+            for name in names
+        )
+    )
+
+
+def set_by(laws: Iterable[Law]) -> migrations.RunPython:
+    """The operation that sets laws; undone, it lifts them."""
+    kept = tuple(laws)
+    return migrations.RunPython(
+        lambda _, editor: _create(editor, kept), lambda _, editor: _drop(editor, kept)
+    )
+
+
+def lifted(laws: Iterable[Law]) -> migrations.RunPython:
+    """The operation that lifts laws; undone, it sets them."""
+    kept = tuple(laws)
+    return migrations.RunPython(
+        lambda _, editor: _drop(editor, kept), lambda _, editor: _create(editor, kept)
+    )
+
+
+def _create(editor: Any, laws: tuple[Law, ...]) -> None:
+    # No parameters, not even none of them: a condition may hold a percent sign.
+    for name, table, event, condition, message in laws:
+        if editor.connection.vendor == "postgresql":
+            row = "OLD" if event == "DELETE" else "NEW"
+            refusal = f"'{message}' USING ERRCODE = 'integrity_constraint_violation'"
+            editor.execute(
+                f"""
+                CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $law$
+                BEGIN
+                    IF {condition} THEN
+                        RAISE EXCEPTION {refusal};
+                    END IF;
+                    RETURN {row};
+                END
+                $law$
+                """,
+                None,
+            )
+            editor.execute(
+                f"CREATE TRIGGER {name} BEFORE {event} ON {table} "
+                f"FOR EACH ROW EXECUTE FUNCTION {name}()",
+                None,
+            )
+        else:
+            editor.execute(
+                f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH ROW WHEN {condition} "
+                f"BEGIN SELECT RAISE(ABORT, '{message}'); END",
+                None,
+            )
+
+
+def _drop(editor: Any, laws: tuple[Law, ...]) -> None:
+    for name, table, *_ in laws:
+        if editor.connection.vendor == "postgresql":
+            editor.execute(f"DROP TRIGGER IF EXISTS {name} ON {table}")
+            editor.execute(f"DROP FUNCTION IF EXISTS {name}()")
+        else:
+            editor.execute(f"DROP TRIGGER IF EXISTS {name}")

@@ -1,0 +1,27 @@
+"""`manage.py rebuild_lists`: make what lists and searches read anew from the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+from hub.counting import Counter
+from registry import documents, kept
+from registry.models import RegisteredModel
+
+
+class Command(BaseCommand):
+    help = "Make the document of every model anew: its words, facts and speeds. Harmless."
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        keys = list(RegisteredModel.objects.order_by("pk").values_list("pk", flat=True))
+        with Counter("models listed", len(keys)) as counter:
+            for pk in keys:
+                with transaction.atomic():
+                    documents.refresh(pk)
+                counter.advance()
+        kept.forget()
+        if options["verbosity"]:
+            self.stdout.write(f"the lists know {len(keys)} models again")

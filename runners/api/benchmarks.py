@@ -1,0 +1,275 @@
+"""Benchmarks of a version over HTTP: results, records and samples, runs, contributions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.http import FileResponse, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import JSONParser
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from registry import selectors
+from registry.api import pagination
+from registry.api.serializers import Input
+from registry.api.views import parse
+from runners import benchmarking, benchmarks, contributions, samples
+from runners.api.measurements import (
+    ComparisonOutput,
+    MeasurementDetailOutput,
+    MeasurementOutput,
+    SamplesOutput,
+)
+from runners.api.serializers import JobOutput
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.models import Version
+    from runners.models import Measurement
+
+FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
+
+
+class RecordParser(JSONParser):
+    """JSON up to the size of a record that may be sent."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        content: bytes = stream.read(contributions.MOST_BYTES + 1)
+        if len(content) > contributions.MOST_BYTES:
+            raise problems.TooLarge(
+                f"A record may have {contributions.MOST_BYTES:,} bytes. Measure with fewer samples "
+                "for each process."
+            )
+        try:
+            return json.loads(content.decode("utf-8"))
+        except (ValueError, RecursionError):
+            raise problems.InvalidRequest("The body is no JSON that can be read.") from None
+
+
+class RunInput(Input):
+    """What shall be timed, and how; the first variant on all that workers offer unless told."""
+
+    variant = serializers.CharField(required=False, default="", allow_blank=True)
+    runtime = serializers.CharField(required=False, default="", allow_blank=True)
+    provider = serializers.CharField(required=False, default="", allow_blank=True)
+    pool = serializers.CharField(required=False, default="", allow_blank=True)
+    effort = serializers.ChoiceField(("light", "full"), required=False, default="full")
+    scenario = serializers.CharField(required=False)
+    rate_per_s = serializers.FloatField(required=False, help_text="of the scenario server")
+    call_style = serializers.CharField(required=False)
+    batch = serializers.IntegerField(required=False)
+    threads = serializers.IntegerField(required=False)
+    shapes = serializers.DictField(child=serializers.IntegerField(), required=False)
+    sweep_batch = serializers.ListField(child=serializers.IntegerField(), required=False)
+    sweep_threads = serializers.ListField(child=serializers.IntegerField(), required=False)
+    strict_provider = serializers.BooleanField(
+        required=False, help_text="fail where another provider would do a part"
+    )
+
+
+class ComparisonInput(Input):
+    """The earlier side of a comparison; the later one is of the address."""
+
+    baseline = serializers.IntegerField(help_text="the number of a version of the same model")
+    baseline_variant = serializers.CharField(required=False, default="", allow_blank=True)
+    variant = serializers.CharField(required=False, default="", allow_blank=True)
+    runtime = serializers.CharField(required=False, default="", allow_blank=True)
+    provider = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class BenchmarkList(APIView):
+    """The benchmark results of a version."""
+
+    parser_classes = [RecordParser]
+
+    @extend_schema(
+        operation_id="benchmarks_of_version",
+        parameters=[
+            *(OpenApiParameter(name, str) for name in FILTERS),
+            OpenApiParameter("batch", int),
+            OpenApiParameter("history", bool, description="older results, too"),
+        ],
+        responses=pagination.paged(MeasurementOutput),
+    )
+    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """List the results that count: of each variant and comparability key the newest one."""
+        version = selectors.version(request.user, namespace, name, number)
+        asked = request.query_params
+        filters = benchmarks.Filters(
+            **{key: asked.get(key, "") for key in FILTERS}, batch=whole(asked, "batch")
+        )
+        rows = benchmarks.of_version(
+            version, filters, with_history=asked.get("history", "") in ("1", "true")
+        )
+        return pagination.respond(request, MeasurementOutput, rows, None)
+
+    @extend_schema(
+        operation_id="benchmarks_contribute",
+        parameters=[OpenApiParameter("variant", str, description="told by the file unless named")],
+        request=OpenApiTypes.OBJECT,
+        responses={201: pagination.paged(MeasurementOutput)},
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Contribute a record of your own machine, as `hub bench` writes it; marked as yours."""
+        version = selectors.version(request.user, namespace, name, number)
+        variant = request.query_params.get("variant", "")
+        rows = contributions.contribute(
+            request.user, version=version, data=request.data, variant=variant
+        )
+        for row in rows:
+            row.variant.version = version
+        response = pagination.respond(request, MeasurementOutput, rows, None)
+        response.status_code = 201
+        response["Location"] = response.data["items"][0]["record"].removesuffix("/record.json")
+        return response
+
+
+class BenchmarkRuns(APIView):
+    """Having benchmarks run."""
+
+    @extend_schema(
+        operation_id="benchmarks_run",
+        request=RunInput,
+        responses={202: pagination.paged(JobOutput)},
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Have benchmarks run, for maintainers; the answer is the jobs that will."""
+        version = selectors.version(request.user, namespace, name, number)
+        jobs = benchmarking.ask(request.user, version=version, **parse(RunInput, request.data))
+        return _jobs(request, jobs)
+
+
+class BenchmarkDetail(APIView):
+    """One result."""
+
+    @extend_schema(operation_id="benchmarks_read", responses=MeasurementDetailOutput)
+    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+        """Read a result with its whole record but the samples."""
+        row = _one(request, namespace, name, number, pk)
+        return Response(MeasurementDetailOutput(row).data)
+
+    @extend_schema(operation_id="benchmarks_remove", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+        """Remove a contributed result: its contributor may, and maintainers."""
+        row = _one(request, namespace, name, number, pk)
+        contributions.remove(request.user, version=row.variant.version, row=row)
+        return Response(status=204)
+
+
+class BenchmarkRecord(APIView):
+    """The whole record of a result."""
+
+    @extend_schema(
+        operation_id="benchmarks_record", responses={(200, "application/json"): OpenApiTypes.OBJECT}
+    )
+    def get(
+        self, request: Request, namespace: str, name: str, number: int, pk: int
+    ) -> FileResponse:
+        """The record with every sample, as it was written; `hub bench verify` checks its sums."""
+        row = _one(request, namespace, name, number, pk)
+        file = open(samples.path(row), "rb")  # noqa: PTH123, SIM115 - the response closes it
+        return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
+
+
+class BenchmarkSamples(APIView):
+    """The samples of a result, in order."""
+
+    @extend_schema(operation_id="benchmarks_samples", responses=SamplesOutput)
+    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+        """The samples of each process in nanoseconds."""
+        row = _one(request, namespace, name, number, pk)
+        found = [
+            {
+                "ordinal": one.ordinal,
+                "rejected": one.rejected,
+                "reasons": one.reasons,
+                "kept_every": one.kept_every,
+                "samples_ns": one.samples_ns,
+            }
+            for one in samples.of(row)
+        ]
+        return Response({"benchmark": row.pk, "processes": found})
+
+
+class BenchmarkTable(APIView):
+    """The samples of a result as a table."""
+
+    @extend_schema(
+        operation_id="benchmarks_samples_csv", responses={(200, "text/csv"): OpenApiTypes.STR}
+    )
+    def get(
+        self, request: Request, namespace: str, name: str, number: int, pk: int
+    ) -> StreamingHttpResponse:
+        """The samples as CSV: process, place, and nanoseconds."""
+        row = _one(request, namespace, name, number, pk)
+        samples.of(row)
+        response = StreamingHttpResponse(samples.csv(row), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="benchmark-{pk}.csv"'
+        return response
+
+
+class ComparisonList(APIView):
+    """Comparisons of a version with earlier ones."""
+
+    @extend_schema(operation_id="comparisons_list", responses=pagination.paged(ComparisonOutput))
+    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """List the newest comparison with each earlier variant on each runtime."""
+        version = selectors.version(request.user, namespace, name, number)
+        rows = benchmarks.comparisons_of(version)
+        return pagination.respond(request, ComparisonOutput, rows, None)
+
+    @extend_schema(
+        operation_id="comparisons_run",
+        request=ComparisonInput,
+        responses={202: pagination.paged(JobOutput)},
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Have this version's speed compared with another one's, for maintainers."""
+        version = selectors.version(request.user, namespace, name, number)
+        given = parse(ComparisonInput, request.data)
+        before = selectors.version(request.user, namespace, name, given["baseline"])
+        jobs = benchmarking.ask_comparison(
+            request.user,
+            baseline=selectors.variant(before, given["baseline_variant"] or None, None, None),
+            candidate=selectors.variant(version, given["variant"] or None, None, None),
+            runtime=given["runtime"],
+            provider=given["provider"],
+        )
+        return _jobs(request, jobs)
+
+
+class ComparisonDetail(APIView):
+    """One comparison."""
+
+    @extend_schema(operation_id="comparisons_read", responses=ComparisonOutput)
+    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+        """Read a comparison."""
+        version = selectors.version(request.user, namespace, name, number)
+        return Response(ComparisonOutput(benchmarks.comparison(version, pk)).data)
+
+
+def _one(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
+    version: Version = selectors.version(request.user, namespace, name, number)
+    return benchmarks.one(version, pk)
+
+
+def _jobs(request: Request, jobs: list[Any]) -> Response:
+    response = pagination.respond(request, JobOutput, jobs, None)
+    response.status_code = 202
+    return response
+
+
+def whole(asked: Any, name: str) -> int | None:
+    """A whole number that an address gives, or None; raises InvalidRequest for anything else."""
+    text = asked.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 15:
+        raise problems.InvalidRequest.at(f"/{name}", f"{name} must be a whole number.")
+    return int(text)

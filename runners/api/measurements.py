@@ -1,0 +1,184 @@
+"""Results of benchmarks as the API gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from registry.api.serializers import Digest, api_url, page_url
+from runners.models import Comparison, Measurement
+
+if TYPE_CHECKING:
+    from registry.models import Version
+
+
+class MeasurementOutput(serializers.Serializer[Measurement]):
+    """One result: a variant, a configuration, an environment, and what came of it."""
+
+    id = serializers.IntegerField(source="pk")
+    model = serializers.CharField(source="variant.version.model.ref")
+    number = serializers.IntegerField(source="variant.version.number")
+    variant = serializers.CharField(source="variant.name")
+    precision = serializers.CharField(source="variant.precision")
+    entry_sha256 = Digest()
+    origin = serializers.ChoiceField(
+        Measurement.Origin.choices, help_text="measured by this hub, or contributed by somebody"
+    )
+    contributor = serializers.CharField(source="contributor.username", default="")
+    status = serializers.ChoiceField(
+        Measurement.Status.choices, help_text="only what is accepted is ever ranked"
+    )
+    reasons = serializers.ListField(child=serializers.CharField())
+    comparability_key = serializers.CharField(
+        help_text="results may be compared where this is the same, and nowhere else"
+    )
+    environment = serializers.CharField(source="environment_id", help_text="its digest")
+    device = serializers.CharField()
+    device_title = serializers.CharField()
+    runtime = serializers.CharField()
+    runtime_version = serializers.CharField()
+    provider = serializers.CharField(help_text="the execution provider")
+    partial = serializers.BooleanField(help_text="whether other providers did a part of it")
+    scenario = serializers.CharField(help_text="a load pattern of MLPerf Inference")
+    call_style = serializers.CharField()
+    batch = serializers.IntegerField()
+    threads = serializers.IntegerField()
+    samples = serializers.IntegerField()
+    processes = serializers.IntegerField(help_text="fresh processes that counted")
+    p50_ms = serializers.FloatField(allow_null=True)
+    p50_ci95_ms = serializers.SerializerMethodField(help_text="from the processes' medians")
+    p90_ms = serializers.FloatField(
+        allow_null=True, help_text="null where so few samples do not support it"
+    )
+    p95_ms = serializers.FloatField(allow_null=True)
+    p99_ms = serializers.FloatField(allow_null=True)
+    between_process_cv = serializers.FloatField(allow_null=True)
+    throughput_per_s = serializers.FloatField(allow_null=True)
+    cpu_ms = serializers.FloatField(allow_null=True, help_text="processor time for one inference")
+    peak_rss_bytes = serializers.IntegerField(allow_null=True)
+    energy_j = serializers.FloatField(allow_null=True, help_text="for one inference")
+    energy_provenance = serializers.CharField(help_text="measured, estimated, declared or none")
+    carbon_g = serializers.FloatField(allow_null=True, help_text="CO2e for one inference")
+    carbon_provenance = serializers.CharField(help_text="estimated, declared or none")
+    at = serializers.DateTimeField()
+    job = serializers.UUIDField(source="job_id", allow_null=True)
+    record = serializers.SerializerMethodField(help_text="the address of the whole record")
+    samples_csv = serializers.SerializerMethodField()
+    url = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
+    def get_p50_ci95_ms(self, row: Measurement) -> list[float | None] | None:
+        return None if row.p50_low_ms is None else [row.p50_low_ms, row.p50_high_ms]
+
+    def get_record(self, row: Measurement) -> str:
+        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/record.json"
+
+    def get_samples_csv(self, row: Measurement) -> str:
+        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/samples.csv"
+
+    def get_url(self, row: Measurement) -> str:
+        version = row.variant.version
+        return page_url(version.model.ref, "v", str(version.number), "benchmarks", str(row.pk))
+
+
+class MeasurementDetailOutput(MeasurementOutput):
+    """A result with everything but its samples."""
+
+    told = serializers.JSONField(source="record", help_text="the record without its samples")
+
+
+class StandingOutput(serializers.Serializer[Any]):
+    """A result and its place inside its comparability key."""
+
+    rank = serializers.IntegerField(
+        allow_null=True, help_text="inside its comparability key; null for a contributed one"
+    )
+    bytes = serializers.IntegerField(allow_null=True, help_text="of the version's files")
+    parameters = serializers.IntegerField(allow_null=True)
+    result = MeasurementOutput(source="row")
+
+
+class KeyOutput(serializers.Serializer[Any]):
+    """A comparability key, and what its results share."""
+
+    key = serializers.CharField()
+    device = serializers.CharField()
+    device_title = serializers.CharField()
+    runtime = serializers.CharField()
+    runtime_version = serializers.CharField()
+    provider = serializers.CharField()
+    scenario = serializers.CharField()
+    batch = serializers.IntegerField()
+    threads = serializers.IntegerField()
+    results = serializers.IntegerField()
+
+
+class DeviceOutput(serializers.Serializer[Any]):
+    """A class of machines on which something was measured."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    kind = serializers.CharField(help_text="cpu or gpu")
+    measurements = serializers.IntegerField()
+    models = serializers.IntegerField()
+
+
+class EnvironmentOutput(serializers.Serializer[Any]):
+    """The machine, system and runtime of results; its digest is that of its canonical JSON."""
+
+    digest = serializers.CharField()
+    parts = serializers.JSONField()
+    first_seen_at = serializers.DateTimeField()
+
+
+class ProcessOutput(serializers.Serializer[Any]):
+    """One process's samples in the order in which they were taken."""
+
+    ordinal = serializers.IntegerField()
+    rejected = serializers.BooleanField()
+    reasons = serializers.ListField(child=serializers.CharField())
+    kept_every = serializers.IntegerField(help_text="one sample of so many queries is kept")
+    samples_ns = serializers.ListField(child=serializers.IntegerField())
+
+
+class SamplesOutput(serializers.Serializer[Any]):
+    """Every sample of a result."""
+
+    benchmark = serializers.IntegerField()
+    processes = ProcessOutput(many=True)
+
+
+class ComparisonOutput(serializers.Serializer[Comparison]):
+    """Two variants run in turn: the later one is slower, faster, the same, or nobody can tell."""
+
+    id = serializers.IntegerField(source="pk")
+    variant = serializers.CharField(source="candidate.name")
+    baseline = serializers.IntegerField(source="baseline.version.number")
+    baseline_variant = serializers.CharField(source="baseline.name")
+    verdict = serializers.ChoiceField(Comparison.Verdict.choices)
+    reason = serializers.CharField()
+    ratio = serializers.FloatField(
+        allow_null=True, help_text="this one's median over the baseline's"
+    )
+    ratio_ci99 = serializers.SerializerMethodField()
+    cpu_ratio = serializers.FloatField(allow_null=True, help_text="the same of processor time")
+    runtime = serializers.CharField()
+    runtime_version = serializers.CharField()
+    provider = serializers.CharField()
+    device = serializers.CharField()
+    device_title = serializers.CharField()
+    environment = serializers.CharField(source="environment_id")
+    at = serializers.DateTimeField()
+    job = serializers.UUIDField(source="job_id")
+
+    @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
+    def get_ratio_ci99(self, row: Comparison) -> list[float | None] | None:
+        return None if row.ratio_low is None else [row.ratio_low, row.ratio_high]
+
+
+def _place(version: Version) -> str:
+    model = version.model
+    where = ("models", model.namespace.slug, model.name, "versions", str(version.number))
+    return api_url(*where)

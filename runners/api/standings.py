@@ -1,0 +1,97 @@
+"""Benchmarks across models over HTTP: rankings, devices and environments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry.api import pagination
+from runners import benchmarks, standings
+from runners.api.benchmarks import whole
+from runners.api.measurements import (
+    DeviceOutput,
+    EnvironmentOutput,
+    KeyOutput,
+    StandingOutput,
+)
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+TEXTS = ("task", "key", "device", "runtime", "provider", "scenario", "precision")
+NUMBERS = ("batch", "max_parameters", "max_bytes")
+
+
+class Standings(APIView):
+    """Results across models."""
+
+    @extend_schema(
+        operation_id="benchmarks_list",
+        parameters=[
+            *(OpenApiParameter(name, str) for name in TEXTS),
+            *(OpenApiParameter(name, int) for name in NUMBERS),
+            OpenApiParameter("sort", enum=list(standings.SORTS)),
+            OpenApiParameter("contributed", bool, description="contributed results, too"),
+            OpenApiParameter("limit", int),
+            OpenApiParameter("cursor", str),
+        ],
+        responses=pagination.paged(StandingOutput, keys=KeyOutput(many=True)),
+    )
+    def get(self, request: Request) -> Response:
+        """Accepted results of each model's newest version, ranked inside their comparability key.
+
+        One key after the other; `keys` tells which there are, and `key` chooses one.
+        """
+        asked = request.query_params
+        texts = {name: asked.get(name, "") for name in TEXTS}
+        wanted = standings.Wanted(
+            **texts,
+            batch=whole(asked, "batch"),
+            max_parameters=whole(asked, "max_parameters"),
+            max_bytes=whole(asked, "max_bytes"),
+            sort=asked.get("sort", "p50"),
+            contributed=asked.get("contributed", "") in ("1", "true"),
+        )
+        found = standings.across(
+            request.user,
+            wanted,
+            limit=pagination.limit_of(request),
+            cursor=asked.get("cursor", ""),
+        )
+        keys = KeyOutput([key._asdict() for key in found.keys], many=True).data
+        return pagination.respond(
+            request, StandingOutput, list(found.items), found.next, keys=keys, capped=found.capped
+        )
+
+
+class DeviceList(APIView):
+    """The devices that models were measured on."""
+
+    @extend_schema(operation_id="devices_list", responses=pagination.paged(DeviceOutput))
+    def get(self, request: Request) -> Response:
+        """List device classes, the most measured first."""
+        rows = benchmarks.devices(request.user)[: pagination.LONGEST]
+        return pagination.respond(request, DeviceOutput, rows, None)
+
+
+class EnvironmentDetail(APIView):
+    """One environment."""
+
+    @extend_schema(operation_id="environments_read", responses=EnvironmentOutput)
+    def get(self, request: Request, digest: str) -> Response:
+        """Read an environment in which something that you can see was measured."""
+        row = benchmarks.environment(request.user, digest)
+        return Response(EnvironmentOutput(row).data)
+
+
+class EnvironmentList(APIView):
+    """The environments of results."""
+
+    @extend_schema(operation_id="environments_list", responses=pagination.paged(EnvironmentOutput))
+    def get(self, request: Request) -> Response:
+        """List the newest environments of the results that you can see."""
+        rows = benchmarks.environments(request.user)[: pagination.LONGEST]
+        return pagination.respond(request, EnvironmentOutput, list(rows), None)

@@ -1,0 +1,370 @@
+"""Measurements as somebody may see them: of a version, across models, by device and runtime.
+
+Results are compared inside one comparability key and nowhere else, and only accepted ones have a
+rank. Of several results of one variant under one key the newest accepted one counts, else the
+newest; a result whose variant is another file by now is history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Subquery
+
+from hub.protocol import problems
+from registry.models import RegisteredModel, Version
+from runners.models import Comparison, Environment, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+
+    from registry.permissions import Actor
+
+RESULTS = 2000
+RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
+_HEAVY = ("variant__facts", "variant__derivation", "record")
+_BY_CLASS = {Measurement.Status.ACCEPTED: 2, Measurement.Status.NOISY: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of results is narrowed to; what is empty narrows nothing."""
+
+    variant: str = ""
+    precision: str = ""
+    device: str = ""
+    runtime: str = ""
+    provider: str = ""
+    scenario: str = ""
+    batch: int | None = None
+
+    def keeps(self, row: Measurement) -> bool:
+        """Whether a result is among those that are asked for."""
+        found = choices_of(row)
+        asked = ((name, getattr(self, name)) for name in found)
+        return all(value in ("", None, found[name]) for name, value in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The results of one comparability key: those with a rank, best first, and those without."""
+
+    key: str
+    ranked: tuple[Measurement, ...]
+    unranked: tuple[Measurement, ...]
+
+    @property
+    def rows(self) -> tuple[Measurement, ...]:
+        return (*self.ranked, *self.unranked)
+
+    @property
+    def first(self) -> Measurement:
+        """One of its rows, for what all of them share: device, runtime, scenario, batch."""
+        return self.rows[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A class of machines on which something was measured that its reader may see."""
+
+    name: str
+    title: str
+    kind: str
+    measurements: int
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRuntime:
+    """A version of a runtime with which something was measured."""
+
+    name: str
+    version: str
+    measurements: int
+    models: int
+    newest: datetime
+
+
+def choices_of(row: Measurement) -> dict[str, Any]:
+    """What filters go by, of one result."""
+    return {
+        "variant": row.variant.name,
+        "precision": row.variant.precision,
+        "device": row.device,
+        "runtime": row.runtime,
+        "provider": row.provider,
+        "scenario": str(row.scenario),
+        "batch": row.batch,
+    }
+
+
+def choices(rows: Iterable[Measurement]) -> dict[str, list[Any]]:
+    """For each filter the values that occur in these results, in order."""
+    found = [choices_of(row) for row in rows]
+    return {
+        field.name: sorted({one[field.name] for one in found} - {""}) for field in fields(Filters)
+    }
+
+
+def of_version(
+    version: Version, filters: Filters | None = None, *, with_history: bool = False
+) -> list[Measurement]:
+    """The results of a version's variants that count, newest first; or all there ever were.
+
+    Three questions to the rows, however many results there are.
+    """
+    rows = _shown(Measurement.objects.filter(variant__version=version))
+    if not with_history:
+        counting = _counting(version)
+        if not counting:
+            return []
+        rows = rows.filter(pk__in=counting)
+    found = list(rows.order_by("-at", "-pk")[:RESULTS])
+    for row in found:
+        row.variant.version = version
+    return [row for row in found if filters is None or filters.keeps(row)]
+
+
+def groups(rows: Iterable[Measurement]) -> list[Group]:
+    """Results by comparability key, each ranked inside by its median; larger groups first."""
+    found: dict[str, list[Measurement]] = {}
+    for row in rows:
+        found.setdefault(row.comparability_key, []).append(row)
+    made = [
+        Group(
+            key,
+            tuple(sorted((row for row in mine if row.is_ranked), key=_median)),
+            tuple(sorted((row for row in mine if not row.is_ranked), key=_median)),
+        )
+        for key, mine in found.items()
+    ]
+    return sorted(made, key=lambda group: (-len(group.ranked), _about(group.first)))
+
+
+def rank_of(row: Measurement, group: Group) -> int | None:
+    """The place of a result in its group, from 1; None for one that is not ranked.
+
+    A contributed result takes nobody's place: it stands where it would, and counts for no other.
+    """
+    if not row.is_ranked:
+        return None
+    before = (other for other in group.ranked if not other.is_contributed)
+    return 1 + sum(_median(other) < _median(row) for other in before)
+
+
+def fastest(rows: Iterable[Measurement]) -> Measurement | None:
+    """The least median of one inference at a time among accepted results of this hub's workers."""
+    found = [row for row in rows if row.is_ranked and not row.is_contributed]
+    single = [row for row in found if row.scenario == "single_stream" and row.batch == 1]
+    return min(single, key=_median, default=None)
+
+
+def one(version: Version, pk: int) -> Measurement:
+    """One result of a version, whether it counts or not; raises NotFound."""
+    rows = Measurement.objects.filter(variant__version=version, pk=pk)
+    found = rows.select_related(
+        "variant__entry", "environment", "job", "contributor", "record_file", "samples_file"
+    ).first()
+    if found is None:
+        raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")
+    found.variant.version = version
+    return found
+
+
+def counts(row: Measurement) -> bool:
+    """Whether a result's variant still is the file that was run."""
+    return row.entry_sha256 == row.variant.entry.blob_id
+
+
+def history_of(shown: Measurement) -> list[Measurement]:
+    """Every result of the same variant under the same key, newest first."""
+    rows = Measurement.objects.filter(
+        variant=shown.variant_id, comparability_key=shown.comparability_key
+    )
+    return list(_shown(rows).order_by("-at", "-pk")[:50])
+
+
+def visible(actor: Actor) -> QuerySet[Measurement]:
+    """Results of released versions that the actor may see, whose variant is still that file."""
+    return Measurement.objects.filter(
+        variant__version__in=Version.objects.visible_to(actor).filter(state__in=RELEASED),
+        entry_sha256=F("variant__entry__blob"),
+    )
+
+
+def visible_of(version: Version) -> QuerySet[Measurement]:
+    """Results of one version whose variant is still the file that was run."""
+    return Measurement.objects.filter(
+        variant__version=version, entry_sha256=F("variant__entry__blob")
+    )
+
+
+def of_newest(actor: Actor) -> QuerySet[Measurement]:
+    """The results of each model's newest published version, as lists show models."""
+    newest = Version.objects.filter(
+        model=OuterRef("variant__version__model"), state=Version.State.PUBLISHED, branch="main"
+    ).order_by("-number")
+    return visible(actor).filter(variant__version=Subquery(newest.values("pk")[:1]))
+
+
+def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
+    """What this hub measured last, of models that the actor may see."""
+    # As `visible`, but each row asks for its own model: all of them are many, and these are few.
+    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
+    rows = Measurement.objects.filter(
+        Exists(seen),
+        variant__version__state__in=RELEASED,
+        entry_sha256=F("variant__entry__blob"),
+        origin=Measurement.Origin.MEASURED,
+        status__in=Measurement.SHOWN,
+    )
+    found = rows.select_related("variant__version__model__namespace", "environment")
+    return list(found.defer(*_HEAVY).order_by("-pk")[:limit])
+
+
+def devices(actor: Actor) -> list[Device]:
+    """The device classes of the results that the actor may see, the most measured first."""
+    rows = visible(actor).filter(status__in=Measurement.SHOWN)
+    counted = (
+        rows.values("device", "device_kind")
+        .annotate(
+            title=Min("device_title"),
+            results=Count("pk", distinct=True),
+            models=Count("variant__version__model", distinct=True),
+        )
+        .order_by("-results", "device")
+    )
+    return [
+        Device(
+            row["device"],
+            row["title"],
+            row["device_kind"],
+            row["results"],
+            row["models"],
+        )
+        for row in counted
+    ]
+
+
+def device(actor: Actor, name: str) -> Device:
+    """One device class; raises NotFound where nothing that the actor may see was measured on it."""
+    for found in devices(actor):
+        if found.name == name:
+            return found
+    raise problems.NotFound(f"Nothing that you can see was measured on a device {name}.")
+
+
+def runtimes(actor: Actor) -> list[MeasuredRuntime]:
+    """The runtimes of the results that the actor may see, by name and then the newest first."""
+    rows = visible(actor).filter(status__in=Measurement.SHOWN)
+    counted = (
+        rows.values("runtime", "runtime_version")
+        .annotate(
+            results=Count("pk", distinct=True),
+            models=Count("variant__version__model", distinct=True),
+            newest=Max("at"),
+        )
+        .order_by("runtime", "-newest")
+    )
+    return [
+        MeasuredRuntime(
+            row["runtime"], row["runtime_version"], row["results"], row["models"], row["newest"]
+        )
+        for row in counted
+    ]
+
+
+def environment(actor: Actor, digest: str) -> Environment:
+    """An environment in which something that the actor may see was measured; raises NotFound."""
+    found = Environment.objects.filter(pk=digest)
+    seen = found.filter(measurements__in=visible(actor)) | found.filter(
+        comparisons__candidate__version__in=Version.objects.visible_to(actor)
+    )
+    row = seen.distinct().first()
+    if row is None:
+        raise problems.NotFound("There is no environment of this digest that you can see.")
+    return row
+
+
+def environments(actor: Actor) -> QuerySet[Environment]:
+    """The environments of the results that the actor may see."""
+    seen = visible(actor).order_by().values("environment")
+    return Environment.objects.filter(pk__in=seen).order_by("-first_seen_at", "digest")
+
+
+def comparisons_of(version: Version) -> list[Comparison]:
+    """The newest comparison of each variant of a version with an earlier one, that counts."""
+    rows = Comparison.objects.filter(
+        candidate__version=version,
+        baseline_sha256=F("baseline__entry__blob"),
+        candidate_sha256=F("candidate__entry__blob"),
+    )
+    return _newest_comparisons(rows)
+
+
+def comparisons_in(model: RegisteredModel, versions: Iterable[Version]) -> list[Comparison]:
+    """The same for several versions of one model, for the page that lists them."""
+    rows = Comparison.objects.filter(
+        candidate__version__in=[version.pk for version in versions],
+        candidate__version__model=model,
+        baseline_sha256=F("baseline__entry__blob"),
+        candidate_sha256=F("candidate__entry__blob"),
+    )
+    return _newest_comparisons(rows)
+
+
+def comparison(version: Version, pk: int) -> Comparison:
+    """One comparison of a version with an earlier one; raises NotFound."""
+    rows = Comparison.objects.filter(candidate__version=version, pk=pk)
+    found = rows.select_related(
+        "candidate__entry", "baseline__version", "environment", "job", "record_file"
+    ).first()
+    if found is None:
+        raise problems.NotFound(f"{version.ref} has no comparison {pk}.")
+    return found
+
+
+def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
+    newest_ = (
+        rows.order_by()
+        .values("candidate", "baseline", "runtime", "provider")
+        .annotate(newest=Max("pk"))
+    )
+    found = Comparison.objects.filter(pk__in=newest_.values("newest")).select_related(
+        "candidate__version", "baseline__version", "environment"
+    )
+    heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
+    return list(found.defer("record", *heavy).order_by("-at", "-pk"))
+
+
+_LONG = ("facts", "derivation")
+
+
+def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
+    files = ("record_file", "samples_file")
+    return rows.select_related("variant__entry", "environment", "contributor", *files).defer(
+        *_HEAVY, "environment__parts"
+    )
+
+
+def _counting(version: Version) -> list[int]:
+    """The keys of the results that count: see the module's words."""
+    rows = visible_of(version)
+    columns = ("pk", "status", "variant", "comparability_key", "origin", "contributor")
+    best: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for pk, status, *same in rows.order_by("-pk").values_list(*columns)[:RESULTS]:
+        order = (_BY_CLASS.get(status, 0), pk)
+        best[tuple(same)] = max(best.get(tuple(same), order), order)
+    return [pk for _, pk in best.values()]
+
+
+def _median(row: Measurement) -> float:
+    return row.p50_ms if row.p50_ms is not None else float("inf")
+
+
+def _about(row: Measurement) -> tuple[Any, ...]:
+    return row.device, row.runtime, row.runtime_version, row.scenario, row.batch, row.pk

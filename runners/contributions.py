@@ -1,0 +1,141 @@
+"""Records that people measured on their own machines, kept under their names.
+
+Whoever may have a version's files may send what they measured of them. The record's sums are made
+again and its files must be those of the version; the samples themselves nobody can check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from hub.protocol import problems
+from registry import events
+from registry import selectors as registry
+from registry.models import File, Variant
+from registry.permissions import can, require_user
+from registry.services import derivatives
+from runners import measuring, vetting
+from runners.engine.benchmark import record as form
+from runners.models import Measurement
+from runners.verification import RELEASED
+
+if TYPE_CHECKING:
+    from registry.models import Version
+    from registry.permissions import Actor
+
+# Bytes of a record that is sent: some 800 000 samples.
+MOST_BYTES = 8 << 20
+# Records of one person, and of all people, that one version keeps.
+_OF_ONE, _OF_ALL = 20, 500
+
+
+def contribute(
+    actor: Actor, *, version: Version, data: Any, variant: str = ""
+) -> list[Measurement]:
+    """Keep a person's record; gives its results, those there already were if it is sent again.
+
+    Raises NotAuthenticated, AccessNeeded, StateConflict, RecordInvalid, VariantMissing,
+    QuotaExceeded.
+    """
+    user = require_user(actor, "read")
+    registry.require_files(actor, version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            state=version.state,
+        )
+    try:
+        record = vetting.checked(data)
+    except vetting.UnbelievableError as error:
+        raise _invalid(error.where, str(error)) from None
+    if record["status"] not in Measurement.SHOWN:
+        raise _invalid("status", f"it is {record['status']}: there is no figure to keep")
+    chosen = _measured_variant(version, record, variant)
+    content = form.canonical(record)
+    return _keep(user, version, chosen, record, content)
+
+
+@transaction.atomic
+def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
+    """Forget a contributed result: its contributor may, and maintainers. Raises NotAllowed."""
+    user = require_user(actor, "write")
+    if not row.is_contributed:
+        raise problems.StateConflict("What this hub measured is kept; only contributions go.")
+    if row.contributor_id != user.pk and not can(actor, "version.derive", version.model):
+        raise problems.NotAllowed(
+            "Only its contributor or a maintainer of the namespace may remove a result."
+        )
+    same = Measurement.objects.filter(variant=row.variant_id, record_sha256=row.record_sha256)
+    same.filter(origin=Measurement.Origin.CONTRIBUTED).delete()
+    events.record("benchmark.removed", version, actor=actor, model=version.model)
+
+
+@transaction.atomic
+def _keep(
+    user: Any, version: Version, variant: Variant, record: dict[str, Any], content: bytes
+) -> list[Measurement]:
+    sha256 = hashlib.sha256(content).hexdigest()
+    mine = Measurement.objects.filter(
+        variant__version=version, origin=Measurement.Origin.CONTRIBUTED
+    )
+    if known := list(mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")):
+        return known
+    _expect_room(mine, user)
+    stored, _ = derivatives.store_bytes(io.BytesIO(content))
+    file = derivatives.attach_evidence(
+        version=version,
+        manifest_sha256=version.manifest_sha256,
+        folder=measuring.FOLDER,
+        output=derivatives.Output(vetting.RECORD, stored),
+    )
+    rows = measuring.rows_of(
+        record,
+        variant,
+        origin=Measurement.Origin.CONTRIBUTED,
+        contributor=user,
+        record_sha256=sha256,
+        record_file=file,
+    )
+    made = Measurement.objects.bulk_create(rows)
+    events.record("benchmark.added", version, actor=user, model=version.model)
+    return made
+
+
+def _expect_room(kept: Any, user: Any) -> None:
+    of_all = kept.values("record_sha256").distinct()
+    if of_all.count() >= _OF_ALL or of_all.filter(contributor=user).count() >= _OF_ONE:
+        raise problems.QuotaExceeded(
+            f"A version keeps {_OF_ONE} records of one person and {_OF_ALL} of all. Remove one of "
+            "yours first."
+        )
+
+
+def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Variant:
+    """The variant that a record is of: its file, and the files beside it, are this version's."""
+    sha256 = record["model"]["sha256"]
+    if name:
+        chosen = registry.variant(version, name, None, None)
+    else:
+        rows = Variant.objects.filter(version=version, entry__blob=sha256)
+        found = rows.select_related("entry").first()
+        if found is None:
+            raise _invalid("model.sha256", f"{version.ref} has no variant of this file")
+        chosen = found
+    if chosen.entry.blob_id != sha256:
+        raise _invalid("model.sha256", f"the variant {chosen.name} is another file")
+    told = {str(file["sha256"]) for file in record["model"]["files"]}
+    held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
+    if told - set(held):
+        raise _invalid("model.files", f"{version.ref} has not all of these files")
+    return chosen
+
+
+def _invalid(where: str, words: str) -> problems.RecordInvalid:
+    pointer = "/" + where.replace("[", ".").replace("]", "").replace(".", "/") if where else ""
+    return problems.RecordInvalid.at(
+        pointer, f"{where or 'The record'}: {words}. `hub bench verify FILE` tells the same."
+    )

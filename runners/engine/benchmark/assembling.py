@@ -1,0 +1,147 @@
+"""Puts a record together: what was measured in its fields, and all that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark import environments, power, sessions, summary
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark.record import NOT_EXPOSED
+
+if TYPE_CHECKING:
+    from runners.engine.benchmark.subjects import Subject
+
+
+def assemble(
+    subject: Subject,
+    processes: list[dict[str, Any]],
+    quiet: dict[str, Any],
+    began: str,
+    failure: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Put together what was measured, and all that follows from it."""
+    options, job = subject.options, subject.job
+    idle = quiet.get("idle_power_w")
+    facts = {"runtime_version": job.versions.get(options.runtime), **subject.facts}
+    measured = {
+        "format": form.FORMAT,
+        "format_version": form.FORMAT_VERSION,
+        "method": form.COMPARISON_METHOD_VERSION if subject.turn_seconds else form.METHOD_VERSION,
+        "engine": job.versions.get("engine", NOT_EXPOSED),
+        "started_at": began,
+        "ended_at": now(),
+        "model": _model(subject),
+        "config": _config(subject),
+        "provider": _provider(subject),
+        "environment": environments.describe(
+            cores=subject.slot, layers=job.layers, facts=facts, options=options
+        ),
+        "gate": options.gate_in_force(),
+        "quiet": quiet,
+        "processes": processes,
+        "per_operator": _per_operator(subject),
+        "power": power.sources(options, None if isinstance(idle, str) else idle),
+        "grid": power.grid(options.grid_region),
+        "failure": failure,
+        "sweeps": [],
+    }
+    return summary.complete(measured)
+
+
+def now() -> str:
+    """The time of day in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _model(subject: Subject) -> dict[str, Any]:
+    files = [_file(subject, path) for path in [subject.entry, *subject.files]]
+    return {
+        "entry": subject.entry,
+        "sha256": files[0]["sha256"],
+        "size": sum(one["size"] for one in files),
+        "files": files,
+        "variant": subject.options.variant,
+    }
+
+
+def _file(subject: Subject, path: str) -> dict[str, Any]:
+    # What the engine made itself has no path in a version.
+    place = subject.job.input.joinpath(*path.split("/")) if path else subject.model
+    with place.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path, "sha256": found, "size": place.stat().st_size}
+
+
+def _config(subject: Subject) -> dict[str, Any]:
+    options = subject.options
+    asked = {"rate_per_s": subject.rate_per_s} if options.scenario == form.SERVER else {}
+    turns = {"turn_s": subject.turn_seconds} if subject.turn_seconds else {}
+    return {
+        "scenario": options.scenario,
+        **asked,
+        "inputs": subject.ports,
+        "input_source": subject.input_source,
+        "seed": options.seed,
+        "batch": options.batch,
+        "samples_per_query": options.samples_per_query,
+        "concurrency": 1,
+        "call_style": options.call_style,
+        "intra_op_threads": options.threads,
+        "inter_op_threads": 1,
+        "spinning": options.spinning,
+        "graph_opt_level": str(subject.facts.get("graph_opt_level", NOT_EXPOSED)),
+        "execution_mode": str(subject.facts.get("execution_mode", NOT_EXPOSED)),
+        "cores": subject.facts.get("affinity", subject.pinned),
+        "warmup": {
+            "least_inferences": 10,
+            "least_s": options.warmup_seconds,
+            "cap_s": options.warmup_cap_seconds,
+            "steady": "the medians of the last three windows agree within 5 %",
+        },
+        "timed": {
+            "least_s": options.timed_seconds,
+            "cap_s": options.timed_cap_seconds,
+            "most_samples_kept": options.most_samples,
+            **turns,
+        },
+        "processes": options.processes,
+        "most_processes": options.most_processes,
+        "budget_s": options.budget_seconds,
+    }
+
+
+def _provider(subject: Subject) -> dict[str, Any]:
+    options, facts, profile = subject.options, subject.facts, subject.profile
+    is_native = options.runtime == "onnxruntime"
+    requested = options.provider if is_native else sessions.OPENVINO_CPU
+    claimed = str(facts.get("claimed") or requested)
+    nodes = profile.get("nodes_by_provider", {})
+    others = {name: count for name, count in nodes.items() if name != claimed and count}
+    kinds = profile.get("operators_by_provider", {})
+    return {
+        "runtime": options.runtime,
+        "requested": [requested],
+        "claimed": claimed,
+        "options": options.provider_options,
+        "strict": options.strict_provider,
+        "nodes_by_provider": nodes,
+        "kernels_by_provider": profile.get("kernels_by_provider", {}),
+        "partial": bool(others),
+        "operators_elsewhere": {name: kinds.get(name, []) for name in sorted(others)},
+        "optimised_model_sha256": str(facts.get("optimised_model_sha256", NOT_EXPOSED)),
+    }
+
+
+def _per_operator(subject: Subject) -> dict[str, Any]:
+    profile = subject.profile
+    if not profile:
+        return {"status": "not profiled", "operators": [], "nodes": []}
+    return {
+        "status": "from one profiled process, which was not timed",
+        "runs": profile["runs"],
+        "operators": profile["operators"],
+        "nodes": profile["nodes"],
+        "nodes_left_out": profile["nodes_left_out"],
+    }

@@ -1,0 +1,142 @@
+"""What the driver's management library (NVML) says of the GPU: no context is made by asking it.
+
+Without the library, or without a GPU that this process may see, every field is hidden.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark.record import NOT_EXPOSED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIELDS = (
+    *("gpu_model", "gpu_uuid_sha256", "gpu_memory_bytes", "driver", "cuda", "power_cap_w"),
+    "gpu_compute_mode",
+)
+GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+_LIBRARY = "libnvidia-ml.so.1"
+_MOST_PIDS = 64
+_TEXT = 96
+
+
+class _Process(ctypes.Structure):
+    """One process on a GPU (nvmlProcessInfo_t of the second version)."""
+
+    _fields_ = [
+        ("pid", ctypes.c_uint),
+        ("used", ctypes.c_ulonglong),
+        ("gpu_instance", ctypes.c_uint),
+        ("compute_instance", ctypes.c_uint),
+    ]
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+def is_gpu(provider: str) -> bool:
+    """Whether a provider works on a GPU of the kind that is described here."""
+    return provider in GPU_PROVIDERS
+
+
+def nodes() -> tuple[Path, ...]:
+    """The device files that a GPU's library opens; empty on a host without one."""
+    found = sorted(Path("/dev").glob("nvidia*"))
+    return tuple(path for path in found if path.is_char_device())
+
+
+def describe(library: str = _LIBRARY) -> dict[str, Any]:
+    """The GPU that this worker is bound to."""
+    said: dict[str, Any] = dict.fromkeys(FIELDS, NOT_EXPOSED)
+    with _bound(library) as pair:
+        if pair is None:
+            return said
+        nvml, gpu = pair
+        uuid = _words(nvml, "nvmlDeviceGetUUID", gpu)
+        memory = _Memory()
+        if nvml.nvmlDeviceGetMemoryInfo(gpu, ctypes.byref(memory)) == 0:
+            said["gpu_memory_bytes"] = int(memory.total)
+        said["gpu_model"] = _words(nvml, "nvmlDeviceGetName", gpu)
+        said["driver"] = _words(nvml, "nvmlSystemGetDriverVersion")
+        if uuid != NOT_EXPOSED:
+            said["gpu_uuid_sha256"] = hashlib.sha256(uuid.encode()).hexdigest()
+        version = _whole(nvml, "nvmlSystemGetCudaDriverVersion_v2")
+        if version is not None:
+            said["cuda"] = f"{version // 1000}.{version % 1000 // 10}"
+        cap = _whole(nvml, "nvmlDeviceGetEnforcedPowerLimit", gpu)
+        said["power_cap_w"] = NOT_EXPOSED if cap is None else cap / 1000
+        mode = _whole(nvml, "nvmlDeviceGetComputeMode", gpu)
+        said["gpu_compute_mode"] = NOT_EXPOSED if mode is None else str(mode)
+    return said
+
+
+def processes(library: str = _LIBRARY) -> set[int] | None:
+    """The processes that compute on the GPU now; None where nobody can say."""
+    with _bound(library) as pair:
+        if pair is None:
+            return None
+        nvml, gpu = pair
+        count, found = ctypes.c_uint(_MOST_PIDS), (_Process * _MOST_PIDS)()
+        ask = getattr(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", None)
+        if ask is None or ask(gpu, ctypes.byref(count), found) != 0:
+            return None
+        return {int(found[place].pid) for place in range(count.value)}
+
+
+def joules(library: str = _LIBRARY) -> float | None:
+    """The board's energy counter since the driver was loaded; None where it has none."""
+    with _bound(library) as pair:
+        if pair is None:
+            return None
+        counter = ctypes.c_ulonglong()
+        ask = getattr(pair[0], "nvmlDeviceGetTotalEnergyConsumption", None)
+        if ask is None or ask(pair[1], ctypes.byref(counter)) != 0:
+            return None
+        return int(counter.value) / 1000
+
+
+@contextmanager
+def _bound(library: str) -> Iterator[tuple[Any, Any] | None]:
+    """The library and the one GPU of this worker: the first it may see, by UUID where bound."""
+    try:
+        nvml = ctypes.CDLL(library)
+    except OSError:
+        yield None
+        return
+    if nvml.nvmlInit_v2() != 0:
+        yield None
+        return
+    try:
+        gpu = ctypes.c_void_p()
+        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
+        if wanted.startswith("GPU-"):
+            code = nvml.nvmlDeviceGetHandleByUUID(wanted.encode(), ctypes.byref(gpu))
+        else:
+            number = int(wanted) if wanted.isdigit() else 0
+            code = nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(number), ctypes.byref(gpu))
+        yield (nvml, gpu) if code == 0 else None
+    finally:
+        nvml.nvmlShutdown()
+
+
+def _words(nvml: Any, name: str, *given: Any) -> str:
+    text = ctypes.create_string_buffer(_TEXT)
+    if getattr(nvml, name)(*given, text, ctypes.c_uint(_TEXT)) != 0:
+        return NOT_EXPOSED
+    return text.value.decode("utf-8", "replace") or NOT_EXPOSED
+
+
+def _whole(nvml: Any, name: str, *given: Any) -> int | None:
+    value = ctypes.c_uint()
+    ask = getattr(nvml, name, None)
+    if ask is None or ask(*given, ctypes.byref(value)) != 0:
+        return None
+    return int(value.value)

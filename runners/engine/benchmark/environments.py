@@ -1,0 +1,168 @@
+"""The host as a benchmark sees it: one plain object, the same for the same configuration.
+
+Clocks and temperatures of the moment are readings of a process and not part of it; names of hosts
+and users are nobody's business. What is hidden says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark import devices
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_CPU = Path("/sys/devices/system/cpu")
+# The bits that decide which kernels a runtime chooses, as /proc/cpuinfo calls them.
+_ISA = (
+    *("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16"),
+    *("avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"),
+    *("asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme"),
+)
+
+
+def describe(
+    *, cores: Sequence[int], layers: Iterable[str], facts: dict[str, Any], options: Any
+) -> dict[str, Any]:
+    """Describe this host and the runtime that a child found in it."""
+    is_gpu = devices.is_gpu(options.provider)
+    return {
+        **_processor(cores),
+        **_system(),
+        **_limits(),
+        "runtime": options.runtime,
+        "runtime_version": str(facts.get("runtime_version") or NOT_EXPOSED),
+        "runtime_build": str(facts.get("runtime_build") or NOT_EXPOSED),
+        "ep_version": str(facts.get("ep_version") or NOT_APPLICABLE),
+        **(devices.describe() if is_gpu else dict.fromkeys(devices.FIELDS, NOT_APPLICABLE)),
+        "isolation": sorted(layers),
+        "worker_image": options.worker_image or NOT_EXPOSED,
+    }
+
+
+def usable_cores() -> list[int]:
+    """The processors that this process may run on, in order."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def _processor(cores: Sequence[int]) -> dict[str, Any]:
+    said = _cpuinfo()
+    flags = sorted((said.get("flags") or said.get("Features") or "").split())
+    model = said.get("model name") or _arm_name(said)
+    return {
+        "cpu_model": model or NOT_EXPOSED,
+        "cpu_family": said.get("cpu family") or said.get("CPU architecture") or NOT_EXPOSED,
+        "cpu_model_number": said.get("model") or said.get("CPU part") or NOT_EXPOSED,
+        "cpu_stepping": said.get("stepping") or said.get("CPU revision") or NOT_EXPOSED,
+        "cpu_flags_sha256": (
+            hashlib.sha256(" ".join(flags).encode()).hexdigest() if flags else NOT_EXPOSED
+        ),
+        "isa": [name for name in _ISA if name in flags],
+        "logical_cpus": os.cpu_count() or NOT_EXPOSED,
+        "physical_cpus": _physical(),
+        "smt": _read(_CPU / "smt/active", {"1": "on", "0": "off"}),
+        "usable_cpus": len(cores),
+        "cpu_affinity": list(cores),
+        "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor"),
+        "turbo": _turbo(),
+        "virtualized": "yes" if "hypervisor" in flags else "no" if flags else NOT_EXPOSED,
+        "numa_nodes": _count(Path("/sys/devices/system/node"), "node[0-9]*"),
+        "numa_policy": "default",
+    }
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The first processor's lines of /proc/cpuinfo."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    lines = [line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line]
+    return {name.strip(): value.strip() for name, value in lines}
+
+
+def _arm_name(said: dict[str, str]) -> str:
+    parts = [said.get(name, "") for name in ("CPU implementer", "CPU part")]
+    return f"arm {' '.join(parts)}" if all(parts) else ""
+
+
+def _physical() -> int | str:
+    pairs = set()
+    for folder in _CPU.glob("cpu[0-9]*/topology"):
+        pair = [_read(folder / name) for name in ("physical_package_id", "core_id")]
+        pairs.add(tuple(pair))
+    known = {pair for pair in pairs if NOT_EXPOSED not in pair}
+    return len(known) or NOT_EXPOSED
+
+
+def _turbo() -> str:
+    boost = _read(_CPU / "cpufreq/boost", {"1": "on", "0": "off"})
+    if boost != NOT_EXPOSED:
+        return boost
+    return _read(_CPU / "intel_pstate/no_turbo", {"0": "on", "1": "off"})
+
+
+def _system() -> dict[str, Any]:
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    return {
+        "os": release.get("PRETTY_NAME") or platform.system() or NOT_EXPOSED,
+        "kernel": platform.release() or NOT_EXPOSED,
+        "machine": platform.machine() or NOT_EXPOSED,
+        "libc": " ".join(part for part in platform.libc_ver() if part) or NOT_EXPOSED,
+        "python": platform.python_version(),
+        "memory_total_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    }
+
+
+def _limits() -> dict[str, Any]:
+    """What the control group allows; `none` where it is seen to set no limit."""
+    quota = _group("cpu.max", "cpu/cpu.cfs_quota_us")
+    memory = _group("memory.max", "memory/memory.limit_in_bytes")
+    limit: int | str = NOT_EXPOSED
+    if memory.isdigit():
+        limit = int(memory) if int(memory) < 1 << 60 else "none"
+    elif memory == "max":
+        limit = "none"
+    unlimited = quota == "-1" or quota.startswith("max")
+    return {
+        "cgroup_cpu_limit": "none" if unlimited else quota or NOT_EXPOSED,
+        "memory_limit_bytes": limit,
+    }
+
+
+def _group(second: str, first: str) -> str:
+    """One file of this process's group, in either version of the hierarchy."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    own = next((line.split("::", 1)[1].lstrip("/") for line in lines if "::" in line), "")
+    for path in (root / own / second, root / second, root / first):
+        found = _read(path)
+        if found != NOT_EXPOSED:
+            return found
+    return ""
+
+
+def _read(path: Path, words: dict[str, str] | None = None) -> str:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace").strip()[:200]
+    except OSError:
+        return NOT_EXPOSED
+    if words is not None:
+        return words.get(text, NOT_EXPOSED)
+    return text or NOT_EXPOSED
+
+
+def _count(folder: Path, pattern: str) -> int | str:
+    return len(list(folder.glob(pattern))) or NOT_EXPOSED

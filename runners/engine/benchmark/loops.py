@@ -1,0 +1,185 @@
+"""The loops that a stopwatch is held to: warm-up, and the four scenarios of MLPerf Inference.
+
+Each asks a callable for inferences and keeps the times in their order. Nothing here knows what an
+inference is.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runners.engine.benchmark import record as form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Infer = Callable[[], object]
+
+_clock = time.perf_counter_ns
+LEAST_WARMUP = 10
+_WINDOWS = 3
+_STEADY_WITHIN = 0.05
+_SPIN_NS = 200_000
+# The share of its time that a model on a quiet host has a processor for itself, at least.
+_SERVED = 0.8
+_CLOCK_PAIRS = 1001
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long the timed part goes on: at least this long and so many queries, but not longer."""
+
+    seconds: float
+    cap_seconds: float
+    wanted: int
+    per_query: int = 1
+    rate_per_s: float = 0.0
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Span:
+    """What one model's turns gave: nanoseconds of its queries in order, and seconds in all."""
+
+    samples: list[int] = field(default_factory=list)
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """What came before the timed part."""
+
+    count: int
+    seconds: float
+    is_steady: bool
+
+
+def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
+    """Infer until the medians of the last three windows agree within 5 %, or the cap is reached.
+
+    A window lasts a quarter of the warm-up, or one inference where that is longer.
+    """
+    began = _clock()
+    each = int(seconds * 1e9 / 4)
+    count, now, opened = 0, began, began
+    window: list[int] = []
+    medians: list[int] = []
+    while True:
+        before = now
+        infer()
+        now = _clock()
+        count += 1
+        window.append(now - before)
+        if now - opened >= each:
+            medians.append(sorted(window)[len(window) // 2])
+            window.clear()
+            opened = now
+        spent = (now - began) / 1e9
+        is_steady = _is_steady(medians)
+        if spent >= cap_seconds or (count >= LEAST_WARMUP and spent >= seconds and is_steady):
+            return WarmUp(count, spent, is_steady)
+
+
+def _is_steady(medians: list[int]) -> bool:
+    last = medians[-_WINDOWS:]
+    return len(last) == _WINDOWS and max(last) <= min(last) * (1 + _STEADY_WITHIN)
+
+
+def in_turns(scenario: str, infers: Sequence[Infer], pace: Pace, turn_seconds: float) -> list[Span]:
+    """Run one scenario with several models, A B B A, until each had the time of the pace.
+
+    A turn is one query at least. Where neighbours hold the processors, each goes on until it had
+    most of that time of a processor, or the cap is reached. A model alone has one turn, which is
+    the whole.
+    """
+    spans = [Span() for _ in infers]
+    each = pace
+    if len(infers) > 1:
+        each = replace(pace, seconds=turn_seconds, cap_seconds=turn_seconds, wanted=1)
+    order = list(zip(spans, infers, strict=True))
+    while True:
+        for span, infer in order:
+            used, began = time.process_time(), time.perf_counter()
+            samples = timed(scenario, infer, each)
+            span.wall_s += time.perf_counter() - began
+            span.cpu_s += time.process_time() - used
+            span.samples += samples
+        order.reverse()
+        if len(infers) == 1 or all(_had_its_time(span, pace) for span in spans):
+            return spans
+
+
+def _had_its_time(span: Span, pace: Pace) -> bool:
+    served = span.cpu_s >= _SERVED * pace.seconds or span.wall_s >= pace.cap_seconds
+    return served and span.wall_s >= pace.seconds
+
+
+def timed(scenario: str, infer: Infer, pace: Pace) -> list[int]:
+    """Run one scenario; gives each query's nanoseconds, in order."""
+    if scenario == form.SERVER:
+        return _by_arrival(infer, pace)
+    if scenario == form.MULTI_STREAM:
+        return _one_after_another(lambda: _several(infer, pace.per_query), pace)
+    # Offline is the same loop: all samples wait from the start, and its figure is the throughput.
+    return _one_after_another(infer, pace)
+
+
+def _several(infer: Infer, count: int) -> None:
+    for _ in range(count):
+        infer()
+
+
+def _one_after_another(infer: Infer, pace: Pace) -> list[int]:
+    clock, samples = _clock, []
+    begin = clock()
+    least, most = begin + int(pace.seconds * 1e9), begin + int(pace.cap_seconds * 1e9)
+    while True:
+        before = clock()
+        infer()
+        after = clock()
+        samples.append(after - before)
+        if after >= most or (after >= least and len(samples) >= pace.wanted):
+            return samples
+
+
+def _by_arrival(infer: Infer, pace: Pace) -> list[int]:
+    """Queries arrive at random moments, and each waits for those before it.
+
+    The gaps are exponential, so that arrivals are Poisson's. A query's time runs from its arrival,
+    whether or not the one before had ended.
+    """
+    draw = random.Random(pace.seed)  # noqa: S311 - a schedule that anybody can repeat
+    samples = []
+    begin = _clock()
+    least, most = begin + int(pace.seconds * 1e9), begin + int(pace.cap_seconds * 1e9)
+    arrival = begin
+    while True:
+        arrival += int(draw.expovariate(pace.rate_per_s) * 1e9)
+        _wait_until(arrival)
+        infer()
+        after = _clock()
+        samples.append(after - arrival)
+        if after >= most or (after >= least and len(samples) >= pace.wanted):
+            return samples
+
+
+def _wait_until(moment: int) -> None:
+    """Sleep for most of the time, and watch the clock for the rest: sleep is not exact."""
+    left = moment - _clock()
+    if left > 2 * _SPIN_NS:
+        time.sleep((left - _SPIN_NS) / 1e9)
+    while _clock() < moment:
+        pass
+
+
+def clock_ns() -> float:
+    """What reading the clock twice takes, in nanoseconds: the least that a sample can be."""
+    pairs = []
+    for _ in range(_CLOCK_PAIRS):
+        before = _clock()
+        pairs.append(_clock() - before)
+    return float(sorted(pairs)[_CLOCK_PAIRS // 2])

@@ -1,0 +1,164 @@
+"""One process of a benchmark: load, infer once, warm up, and hold the stopwatch.
+
+`fresh` starts it as a program of its own. `prepare` opens the readings of the host before the
+confinement; everything that touches the model comes after it.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+from runners.engine.benchmark import devices, loops, readings
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+
+_PROFILE_RUNS = 100
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def prepare(arguments: dict[str, Any]) -> readings.Instruments:
+    """Open what shall be read around the timed part."""
+    return readings.Instruments(with_gpu=devices.is_gpu(arguments["provider"]))
+
+
+def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
+    """Measure or profile, as the arguments say; the answer is checked by whoever asked.
+
+    A measurement answers one process for each of its models: one, or two that take turns.
+    """
+    if arguments["mode"] == "profile":
+        return _profile(arguments)
+    _import(arguments["runtime"])
+    _, floor = instruments.memory()
+    models = arguments["models"]
+    opened = [_open(model) for model in models]
+    told = _timed(arguments, [infer for infer, _ in opened], instruments)
+    memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
+    return [
+        {**process, **start, **memory} for process, (_, start) in zip(told, opened, strict=True)
+    ]
+
+
+def _open(model: dict[str, Any]) -> tuple[loops.Infer, dict[str, Any]]:
+    """Load a model, infer once and warm up; gives its inference, and how it started."""
+    from runners.engine.benchmark import sessions, stored  # noqa: PLC0415 - after the confinement
+
+    values = stored.read(Path(model["inputs"]))
+    began = time.perf_counter()
+    opened = sessions.open_session(model, values, profiled=False)
+    loaded = time.perf_counter()
+    opened.infer()
+    first = time.perf_counter()
+    warm = loops.warm_up(opened.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
+    return opened.infer, {
+        "warmup_count": warm.count,
+        "warmup_s": round(warm.seconds, 6),
+        "steady": warm.is_steady,
+        "session_load_ms": round((loaded - began) * 1e3, 6),
+        "first_inference_ms": round((first - loaded) * 1e3, 6),
+    }
+
+
+def _memory(
+    arguments: dict[str, Any], instruments: readings.Instruments, floor: Any, *, alone: bool
+) -> dict[str, Any]:
+    """What the process had in memory; of two models in one process nobody can tell whose it was."""
+    if not alone:
+        return dict.fromkeys(
+            ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes"), NOT_APPLICABLE
+        )
+    on_gpu = devices.is_gpu(arguments["provider"])
+    return {
+        "peak_rss_bytes": instruments.memory()[0],
+        "floor_rss_bytes": floor,
+        "peak_device_bytes": NOT_EXPOSED if on_gpu else NOT_APPLICABLE,
+    }
+
+
+def _import(runtime: str) -> None:
+    """Have the library in memory before the floor is read: it belongs to the floor."""
+    if runtime == "openvino":
+        import openvino  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
+    else:
+        import onnxruntime  # noqa: F401, PLC0415
+
+
+def _timed(
+    arguments: dict[str, Any], infers: list[loops.Infer], instruments: readings.Instruments
+) -> list[dict[str, Any]]:
+    per_query = arguments["samples_per_query"]
+    pace = loops.Pace(
+        seconds=arguments["timed_seconds"],
+        cap_seconds=arguments["timed_cap_seconds"],
+        wanted=arguments["wanted"],
+        per_query=per_query,
+        rate_per_s=arguments["rate_per_s"],
+        seed=arguments["seed"] + arguments["ordinal"],
+    )
+    clock_ns = loops.clock_ns()
+    gc.collect()
+    gc.disable()
+    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    before = instruments.look()
+    spans = loops.in_turns(arguments["scenario"], infers, pace, arguments["turn_seconds"])
+    after = instruments.look()
+    gc.enable()
+    shared = {
+        "ordinal": arguments["ordinal"],
+        "involuntary_switches": after.switches - switches,
+        "timer_ns": clock_ns,
+        "clock_khz": _clock_khz(),
+        # A meter does not tell whose turn it was.
+        "meter_j": instruments.energy_between(before, after) if len(infers) == 1 else {},
+        "interference": readings.interference(before, after),
+        "failure": None,
+    }
+    return [{**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans]
+
+
+def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
+    every = math.ceil(len(span.samples) / most)
+    return {
+        "samples_ns": span.samples[::every],
+        "kept_every": every,
+        "queries": len(span.samples),
+        "inferences": len(span.samples) * per_query,
+        "wall_s": round(span.wall_s, 9),
+        "cpu_time_s": round(span.cpu_s, 9),
+    }
+
+
+def _clock_khz() -> int | str:
+    """The highest clock of this process's own cores at the end of the timed part."""
+    found = []
+    for core in os.sched_getaffinity(0):
+        try:
+            text = (_CPUS / f"cpu{core}/cpufreq/scaling_cur_freq").read_text(encoding="ascii")
+            found.append(int(text))
+        except (OSError, ValueError):
+            continue
+    return max(found) if found else NOT_EXPOSED
+
+
+def _profile(arguments: dict[str, Any]) -> dict[str, Any]:
+    from runners.engine.benchmark import profiles, sessions, stored  # noqa: PLC0415
+
+    values = stored.read(Path(arguments["inputs"]))
+    opened = sessions.open_session(arguments, values, profiled=True)
+    began = time.perf_counter()
+    for _ in range(2):
+        opened.infer()
+    each = (time.perf_counter() - began) / 2
+    # A profile is a list of events: bounded by time, and by a guess of a thousand events a run.
+    runs = min(
+        _PROFILE_RUNS, profiles.MOST_EVENTS // 1000, int(arguments["profile_seconds"] / each) or 1
+    )
+    for _ in range(runs):
+        opened.infer()
+    facts = {**opened.facts, "affinity": sorted(os.sched_getaffinity(0))}
+    return {"facts": facts, "profile": opened.finish(2) if opened.finish else {}}

@@ -1,0 +1,172 @@
+"""What a benchmark may be told: every setting with its limits, as plain data from a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import summary
+
+MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
+# What loading, importing and the end of a process may take beside its own phases.
+_AROUND_SECONDS = 30.0
+_PREPARE_SECONDS = 120.0
+
+
+class UnusableOptionError(ValueError):
+    """A setting is unknown or out of its limits; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one configuration is measured; the defaults are the method of docs/benchmarks.md."""
+
+    runtime: str = "onnxruntime"
+    # The execution provider of ONNX Runtime; other runtimes are their own.
+    provider: str = "CPUExecutionProvider"
+    provider_options: dict[str, Any] = field(default_factory=dict)
+    strict_provider: bool = False
+    scenario: str = form.SINGLE_STREAM
+    rate_per_s: float = 0.0
+    call_style: str = "run"
+    batch: int = 1
+    threads: int = 1
+    spinning: bool = True
+    shapes: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
+    cores: tuple[int, ...] = ()
+    processes: int = 10
+    least_processes: int = 5
+    most_processes: int = 20
+    budget_seconds: float = 300.0
+    warmup_seconds: float = 1.0
+    warmup_cap_seconds: float = 30.0
+    timed_seconds: float = 3.0
+    most_samples: int = 10_000
+    quiet_seconds: float = 2.0
+    quiet_wait_seconds: float = 300.0
+    # Measure on a busy host all the same: the gate then says what it was worth.
+    if_busy: str = "reject"
+    # Further configurations of the same job: other batches and other numbers of threads.
+    sweep_batch: tuple[int, ...] = ()
+    sweep_threads: tuple[int, ...] = ()
+    gate: dict[str, Any] = field(default_factory=dict)
+    # What the operator says of power and place; see `power`.
+    watts_per_core: float = 0.0
+    declared: dict[str, Any] = field(default_factory=dict)
+    grid_region: str = ""
+    worker_image: str = ""
+    variant: str = ""
+    # Of a comparison: the version path of the baseline, and its threads where they are others.
+    against: str = ""
+    baseline_threads: int = 0
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Options:
+        """Read a request's options; raises UnusableOptionError."""
+        known = {one.name: one for one in fields(cls)}
+        strange = sorted(str(name)[:40] for name in data.keys() - known.keys())
+        if strange:
+            raise UnusableOptionError(f"A benchmark knows no option {', '.join(strange)}.")
+        plain = cls()
+        given = {name: _fitting(name, value, getattr(plain, name)) for name, value in data.items()}
+        made = cls(**given)
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        _require("scenario", self.scenario in form.SCENARIOS, ", ".join(form.SCENARIOS))
+        _require("call_style", self.call_style in form.CALL_STYLES, ", ".join(form.CALL_STYLES))
+        _require("if_busy", self.if_busy in {"reject", "measure"}, "reject, measure")
+        _within("batch", (self.batch, *self.sweep_batch), 1, MOST_BATCH)
+        _within("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS)
+        _within("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS)
+        _within("processes", (self.processes, self.most_processes), 1, form.MOST_PROCESSES)
+        _within("most_samples", (self.most_samples,), 10, MOST_SAMPLES)
+        _within("timed_seconds", (self.timed_seconds,), 0.01, 600)
+        _within("warmup_seconds", (self.warmup_seconds,), 0, 600)
+        _within("warmup_cap_seconds", (self.warmup_cap_seconds,), self.warmup_seconds, 600)
+        _within("quiet_wait_seconds", (self.quiet_wait_seconds,), 0, 3600)
+        _within("quiet_seconds", (self.quiet_seconds,), 0.1, 60)
+        _within("budget_seconds", (self.budget_seconds,), 1, 7200)
+        _within("seed", (self.seed,), 0, 2**31 - 1)
+        _within("shapes", tuple(self.shapes.values()) or (1,), 1, 1 << 20)
+        count = len(self.sweep_batch) + len(self.sweep_threads)
+        _require("sweep", count <= form.MOST_SWEEPS, f"at most {form.MOST_SWEEPS}")
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """What a child is told of how a session is opened, called and fed."""
+        return {
+            "runtime": self.runtime,
+            "provider": self.provider if self.runtime == "onnxruntime" else "",
+            "provider_options": self.provider_options,
+            "strict_provider": self.strict_provider,
+            "call_style": self.call_style,
+            "threads": self.threads,
+            "spinning": self.spinning,
+            "batch": self.batch,
+            "shapes": self.shapes,
+            "seed": self.seed,
+        }
+
+    @property
+    def samples_per_query(self) -> int:
+        """MLPerf's multi-stream asks eight at once; every other scenario one."""
+        return 8 if self.scenario == form.MULTI_STREAM else 1
+
+    @property
+    def timed_cap_seconds(self) -> float:
+        """When the timed part ends even if it has fewer samples than the percentiles ask."""
+        return 4 * self.timed_seconds
+
+    def gate_in_force(self) -> dict[str, Any]:
+        """The limits of noise: the host's calibrated ones, or the provisional ones, said so."""
+        calibrated = self.gate.get("limits")
+        usable = calibrated if isinstance(calibrated, dict) else {}
+        limits = {
+            name: _limit(usable.get(name), provisional)
+            for name, provisional in summary.PROVISIONAL.items()
+        }
+        limits["least_processes"] = self.least_processes
+        when = str(self.gate.get("calibrated_at") or "")[:40]
+        words = when if self.gate.get("is_quiet") is True else f"{when}, on a host not at rest"
+        return {**limits, "calibrated": words if when else "no: provisional limits"}
+
+    def process_seconds(self) -> float:
+        """Bound one process: warm-up, timed part and what is around them."""
+        return self.warmup_cap_seconds + self.timed_cap_seconds + _AROUND_SECONDS
+
+    def job_seconds(self, sides: int = 1) -> float:
+        """Bound a whole job of these options, for the limits of its request."""
+        each = self.budget_seconds + 2 * self.process_seconds()
+        configurations = 1 + len(self.sweep_batch) + len(self.sweep_threads)
+        return self.quiet_wait_seconds + _PREPARE_SECONDS + sides * configurations * each
+
+
+def _limit(value: Any, provisional: float) -> float:
+    fits = not isinstance(value, bool) and isinstance(value, int | float) and value >= 0
+    return min(float(value), provisional) if fits else provisional
+
+
+def _fitting(name: str, value: Any, usual: Any) -> Any:
+    """Give a value of the type of the usual one; a list for a tuple, a whole for a float."""
+    if isinstance(usual, tuple):
+        whole = isinstance(value, list | tuple) and all(type(one) is int for one in value)
+        _require(name, whole, "a list of whole numbers")
+        return tuple(value)
+    if isinstance(usual, float) and type(value) is int:
+        return float(value)
+    kind = type(usual)
+    _require(name, type(value) is kind, f"a value of type {kind.__name__}")
+    return value
+
+
+def _within(name: str, values: tuple[float, ...], least: float, most: float) -> None:
+    _require(name, all(least <= value <= most for value in values), f"{least} to {most}")
+
+
+def _require(name: str, holds: bool, wanted: str) -> None:  # noqa: FBT001 - what must hold
+    if not holds:
+        raise UnusableOptionError(f"The option {name} must be: {wanted}.")

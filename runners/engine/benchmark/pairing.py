@@ -1,0 +1,179 @@
+"""Tasks "compare-speed" and "calibrate": two models in one slot, or one against itself.
+
+Of a comparison the candidate is the job's entry; the baseline lies under `options["against"]`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark import procedure, summary, task, verdicts
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark.assembling import now
+from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.jobs import Job, JobError
+from runners.reports import Finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.benchmark.options import Options
+    from runners.reports import Report
+
+COMPARISON = "comparison.json"
+# No limit of a calibrated host is below these: clocks tick in hundredths, and kernels do chores.
+_FLOORS = {"psi_cpu_some": 0.02, "foreign_cpu": 0.02, "steal": 0.005, "between_process_cv": 0.01}
+_ROOM = 3.0
+# Shorter than what neighbours do to a host lasts, longer than a cache takes to fill again.
+_TURN_SECONDS = 0.02
+_FILE_BYTES = 64 << 20
+_PREPARE_SECONDS = 60
+
+
+def compare(job: Job) -> Report:
+    """Say whether the entry is slower than the model it is held against."""
+    options = task.asked(job)
+    if options.against not in job.request.files:
+        raise JobError("engine-error", "A comparison must be told what to compare with.")
+    if options.scenario == form.SERVER:
+        words = "Models in turns cannot be asked at random moments; compare another scenario."
+        raise JobError("unusable-option", words)
+    earlier = Job(
+        replace(job.request, entry=options.against), job.layers, job.versions, job.stop, job.tell
+    )
+    needed, before = job.scan(), earlier.scan()
+    job.lay_out([job.request.entry, *needed, options.against, *before])
+    threads = options.baseline_threads or options.threads
+    baseline = Subject(
+        job, replace(options, threads=threads), earlier.model, options.against, before, "baseline"
+    )
+    candidate = Subject(job, options, job.model, job.request.entry, needed, "candidate")
+    try:
+        made = _alternate(job, baseline, candidate)
+    except TroubleError as trouble:
+        return job.report("failed", (task.failure(trouble.code, str(trouble)),))
+    task.write(job, COMPARISON, json.dumps(made, ensure_ascii=True))
+    quiet = made["baseline"]["status"] != form.REJECTED
+    return job.report(
+        "passed" if quiet else "errored",
+        _findings(made["verdict"]) if quiet else task.findings(made["baseline"]),
+        verdicts.without_samples(made),
+        [task.measure_of(made[name]) for name in ("baseline", "candidate")],
+        [{"name": COMPARISON}],
+    )
+
+
+def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any]:
+    teller = task.Teller(job, "compare")
+    baseline.turn_seconds = candidate.turn_seconds = _TURN_SECONDS
+    first, second, order = procedure.alternate(baseline, candidate, teller)
+    return verdicts.complete(first, second, order)
+
+
+def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
+    word = verdict["word"]
+    if word == verdicts.SLOWER:
+        words = f"Slower than what it is compared with: {_times(verdict)}."
+        return (Finding("speed-slower", "warning", words),)
+    if word == verdicts.INCONCLUSIVE:
+        words = f"No verdict on the speed: {', '.join(verdict['reasons'])}."
+        return (Finding("speed-inconclusive", "info", words),)
+    return ()
+
+
+def calibrate(job: Job) -> Report:
+    """Measure the engine's own small model against itself; the facts are this host's limits."""
+    options = task.asked(job)
+    place = job.work / "calibration.onnx"
+    ending = job.stage(
+        "prepare", lambda: _make(place), wall_seconds=_PREPARE_SECONDS, file_bytes=_FILE_BYTES
+    )
+    if ending.kind != "answered":
+        raise JobError("engine-error", "The model of the calibration could not be made.")
+    sides = [Subject(job, options, place, "", [], name) for name in ("first", "second")]
+    try:
+        made = _alternate(job, sides[0], sides[1])
+    except TroubleError as trouble:
+        raise JobError("engine-error", f"The calibration failed: {trouble}") from None
+    return job.report("passed", (), outcome(made, options))
+
+
+def _times(verdict: dict[str, Any]) -> str:
+    if verdicts.BY_CPU_TIME in verdict["reasons"]:
+        return f"{verdict['cpu_ratio'][0]:.3g} times its processor time, on a noisy host"
+    return f"{verdict['wall_ratio'][0]:.3g} times its p50"
+
+
+def outcome(made: dict[str, Any], options: Options) -> dict[str, Any]:
+    """Derive a host's limits from a model measured against itself.
+
+    A host at rest gets limits of three times what it was seen to do, never above the provisional
+    ones. A host that was not at rest keeps those, and says so.
+    """
+    records = [made["baseline"], made["candidate"]]
+    processes = [one for record in records for one in record["processes"]]
+    seen = {
+        name: _most([one["interference"][name] for one in processes])
+        for name in ("psi_cpu_some", "foreign_cpu", "steal")
+    }
+    spreads = [record["stats"]["between_process_cv"] for record in records if record["stats"]]
+    seen["between_process_cv"] = max(spreads) if spreads else None
+    is_quiet = made["verdict"]["word"] == verdicts.SAME
+    limits = {
+        name: _limit(name, value) if is_quiet else summary.PROVISIONAL[name]
+        for name, value in seen.items()
+    }
+    return {
+        "calibrated_at": now(),
+        "is_quiet": is_quiet,
+        "limits": limits,
+        "seen": {name: form.NOT_EXPOSED if one is None else one for name, one in seen.items()},
+        "verdict": made["verdict"],
+        "statuses": [record["status"] for record in records],
+        "environment_digest": records[0]["environment_digest"],
+        "processes": len(processes),
+        "method": form.COMPARISON_METHOD_VERSION,
+        "seconds_each": options.timed_seconds,
+    }
+
+
+def _most(values: list[Any]) -> float | None:
+    known = [value for value in values if not isinstance(value, str)]
+    return max(known) if known else None
+
+
+def _limit(name: str, value: float | None) -> float:
+    provisional = float(summary.PROVISIONAL[name])
+    if value is None:
+        return provisional
+    return round(min(provisional, max(_FLOORS[name], _ROOM * value)), 4)
+
+
+def _make(place: Path) -> dict[str, Any]:
+    """Write a small network of convolutions: a few milliseconds of one thread."""
+    import numpy as np  # noqa: PLC0415 - only children load it
+    import onnx  # noqa: PLC0415
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+
+    draw = np.random.default_rng(0)
+    nodes, weights, channels = [], [], 16
+    for place_in in range(4):
+        shape = (channels, 3 if place_in == 0 else channels, 3, 3)
+        weight = draw.standard_normal(shape, dtype=np.float32) / 8
+        weights.append(numpy_helper.from_array(weight, f"w{place_in}"))
+        last = f"h{place_in}"
+        source = "x" if place_in == 0 else f"r{place_in - 1}"
+        nodes.append(helper.make_node("Conv", [source, f"w{place_in}"], [last], pads=[1, 1, 1, 1]))
+        nodes.append(helper.make_node("Relu", [last], [f"r{place_in}"]))
+    graph = helper.make_graph(
+        nodes,
+        "calibration",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 64, 64))],
+        [helper.make_tensor_value_info("r3", TensorProto.FLOAT, (1, channels, 64, 64))],
+        weights,
+    )
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    onnx.save(model, str(place))
+    return {"nodes": len(nodes)}

@@ -1,0 +1,169 @@
+"""How a model is timed: a quiet host, fresh processes one after another, until the figure is firm.
+
+Every process is kept in the record, whatever became of it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import inputs
+from runners.engine.benchmark import devices, readings, summary, verdicts
+from runners.engine.benchmark.assembling import assemble, now
+from runners.engine.benchmark.record import NOT_EXPOSED
+from runners.engine.benchmark.subjects import Subject, TroubleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runners.engine.benchmark.options import Options
+    from runners.engine.jobs import Job
+
+_SWEEP_PROCESSES = 5
+
+
+def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
+    """Wait for a host that is at rest; tells how long that took, and whether it came to it."""
+    gate = options.gate_in_force()
+    began = time.monotonic()
+    instruments = readings.Instruments(with_gpu=devices.is_gpu(options.provider))
+    while True:
+        before = instruments.look()
+        _sleep(job, options.quiet_seconds)
+        after = instruments.look()
+        seen = readings.interference(before, after)
+        is_quiet = not summary.loud(seen, gate)
+        waited = time.monotonic() - began
+        if is_quiet or waited + options.quiet_seconds > options.quiet_wait_seconds:
+            spent = instruments.energy_between(before, after)
+            instruments.close()
+            idle = sum(spent.values()) / (after.clock - before.clock) if spent else None
+            return {
+                "is_quiet": is_quiet,
+                "waited_s": round(waited, 3),
+                "last_reading": {name: seen[name] for name in sorted(seen)},
+                "idle_power_w": NOT_EXPOSED if idle is None else round(idle, 3),
+            }
+
+
+def _sleep(job: Job, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if job.stop.requested():
+            raise inputs.StoppedError
+        time.sleep(min(left, 0.25))
+
+
+class Collector:
+    """Gathers the processes of one subject, and says when there are enough."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.processes: list[dict[str, Any]] = []
+        self._gate = subject.options.gate_in_force()
+        self._until = time.monotonic() + subject.options.budget_seconds
+
+    def go(self) -> None:
+        """Run one process more."""
+        self.processes.append(self.subject.time(len(self.processes) + 1))
+
+    def is_done(self) -> bool:
+        """Whether the figure is firm enough, or no further process may be run."""
+        options, count = self.subject.options, len(self.processes)
+        kept = [one for one in self.processes if not summary.faults(one, self._gate)]
+        dead = count >= 2 and not any(one["samples_ns"] for one in self.processes)
+        if dead or count >= max(options.processes, options.most_processes):
+            return True
+        if time.monotonic() > self._until:
+            return count >= min(options.processes, options.least_processes)
+        if count < options.processes:
+            return False
+        width = summary.half_width(summary.medians_ms(kept))
+        firm = width is not None and width <= self._gate["widest_interval"]
+        return firm and len(kept) >= options.least_processes
+
+
+def measure(subject: Subject, tell: Callable[[int], None]) -> dict[str, Any]:
+    """Measure one configuration; gives its record, that of a failure included."""
+    began = now()
+    collector = Collector(subject)
+    quiet = {"is_quiet": False, "waited_s": 0.0}
+    try:
+        subject.prepare()
+        tell(15)
+        quiet = wait_until_quiet(subject.job, subject.options)
+        if quiet["is_quiet"] or subject.options.if_busy == "measure":
+            subject.settle_rate()
+            while not collector.is_done():
+                collector.go()
+                tell(20 + 75 * len(collector.processes) // max(subject.options.processes, 1))
+    except TroubleError as trouble:
+        failure = {"code": trouble.code, "message": str(trouble)}
+        return assemble(subject, collector.processes, quiet, began, failure)
+    return assemble(subject, collector.processes, quiet, began)
+
+
+def alternate(
+    baseline: Subject, candidate: Subject, tell: Callable[[int], None]
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Measure two subjects in turns; gives both records, and who was first in each process.
+
+    The number of processes is fixed beforehand: whoever stops when the figures please finds what
+    was looked for. Raises TroubleError where one of them does not run, or where their inputs
+    differ.
+    """
+    began = now()
+    for subject in (baseline, candidate):
+        subject.prepare()
+    if _kinds(baseline) != _kinds(candidate):
+        words = "The two models take inputs of different types or shapes."
+        raise TroubleError("interfaces-differ", words)
+    options = baseline.options
+    quiet = wait_until_quiet(baseline.job, options)
+    pairs: list[list[dict[str, Any]]] = []
+    order = ""
+    until = time.monotonic() + options.budget_seconds
+    if quiet["is_quiet"] or options.if_busy == "measure":
+        while not _are_enough(pairs, options, is_late=time.monotonic() > until):
+            first = "AB"[len(order) % 2]
+            pairs.append(baseline.time_with(candidate, len(pairs) + 1, first))
+            order += first
+            tell(20 + 75 * len(pairs) // options.processes)
+    sides = [[pair[place] for pair in pairs] for place in (0, 1)]
+    return (
+        assemble(baseline, sides[0], quiet, began),
+        assemble(candidate, sides[1], quiet, began),
+        order,
+    )
+
+
+def _are_enough(pairs: list[list[dict[str, Any]]], options: Options, *, is_late: bool) -> bool:
+    count = len(pairs)
+    dead = count >= 2 and not any(one["samples_ns"] for pair in pairs for one in pair)
+    least = min(options.processes, verdicts.LEAST_PAIRS)
+    return dead or count >= options.processes or (is_late and count >= least)
+
+
+def _kinds(subject: Subject) -> list[tuple[str, str]]:
+    return sorted((one["dtype"], str(one["shape"])) for one in subject.ports)
+
+
+def sweep(subject: Subject, tell: Callable[[int], None]) -> list[dict[str, Any]]:
+    """Measure the further configurations that the options name, each with fewer processes."""
+    options, found = subject.options, []
+    few = min(options.processes, _SWEEP_PROCESSES)
+    wanted = [("batch", value) for value in options.sweep_batch]
+    wanted += [("threads", value) for value in options.sweep_threads]
+    for axis, value in wanted:
+        plain = replace(
+            options, processes=few, most_processes=few, sweep_batch=(), sweep_threads=()
+        )
+        is_batch = axis == "batch"
+        changed = replace(plain, batch=value) if is_batch else replace(plain, threads=value)
+        other = Subject(
+            subject.job, changed, subject.model, subject.entry, subject.files, f"{axis}-{value}"
+        )
+        found.append({"axis": axis, "value": value, "record": measure(other, tell)})
+    return found

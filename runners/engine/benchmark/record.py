@@ -1,0 +1,379 @@
+"""The record of a benchmark: one JSON object that holds all that was measured, and its sums.
+
+MEASURED names what was seen, DERIVED what `summary.summarise` makes of it and nothing else. A
+reading that the machine hides is NOT_EXPOSED, one that has no meaning there NOT_APPLICABLE; nothing
+is left blank. docs/benchmarks.md tells every field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Check = Callable[[Any, str], None]
+
+FORMAT = "onnx-model-hub/benchmark"
+FORMAT_VERSION = 1
+# Each changes whenever figures made before and after could not be compared.
+METHOD_VERSION = "1"
+# Of comparisons, and of the records in them: both models in one process, in turns.
+COMPARISON_METHOD_VERSION = "2"
+
+NOT_EXPOSED = "not-exposed"
+NOT_APPLICABLE = "not-applicable"
+
+SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE = "single_stream", "multi_stream", "server", "offline"
+SCENARIOS = (SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE)
+CALL_STYLES = ("run", "io_binding")
+ACCEPTED, NOISY, REJECTED, FAILED = "accepted", "noisy", "rejected", "failed"
+STATUSES = (ACCEPTED, NOISY, REJECTED, FAILED)
+
+MOST_PROCESSES = 64
+MOST_SAMPLES = 200_000
+MOST_SWEEPS = 32
+_MOST_TEXT = 2000
+_MOST_ROWS = 5000
+_MOST_NS = 10**15
+
+MEASURED = frozenset(
+    {
+        "format",
+        "format_version",
+        "method",
+        "engine",
+        "started_at",
+        "ended_at",
+        "model",
+        "config",
+        "provider",
+        "environment",
+        "gate",
+        "quiet",
+        "processes",
+        "per_operator",
+        "power",
+        "grid",
+        "failure",
+        "sweeps",
+    }
+)
+DERIVED = frozenset(
+    {
+        "environment_digest",
+        "accounting",
+        "stats",
+        "energy",
+        "carbon",
+        "comparability",
+        "comparability_key",
+        "status",
+        "reasons",
+        "content_sha256",
+    }
+)
+# What a process says of itself that follows from its readings and the gate.
+DERIVED_OF_PROCESS = frozenset({"rejected", "reasons"})
+
+
+class InvalidRecordError(ValueError):
+    """The data is not a record; the message names the first field that is wrong."""
+
+
+def canonical(data: Any) -> bytes:
+    """Write data in the one way whose SHA-256 is its digest: sorted keys, no spaces, ASCII."""
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    ).encode("ascii")
+
+
+def digest(data: Any) -> str:
+    """The SHA-256 of the canonical JSON, as hexadecimal digits."""
+    return hashlib.sha256(canonical(data)).hexdigest()
+
+
+def measured(record: dict[str, Any]) -> dict[str, Any]:
+    """The part of a record that is not derived from another part of it."""
+    kept = {name: record[name] for name in sorted(MEASURED)}
+    kept["processes"] = [
+        {name: value for name, value in one.items() if name not in DERIVED_OF_PROCESS}
+        for one in record["processes"]
+    ]
+    return kept
+
+
+def without_samples(record: dict[str, Any]) -> dict[str, Any]:
+    """The record as it is queried and shown: all but the samples, of which only the number stays.
+
+    Whoever needs them takes the whole record, which is a file of its own.
+    """
+    slim = dict(record)
+    slim["processes"] = [
+        {**one, "samples_ns": [], "samples": len(one["samples_ns"])} for one in record["processes"]
+    ]
+    slim["sweeps"] = [{**one, "record": without_samples(one["record"])} for one in record["sweeps"]]
+    return slim
+
+
+def check(data: Any) -> dict[str, Any]:
+    """Give the data back if it has the shape of a record; raises InvalidRecordError.
+
+    It says nothing about whether the sums are right: that is `verification.problems`.
+    """
+    _check(data, "record", is_nested=False)
+    found: dict[str, Any] = data
+    return found
+
+
+def _check(data: Any, where: str, *, is_nested: bool) -> None:
+    _object(data, where, MEASURED | DERIVED)
+    for name, wanted in (("format", FORMAT), ("format_version", FORMAT_VERSION)):
+        if data[name] != wanted:
+            raise InvalidRecordError(f"{where}.{name}: it must be {wanted!r}")
+    for name, checker in _FIELDS.items():
+        checker(data[name], f"{where}.{name}")
+    _list(data["processes"], f"{where}.processes", MOST_PROCESSES)
+    for place, one in enumerate(data["processes"]):
+        check_process(one, f"{where}.processes[{place}]")
+    _list(data["sweeps"], f"{where}.sweeps", 0 if is_nested else MOST_SWEEPS)
+    for place, one in enumerate(data["sweeps"]):
+        spot = f"{where}.sweeps[{place}]"
+        _object(one, spot, frozenset({"axis", "value", "record"}))
+        _word(one["axis"], f"{spot}.axis", ("batch", "threads"))
+        _whole(one["value"], f"{spot}.value")
+        _check(one["record"], f"{spot}.record", is_nested=True)
+
+
+def check_process(data: Any, where: str) -> None:
+    """Check one process; raises InvalidRecordError."""
+    _object(data, where, frozenset(_OF_PROCESS) | {"samples_ns"})
+    for name, checker in _OF_PROCESS.items():
+        checker(data[name], f"{where}.{name}")
+    samples = data["samples_ns"]
+    _list(samples, f"{where}.samples_ns", MOST_SAMPLES)
+    if not all(type(one) is int and 0 <= one < _MOST_NS for one in samples):
+        raise InvalidRecordError(f"{where}.samples_ns: it must hold whole nanoseconds")
+
+
+def _object(data: Any, where: str, keys: frozenset[str]) -> None:
+    if not isinstance(data, dict):
+        raise InvalidRecordError(f"{where}: it must be an object")
+    if data.keys() != keys:
+        strange = sorted(str(key)[:40] for key in data.keys() ^ keys)
+        raise InvalidRecordError(f"{where}: unknown or missing {', '.join(strange[:5])}")
+
+
+def _list(data: Any, where: str, most: int) -> None:
+    if not isinstance(data, list) or len(data) > most:
+        raise InvalidRecordError(f"{where}: it must be a list of at most {most}")
+
+
+def _word(data: Any, where: str, allowed: tuple[str, ...]) -> None:
+    if data not in allowed:
+        raise InvalidRecordError(f"{where}: it must be one of {', '.join(allowed)}")
+
+
+def _text(data: Any, where: str) -> None:
+    if not isinstance(data, str) or len(data) > _MOST_TEXT:
+        raise InvalidRecordError(f"{where}: it must be text of at most {_MOST_TEXT} characters")
+
+
+def _matching(pattern: str) -> Check:
+    form = re.compile(pattern)
+
+    def checker(data: Any, where: str) -> None:
+        if not isinstance(data, str) or not form.fullmatch(data):
+            raise InvalidRecordError(f"{where}: it must look like {form.pattern}")
+
+    return checker
+
+
+def _whole(data: Any, where: str) -> None:
+    if type(data) is not int or not 0 <= data < _MOST_NS:
+        raise InvalidRecordError(f"{where}: it must be a whole number of at least 0")
+
+
+def _number(data: Any, where: str) -> None:
+    # The comparison also refuses NaN.
+    if isinstance(data, bool) or not isinstance(data, int | float) or not 0 <= data < _MOST_NS:
+        raise InvalidRecordError(f"{where}: it must be a number of at least 0")
+
+
+def _reading(data: Any, where: str) -> None:
+    if data not in (NOT_EXPOSED, NOT_APPLICABLE):
+        _number(data, where)
+
+
+def _flag(data: Any, where: str) -> None:
+    if not isinstance(data, bool):
+        raise InvalidRecordError(f"{where}: it must be true or false")
+
+
+def _plain(data: Any, where: str) -> None:
+    """Any JSON object, bounded in depth and in the number of values."""
+    if not isinstance(data, dict):
+        raise InvalidRecordError(f"{where}: it must be an object")
+    _bounded(data, where, 6)
+
+
+def _plain_or_none(data: Any, where: str) -> None:
+    if data is not None:
+        _plain(data, where)
+
+
+def _bounded(data: Any, where: str, depth: int) -> None:
+    values: list[Any] = []
+    if isinstance(data, dict):
+        if not all(isinstance(key, str) and len(key) <= 200 for key in data):
+            raise InvalidRecordError(f"{where}: its names must be short text")
+        values = list(data.values())
+    elif isinstance(data, list):
+        values = data
+    elif isinstance(data, str):
+        _text(data, where)
+    elif isinstance(data, float) and not abs(data) < float("inf"):
+        raise InvalidRecordError(f"{where}: it holds a number that is none")
+    if values and (depth == 0 or len(values) > _MOST_ROWS):
+        raise InvalidRecordError(f"{where}: it is too deep or too long")
+    for value in values:
+        _bounded(value, where, depth - 1)
+
+
+def _keyed(checkers: dict[str, Check]) -> Check:
+    """Check an object that has at least these fields; what else it has is plain data."""
+
+    def checker(data: Any, where: str) -> None:
+        _plain(data, where)
+        for name, inner in checkers.items():
+            if name not in data:
+                raise InvalidRecordError(f"{where}: missing {name}")
+            inner(data[name], f"{where}.{name}")
+
+    return checker
+
+
+def _each(inner: Check, most: int) -> Check:
+    def checker(data: Any, where: str) -> None:
+        _list(data, where, most)
+        for one in data:
+            inner(one, where)
+
+    return checker
+
+
+def _one_of(*words: str) -> Check:
+    return lambda data, where: _word(data, where, words)
+
+
+def _mapped(inner: Check) -> Check:
+    def checker(data: Any, where: str) -> None:
+        _plain(data, where)
+        for name, one in data.items():
+            inner(one, f"{where}.{name}")
+
+    return checker
+
+
+def _power(data: Any, where: str) -> None:
+    _keyed({"provenance": _one_of("measured", "estimated", "declared", "none")})(data, where)
+    needed = {"estimated": "watts_per_core", "declared": "j_per_inference"}
+    name = needed.get(data["provenance"])
+    if name:
+        _keyed({name: _number, "source": _text})(data, where)
+
+
+def _grid(data: Any, where: str) -> None:
+    if data is not None:
+        _keyed({"region": _text, "g_per_kwh": _number, "year": _whole, "source": _text})(
+            data, where
+        )
+
+
+_SHA256 = _matching(r"[0-9a-f]{64}")
+_TIME = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_TEXTS = _each(_text, 100)
+_FILE = _keyed({"path": _text, "sha256": _SHA256, "size": _whole})
+_PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
+_LIMITS = (
+    *("psi_cpu_some", "foreign_cpu", "steal"),
+    *("between_process_cv", "least_processes", "widest_interval"),
+)
+_FIELDS: dict[str, Check] = {
+    "method": _text,
+    "engine": _text,
+    "started_at": _TIME,
+    "ended_at": _TIME,
+    "model": _keyed(
+        {"entry": _text, "sha256": _SHA256, "size": _whole, "files": _each(_FILE, 500)}
+    ),
+    "config": _keyed(
+        {
+            "scenario": _one_of(*SCENARIOS),
+            "inputs": _each(_PORT, 200),
+            "input_source": _text,
+            "seed": _whole,
+            "batch": _whole,
+            "samples_per_query": _whole,
+            "call_style": _one_of(*CALL_STYLES),
+            "intra_op_threads": _whole,
+        }
+    ),
+    "provider": _keyed(
+        {
+            "runtime": _text,
+            "requested": _TEXTS,
+            "claimed": _text,
+            "partial": _flag,
+            "nodes_by_provider": _mapped(_whole),
+            "kernels_by_provider": _mapped(_keyed({"count": _whole, "time_ms": _number})),
+        }
+    ),
+    "environment": _plain,
+    "gate": _keyed(dict.fromkeys(_LIMITS, _number)),
+    "quiet": _keyed({"is_quiet": _flag, "waited_s": _number}),
+    "per_operator": _keyed({"status": _text, "operators": _each(_plain, _MOST_ROWS)}),
+    "power": _power,
+    "grid": _grid,
+    "failure": _plain_or_none,
+    "environment_digest": _SHA256,
+    "accounting": _plain,
+    "stats": _plain_or_none,
+    "energy": _plain,
+    "carbon": _plain,
+    "comparability": _plain,
+    "comparability_key": _SHA256,
+    "status": _one_of(*STATUSES),
+    "reasons": _TEXTS,
+    "content_sha256": _SHA256,
+}
+_OF_PROCESS: dict[str, Check] = {
+    "ordinal": _whole,
+    "kept_every": _whole,
+    "queries": _whole,
+    "inferences": _whole,
+    "wall_s": _number,
+    "cpu_time_s": _reading,
+    "warmup_count": _whole,
+    "warmup_s": _number,
+    "steady": _flag,
+    "session_load_ms": _number,
+    "first_inference_ms": _number,
+    "peak_rss_bytes": _reading,
+    "floor_rss_bytes": _reading,
+    "peak_device_bytes": _reading,
+    "involuntary_switches": _reading,
+    "timer_ns": _number,
+    "clock_khz": _reading,
+    "meter_j": _mapped(_number),
+    "interference": _keyed(
+        dict.fromkeys(("psi_cpu_some", "foreign_cpu", "steal", "throttled"), _reading)
+        | {"foreign_gpu_pids": _reading}
+    ),
+    "failure": _plain_or_none,
+    "rejected": _flag,
+    "reasons": _TEXTS,
+}

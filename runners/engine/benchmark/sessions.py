@@ -1,0 +1,192 @@
+"""Opens a model for a stopwatch: one callable that infers, in the call style that was asked for.
+
+Unlike the runtimes of conformance these leave threads, providers and binding to the benchmark.
+Works in children only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import runtimes
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.runtimes import onnxruntime_cpu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CPU = "CPUExecutionProvider"
+DEVICE_OF = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda"}
+OPENVINO_CPU = "OpenVINO:CPU"
+# Larger models are not written a second time to learn the digest of their optimised form.
+_MOST_OPTIMISED = 256 << 20
+
+
+@dataclass(slots=True)
+class Opened:
+    """A model ready to infer, and what is known of how it will be run."""
+
+    infer: Callable[[], object]
+    facts: dict[str, Any]
+    # Of a profiled session: ends the profile and gives what it held.
+    finish: Callable[[int], dict[str, Any]] | None = None
+    kept: list[Any] = field(default_factory=list)
+
+
+def open_session(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+    """Open a model as the arguments of a measurement say."""
+    if asked["runtime"] == runtimes.OPENVINO:
+        return _open_openvino(asked, feeds, profiled=profiled)
+    return _open_onnxruntime(asked, feeds, profiled=profiled)
+
+
+def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+    import onnxruntime  # noqa: PLC0415 - only a child loads it
+
+    provider = asked["provider"]
+    if provider in DEVICE_OF and hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    options = _options(onnxruntime, asked, profiled=profiled)
+    wanted: list[Any] = [(provider, asked["provider_options"])]
+    if provider != CPU:
+        if asked["strict_provider"]:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        else:
+            wanted.append(CPU)
+    session = onnxruntime.InferenceSession(asked["model"], options, providers=wanted)
+    kinds = {port.name: port.type for port in session.get_inputs()}
+    values = {
+        name: onnxruntime_cpu._to_feed(value, kinds[name])  # noqa: SLF001 - the same feeds
+        for name, value in feeds.items()
+        if name in kinds
+    }
+    opened = Opened(_call(session, values, asked), _facts(onnxruntime, session, asked))
+    if profiled:
+        from runners.engine.benchmark import profiles  # noqa: PLC0415
+
+        opened.finish = lambda warm: profiles.of_onnxruntime(session, warm)
+        opened.facts["optimised_model_sha256"] = _digest(options.optimized_model_filepath)
+    return opened
+
+
+def _options(onnxruntime: Any, asked: dict[str, Any], *, profiled: bool) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = asked["threads"]
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    spins = "1" if asked["spinning"] else "0"
+    options.add_session_config_entry("session.intra_op.allow_spinning", spins)
+    if asked.get("turn_seconds") and asked["threads"] > 1:
+        # Threads that go on looking for work would do so in the other model's turns.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+    if profiled:
+        options.enable_profiling = True
+        options.profile_file_prefix = "profile"
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        if Path(asked["model"]).stat().st_size <= _MOST_OPTIMISED:
+            options.optimized_model_filepath = "optimised.onnx"
+    return options
+
+
+def _call(session: Any, values: dict[str, Any], asked: dict[str, Any]) -> Callable[[], object]:
+    if asked["call_style"] == "run":
+        if any(type(value).__name__ == "OrtValue" for value in values.values()):
+            return _with_ort_values(session, values)
+        return lambda: session.run(None, values)
+    device = DEVICE_OF.get(asked["provider"], "cpu")
+    binding = session.io_binding()
+    for name, value in values.items():
+        binding.bind_ortvalue_input(name, _on_device(value, device))
+    for port in session.get_outputs():
+        binding.bind_output(port.name, device)
+    if device == "cpu":
+        return lambda: session.run_with_iobinding(binding)
+
+    def infer() -> None:
+        session.run_with_iobinding(binding)
+        # Work that was only handed over is not done: without this a launch would be timed.
+        binding.synchronize_outputs()
+
+    return infer
+
+
+def _with_ort_values(session: Any, values: dict[str, Any]) -> Callable[[], object]:
+    held = {
+        name: value if type(value).__name__ == "OrtValue" else _on_device(value, "cpu")
+        for name, value in values.items()
+    }
+    names = [port.name for port in session.get_outputs()]
+    return lambda: session.run_with_ort_values(names, held)
+
+
+def _on_device(value: Any, device: str) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
+    if type(value).__name__ == "OrtValue":
+        return value
+    return onnxruntime.OrtValue.ortvalue_from_numpy(value, device, 0)
+
+
+def _facts(onnxruntime: Any, session: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    claimed = session.get_providers()
+    return {
+        "runtime_version": str(onnxruntime.__version__),
+        "runtime_build": str(onnxruntime.get_build_info())[:500],
+        "claimed": asked["provider"] if asked["provider"] in claimed else claimed[0],
+        "providers": claimed,
+        "graph_opt_level": "all",
+        "execution_mode": "sequential",
+    }
+
+
+def _digest(path: str) -> str:
+    place = Path(path) if path else None
+    if place is None or not place.is_file():
+        return NOT_EXPOSED
+    with place.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    place.unlink()
+    return found
+
+
+def _open_openvino(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+    openvino = importlib.import_module("openvino")
+    core = openvino.Core()
+    settings: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": asked["threads"],
+        "NUM_STREAMS": 1,
+        # Otherwise the plugin computes in bf16 where the processor has it, and says nothing.
+        "INFERENCE_PRECISION_HINT": "f32",
+        "ENABLE_CPU_PINNING": False,
+    }
+    if profiled:
+        settings["PERF_COUNT"] = True
+    compiled = core.compile_model(core.read_model(asked["model"]), "CPU", settings)
+    request = compiled.create_infer_request()
+    ports = {name: port for port in compiled.inputs for name in port.get_names()}
+    values = {ports[name]: value for name, value in feeds.items() if name in ports}
+    if asked["call_style"] == "run":
+        infer: Callable[[], object] = lambda: request.infer(values)  # noqa: E731
+    else:
+        for port, value in values.items():
+            request.set_tensor(port, openvino.Tensor(value))
+        infer = request.infer
+    facts = {
+        "runtime_version": importlib.import_module("importlib.metadata").version("openvino"),
+        "runtime_build": str(openvino.get_version())[:500],
+        "claimed": OPENVINO_CPU,
+        "providers": [OPENVINO_CPU],
+        "graph_opt_level": NOT_APPLICABLE,
+        "execution_mode": "latency, one stream, float32",
+        "optimised_model_sha256": NOT_APPLICABLE,
+    }
+    opened = Opened(infer, facts, kept=[compiled, request])
+    if profiled:
+        from runners.engine.benchmark import profiles  # noqa: PLC0415
+
+        opened.finish = lambda _: profiles.of_openvino(compiled, request, OPENVINO_CPU)
+    return opened

@@ -1,0 +1,226 @@
+"""One model under one configuration, and the children that are started on it.
+
+This side opens no model and believes only the shape of what the children answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import text
+from runners.engine.bench import told
+from runners.engine.benchmark import answers, devices, environments, feeds, statistics
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.benchmark.options import Options
+    from runners.engine.children import Ending
+    from runners.engine.jobs import Job
+
+_FILE_BYTES = 1 << 30
+_PREPARE_SECONDS = 120
+# A server that is asked for no rate gets half of what one stream reaches.
+_USUAL_LOAD = 0.5
+_SAMPLES_FOR = "p99"
+_PROFILE_SECONDS = 1.0
+_NOT_SO = "The model does not run in this configuration"
+
+
+class TroubleError(Exception):
+    """A configuration cannot be measured; the code becomes the record's failure."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(slots=True)
+class Subject:
+    """One model under one configuration, and what was found out about the two."""
+
+    job: Job
+    options: Options
+    model: Path
+    # The version path of the model, and those of the files it needs.
+    entry: str
+    files: list[str]
+    name: str = "inputs"
+    ports: list[dict[str, Any]] = field(default_factory=list)
+    input_source: str = "none"
+    facts: dict[str, Any] = field(default_factory=dict)
+    profile: dict[str, Any] = field(default_factory=dict)
+    rate_per_s: float = 0.0
+    # How long a turn is that it takes with another model in one process; 0 for a model alone.
+    turn_seconds: float = 0.0
+
+    @property
+    def slot(self) -> list[int]:
+        """The processors that this measurement may use."""
+        usable = environments.usable_cores()
+        return [core for core in self.options.cores if core in usable] or usable
+
+    @property
+    def pinned(self) -> list[int]:
+        """Those that its processes are pinned to: the last, as the first serve interrupts."""
+        return self.slot[-self.options.threads :]
+
+    def prepare(self) -> None:
+        """Make inputs and run a profiled process; raises TroubleError."""
+        asked = self.arguments("profile", 0)
+        ending = self.job.stage(
+            "prepare",
+            lambda: feeds.make(self.model, self.job.work / self.name, asked),
+            wall_seconds=_PREPARE_SECONDS,
+            cpu_seconds=_PREPARE_SECONDS,
+            file_bytes=_FILE_BYTES,
+        )
+        if ending.kind == "raised" and ending.answer[0] == feeds.UnsuitableInputError.__name__:
+            raise TroubleError("benchmark-no-inputs", _sentence(ending.answer[1]))
+        if ending.kind != "answered":
+            raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
+        self.ports, self.input_source = answers.prepared(ending.answer)
+        self._profile(asked)
+
+    def _profile(self, asked: dict[str, Any]) -> None:
+        ending = self._child(asked)
+        if ending.kind != "answered":
+            raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
+        self.facts, self.profile = answers.profiled(ending.answer)
+        claimed = str(self.facts["claimed"])
+        wanted = self.options.provider
+        if self.options.runtime == "onnxruntime" and claimed != wanted:
+            words = f"The runtime put {claimed} in the place of {wanted}."
+            raise TroubleError("ep-not-used", words)
+        if not self.profile["nodes_by_provider"].get(claimed):
+            raise TroubleError("ep-not-used", f"{claimed} holds no node of the model.")
+
+    def time(self, ordinal: int, **changed: Any) -> dict[str, Any]:
+        """Run one process to its samples, or to the reason why it has none."""
+        return self.run([self], {**self.arguments("time", ordinal), **changed})[0]
+
+    def time_with(self, candidate: Subject, ordinal: int, first: str) -> list[dict[str, Any]]:
+        """Run one process that holds two models and times them in turns; gives what each had.
+
+        ``first`` is the letter of the one that is loaded first and has the first turn: A for this
+        one, B for the candidate.
+        """
+        sides = [self, candidate] if first == "A" else [candidate, self]
+        # Pinned to as many processors as the one with more threads needs.
+        wider = max(sides, key=lambda side: side.options.threads)
+        told = wider.run(sides, wider.arguments("time", ordinal))
+        return told if first == "A" else told[::-1]
+
+    def run(self, sides: list[Subject], arguments: dict[str, Any]) -> list[dict[str, Any]]:
+        """Run a process with the models of these; gives one's samples, or why it has none, each."""
+        ordinal = int(arguments["ordinal"])
+        models = [side.arguments("time", ordinal) for side in sides]
+        before = self._foreign()
+        ending = self._child({**arguments, "models": models}, len(sides))
+        foreign = self._foreign()
+        if ending.kind != "answered":
+            return [_died(ordinal, ending.kind, self._words(ending)) for _ in sides]
+        if not isinstance(ending.answer, list) or len(ending.answer) != len(sides):
+            return [_died(ordinal, "unreadable", "It answered for other models.") for _ in sides]
+        if isinstance(before, int) and isinstance(foreign, int):
+            foreign = max(before, foreign)
+        return [_process(answer, ordinal, foreign) for answer in ending.answer]
+
+    def settle_rate(self) -> None:
+        """Fix the rate of arrivals for all processes, from one short stream where none is asked."""
+        if self.options.scenario != form.SERVER:
+            return
+        self.rate_per_s = self.options.rate_per_s
+        if not self.rate_per_s:
+            tried = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
+            if not tried["samples_ns"]:
+                raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
+            middle = statistics.median(tried["samples_ns"]) / 1e9
+            self.rate_per_s = statistics.rounded(_USUAL_LOAD / middle)
+
+    def _foreign(self) -> int | str:
+        if not devices.is_gpu(self.options.provider):
+            return NOT_APPLICABLE
+        found = devices.processes()
+        return NOT_EXPOSED if found is None else len(found)
+
+    def _child(self, arguments: dict[str, Any], models: int = 1) -> Ending:
+        options = self.options
+        seconds = models * options.process_seconds()
+        is_gpu = devices.is_gpu(options.provider)
+        return self.job.fresh_stage(
+            "measure",
+            arguments,
+            cores=self.pinned,
+            devices=devices.nodes() if is_gpu else (),
+            wall_seconds=seconds,
+            cpu_seconds=int(seconds * (options.threads + 1)) + 1,
+            file_bytes=_FILE_BYTES,
+        )
+
+    def arguments(self, mode: str, ordinal: int) -> dict[str, Any]:
+        """What a child is told of this model and of how it is measured."""
+        options = self.options
+        enough = statistics.samples_needed(_SAMPLES_FOR)
+        return {
+            "mode": mode,
+            "ordinal": ordinal,
+            "model": str(self.model),
+            "inputs": str(self.job.work / self.name),
+            **options.session,
+            "scenario": options.scenario,
+            "samples_per_query": options.samples_per_query,
+            "rate_per_s": self.rate_per_s,
+            "warmup_seconds": options.warmup_seconds,
+            "warmup_cap_seconds": options.warmup_cap_seconds,
+            "profile_seconds": min(_PROFILE_SECONDS, options.timed_seconds),
+            "timed_seconds": options.timed_seconds,
+            "timed_cap_seconds": options.timed_cap_seconds,
+            "turn_seconds": self.turn_seconds,
+            "wanted": -(-enough // options.processes),
+            "most_samples": options.most_samples,
+        }
+
+    def _words(self, ending: Ending) -> str:
+        return text.clip(told(ending, self.job).rstrip("."), 500)
+
+
+def _process(answer: Any, ordinal: int, foreign: int | str) -> dict[str, Any]:
+    try:
+        process = {**answer, "rejected": False, "reasons": []}
+        form.check_process(process, "process")
+    except (form.InvalidRecordError, TypeError) as error:
+        return _died(ordinal, "unreadable", str(error))
+    process["interference"]["foreign_gpu_pids"] = foreign
+    # Who it was and how it was counted is ours to say.
+    process["ordinal"] = ordinal
+    return process
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{text.clip(words[1:].rstrip('.'), 500)}."
+
+
+def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
+    counts = dict.fromkeys(("kept_every", "queries", "inferences", "warmup_count"), 0)
+    times = dict.fromkeys(("wall_s", "cpu_time_s", "warmup_s", "timer_ns"), 0.0)
+    hidden = ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes", "involuntary_switches")
+    seen = ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids")
+    return {
+        "ordinal": ordinal,
+        "samples_ns": [],
+        **counts,
+        **times,
+        "steady": False,
+        "session_load_ms": 0.0,
+        "first_inference_ms": 0.0,
+        **dict.fromkeys((*hidden, "clock_khz"), NOT_EXPOSED),
+        "meter_j": {},
+        "interference": dict.fromkeys(seen, NOT_EXPOSED),
+        "failure": {"code": code, "message": text.clip(message, 500)},
+        "rejected": True,
+        "reasons": ["died"],
+    }

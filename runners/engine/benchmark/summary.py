@@ -1,0 +1,337 @@
+"""What follows from a record: its figures, its status and what it may be compared with.
+
+One pure function of what was measured. The engine calls it once, and whoever doubts a figure calls
+it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import statistics
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.statistics import rounded
+
+# Until a host is calibrated; a calibration may lower these, and nothing may raise them.
+PROVISIONAL = {
+    "psi_cpu_some": 0.10,
+    "foreign_cpu": 0.10,
+    "steal": 0.02,
+    "between_process_cv": 0.05,
+    "least_processes": 5,
+    "widest_interval": 0.03,
+}
+_READINGS = (
+    ("psi_cpu_some", "cpu-pressure"),
+    ("foreign_cpu", "foreign-cpu"),
+    ("steal", "steal"),
+)
+_GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+_JOULE_PER_KWH = 3_600_000.0
+_GIB = 1 << 30
+
+
+def complete(measured: dict[str, Any]) -> dict[str, Any]:
+    """Give the whole record: what was measured, and all that follows from it."""
+    return {**measured, **summarise(measured)}
+
+
+def summarise(measured: dict[str, Any]) -> dict[str, Any]:
+    """Derive every field named in `record.DERIVED`, and `processes` with its verdicts.
+
+    Asks for a record in shape (`record.check`); what is derived already is passed over.
+    """
+    processes = [
+        {**one, "rejected": bool(why), "reasons": why}
+        for one in measured["processes"]
+        for why in [faults(one, measured["gate"])]
+    ]
+    kept = [one for one in processes if not one["rejected"]]
+    finished = [one for one in processes if one["samples_ns"]]
+    used = kept if len(kept) >= _least(measured) else finished
+    stats = _stats(used, measured, is_gated=used is kept) if used else None
+    status, reasons = _status(measured, len(kept), len(finished), stats)
+    energy = _energy(measured["power"], used)
+    comparability = _comparability(measured)
+    return {
+        "processes": processes,
+        "environment_digest": form.digest(measured["environment"]),
+        "accounting": _accounting(processes, len(kept), len(finished)),
+        "stats": stats,
+        "energy": energy,
+        "carbon": _carbon(energy, measured["grid"]),
+        "comparability": comparability,
+        "comparability_key": form.digest(comparability),
+        "status": status,
+        "reasons": reasons,
+        "content_sha256": form.digest(form.measured(measured)),
+    }
+
+
+def _least(measured: dict[str, Any]) -> int:
+    return int(max(measured["gate"]["least_processes"], PROVISIONAL["least_processes"]))
+
+
+def limit(gate: dict[str, Any], name: str) -> float:
+    """What a reading may be at most: the host's own limit, never above the provisional one."""
+    return float(min(gate[name], PROVISIONAL[name]))
+
+
+def loud(seen: dict[str, Any], gate: dict[str, Any]) -> list[str]:
+    """Which readings of the host are above their limits; a hidden one is not."""
+    return [
+        word
+        for name, word in _READINGS
+        if not isinstance(seen[name], str) and seen[name] > limit(gate, name)
+    ]
+
+
+def faults(process: dict[str, Any], gate: dict[str, Any]) -> list[str]:
+    """Why a process does not count."""
+    if process["failure"] or not process["samples_ns"]:
+        return ["died"]
+    seen = process["interference"]
+    reasons = loud(seen, gate)
+    if not isinstance(seen["throttled"], str) and seen["throttled"] > 0:
+        reasons.append("throttled")
+    if not isinstance(seen["foreign_gpu_pids"], str) and seen["foreign_gpu_pids"] > 0:
+        reasons.append("foreign-gpu-process")
+    if not process["steady"]:
+        reasons.append("not-steady")
+    return reasons
+
+
+def _status(
+    measured: dict[str, Any], kept: int, finished: int, stats: dict[str, Any] | None
+) -> tuple[str, list[str]]:
+    if measured["failure"]:
+        return form.FAILED, [str(measured["failure"].get("code", "failed"))]
+    if stats is None:
+        if measured["processes"]:
+            return form.FAILED, ["every-process-died"]
+        return form.REJECTED, ["host-busy"]
+    reasons = []
+    if kept < _least(measured):
+        reasons.append("too-few-processes" if finished < _least(measured) else "interference")
+    if stats["between_process_cv"] > limit(measured["gate"], "between_process_cv"):
+        reasons.append("spread-between-processes")
+    return (form.NOISY if reasons else form.ACCEPTED), reasons
+
+
+def _accounting(processes: list[dict[str, Any]], kept: int, finished: int) -> dict[str, Any]:
+    samples = hashlib.sha256()
+    for one in processes:
+        samples.update(form.canonical([one["ordinal"], one["samples_ns"]]))
+    return {
+        "attempted": len(processes),
+        "finished": finished,
+        "kept": kept,
+        "rejected_processes": [
+            {"ordinal": one["ordinal"], "reasons": one["reasons"]}
+            for one in processes
+            if one["rejected"]
+        ],
+        "samples": sum(len(one["samples_ns"]) for one in processes),
+        "samples_sha256": samples.hexdigest(),
+    }
+
+
+def _stats(
+    used: list[dict[str, Any]], measured: dict[str, Any], *, is_gated: bool
+) -> dict[str, Any]:
+    pooled = sorted(sample for one in used for sample in one["samples_ns"])
+    medians = medians_ms(used)
+    between = statistics.interval(medians)
+    batch = measured["config"]["batch"]
+    rates = [one["inferences"] * batch / one["wall_s"] for one in used if one["wall_s"]]
+    rate, cpu = statistics.interval(rates), statistics.interval(cpu_ms(used))
+    latency, stopping = _latency(pooled)
+    return {
+        "aggregation": "processes kept" if is_gated else "all processes that finished",
+        "n_processes": len(used),
+        "n_samples": len(pooled),
+        "latency_ms": latency,
+        "withheld": [name for name in statistics.PERCENTILES if latency[name] is None],
+        "early_stopping": stopping,
+        "p50_of_processes_ms": _middle(between, medians),
+        "p50_ci95_ms": _ends(between),
+        "p50_half_width": half_width(medians),
+        "between_process_cv": rounded(statistics.variation(medians)),
+        "throughput_per_s": _middle(rate, rates),
+        "throughput_ci95_per_s": _ends(rate),
+        "cpu_ms_per_inference": _middle(cpu, cpu_ms(used)),
+        "cpu_ci95_ms_per_inference": _ends(cpu),
+        "cpu_between_process_cv": rounded(statistics.variation(cpu_ms(used))),
+        "session_load_ms": _typical([one["session_load_ms"] for one in used]),
+        "first_inference_ms": _typical([one["first_inference_ms"] for one in used]),
+        "peak_rss_bytes": _most([one["peak_rss_bytes"] for one in used]),
+        "above_floor_rss_bytes": _above_floor(used),
+        "peak_device_bytes": _most([one["peak_device_bytes"] for one in used]),
+    }
+
+
+def medians_ms(processes: list[dict[str, Any]]) -> list[float]:
+    """Each process's median sample, in milliseconds."""
+    return [statistics.median(one["samples_ns"]) / 1e6 for one in processes if one["samples_ns"]]
+
+
+def cpu_ms(processes: list[dict[str, Any]]) -> list[float]:
+    """Each process's CPU time for one inference, in milliseconds; a hidden one is left out."""
+    return [
+        one["cpu_time_s"] * 1e3 / one["inferences"]
+        for one in processes
+        if one["inferences"] and not isinstance(one["cpu_time_s"], str)
+    ]
+
+
+def half_width(medians: list[float]) -> float | None:
+    """Half the width of the interval of p50, as a share of its middle; None below two."""
+    between = statistics.interval(medians)
+    if between is None:
+        return None
+    middle, low, high = between
+    return rounded((high - low) / 2 / middle)
+
+
+def _latency(pooled: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The percentiles that so many samples allow, and what early stopping says of each."""
+    mean = math.fsum(pooled) / len(pooled)
+    latency: dict[str, Any] = {"min": pooled[0] / 1e6, "mean": rounded(mean / 1e6)}
+    stopping: dict[str, Any] = {}
+    for name in statistics.PERCENTILES:
+        allowed = statistics.overruns_allowed(len(pooled), name)
+        latency[name] = statistics.percentile(pooled, name) / 1e6 if allowed else None
+        stopping[name] = {
+            "samples_needed": statistics.samples_needed(name),
+            "overruns_allowed": allowed,
+            "estimate_ms": pooled[-allowed] / 1e6 if allowed else None,
+        }
+    latency["max"] = pooled[-1] / 1e6
+    return latency, stopping
+
+
+def _middle(found: tuple[float, float, float] | None, values: list[float]) -> float | None:
+    if found is not None:
+        return rounded(found[0])
+    return rounded(values[0]) if values else None
+
+
+def _ends(found: tuple[float, float, float] | None) -> list[float] | None:
+    return None if found is None else [rounded(found[1]), rounded(found[2])]
+
+
+def _typical(values: list[float]) -> float:
+    return rounded(statistics.median(values))
+
+
+def _most(values: list[Any]) -> Any:
+    known = [value for value in values if not isinstance(value, str)]
+    return max(known) if known else values[0]
+
+
+def _above_floor(used: list[dict[str, Any]]) -> Any:
+    pairs = [(one["peak_rss_bytes"], one["floor_rss_bytes"]) for one in used]
+    known = [peak - floor for peak, floor in pairs if not isinstance(peak, str | None)
+             and not isinstance(floor, str)]  # fmt: skip
+    return max(0, int(statistics.median(known))) if known else NOT_EXPOSED
+
+
+def _energy(power: dict[str, Any], used: list[dict[str, Any]]) -> dict[str, Any]:
+    """Energy over the timed parts, with how it was come by; never a figure without a source."""
+    energy = {
+        "provenance": power["provenance"],
+        "method": power.get("method", "none"),
+        "boundary": power.get("boundary", NOT_APPLICABLE),
+        "idle_power_w": power.get("idle_power_w", NOT_EXPOSED),
+        "idle_subtracted": False,
+    }
+    if power["provenance"] == "declared":
+        return {**energy, "j_per_inference": power.get("j_per_inference"), "ci95": None}
+    joules = [_joules(power, one) for one in used]
+    if power["provenance"] == "none" or not used or None in joules:
+        return {**energy, "provenance": "none", "method": "none"}
+    known = [one for one in joules if one is not None]
+    each = [
+        joule / one["inferences"] for joule, one in zip(known, used, strict=True)
+        if one["inferences"]
+    ]  # fmt: skip
+    found = statistics.interval(each)
+    seconds, total = math.fsum(one["wall_s"] for one in used), math.fsum(known)
+    return {
+        **energy,
+        "energy_j": rounded(total),
+        "duration_s": rounded(seconds),
+        "mean_power_w": rounded(total / seconds) if seconds else None,
+        "inferences": sum(one["inferences"] for one in used),
+        "j_per_inference": _middle(found, each),
+        "ci95": _ends(found),
+    }
+
+
+def _joules(power: dict[str, Any], process: dict[str, Any]) -> float | None:
+    if power["provenance"] == "estimated":
+        seconds = process["cpu_time_s"]
+        return None if isinstance(seconds, str) else float(power["watts_per_core"]) * seconds
+    meters = process["meter_j"]
+    return math.fsum(meters.values()) if meters else None
+
+
+def _carbon(energy: dict[str, Any], grid: dict[str, Any] | None) -> dict[str, Any]:
+    """Grams for one inference by the grid's yearly mean: the operational part of SCI alone."""
+    joules = energy.get("j_per_inference")
+    if grid is None or energy["provenance"] == "none" or joules is None:
+        return {"provenance": "none"}
+    return {
+        "provenance": "declared" if energy["provenance"] == "declared" else "estimated",
+        "g_co2e_per_inference": rounded(joules / _JOULE_PER_KWH * grid["g_per_kwh"]),
+        "grid_g_per_kwh": grid["g_per_kwh"],
+        "grid_region": grid["region"],
+        "grid_year": grid["year"],
+        "grid_source": grid["source"],
+        "basis": "location-based yearly mean",
+        "pue": None,
+        "scope": "operational part of SCI; what making the hardware cost is not known",
+    }
+
+
+def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
+    """The hard fields: figures may be ranked together only where all of these are equal."""
+    config, provider = measured["config"], measured["provider"]
+    around = measured["environment"]
+    is_gpu = provider["claimed"] in _GPU_PROVIDERS
+    memory = around.get("memory_limit_bytes")
+    if isinstance(memory, str | None):
+        memory = around.get("memory_total_bytes")
+    wanted = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
+    return {
+        "method": measured["method"],
+        "device": "gpu" if is_gpu else "cpu",
+        "hardware": around.get("gpu_model" if is_gpu else "cpu_model", NOT_EXPOSED),
+        "cpu_model": around.get("cpu_model", NOT_EXPOSED),
+        "usable_cpus": around.get("usable_cpus", NOT_EXPOSED),
+        "memory_gib": round(memory / _GIB) if isinstance(memory, int) else NOT_EXPOSED,
+        "driver_major": str(around.get("driver", NOT_APPLICABLE)).split(".", 1)[0],
+        **{name: around.get(name, NOT_EXPOSED) for name in wanted},
+        "provider": provider["claimed"],
+        "provider_options": provider.get("options", {}),
+        "inputs": sorted([one["dtype"], one["shape"]] for one in config["inputs"]),
+        **{
+            name: config.get(name, NOT_APPLICABLE)
+            for name in (
+                "scenario",
+                "rate_per_s",
+                "samples_per_query",
+                "batch",
+                "concurrency",
+                "call_style",
+                "intra_op_threads",
+                "inter_op_threads",
+                "spinning",
+                "graph_opt_level",
+                "execution_mode",
+            )
+        },
+    }

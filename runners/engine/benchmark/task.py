@@ -1,0 +1,147 @@
+"""Task "benchmark": one configuration of one model, its record and its samples as files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import datasets
+from runners.engine.benchmark import power, procedure, summary
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark.options import Options, UnusableOptionError
+from runners.engine.benchmark.subjects import Subject
+from runners.engine.jobs import JobError
+from runners.reports import Finding
+
+if TYPE_CHECKING:
+    from runners.engine.jobs import Job
+    from runners.reports import Outcome, Report
+
+RECORD, SAMPLES = "record.json", "samples.csv"
+_OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"}
+
+
+def run(job: Job) -> Report:
+    """Measure the model; `facts` are the record without its samples."""
+    options = asked(job)
+    external = job.scan()
+    beside = datasets.paths(job.request.files, job.request.entry)
+    job.lay_out([job.request.entry, *external, *beside])
+    job.tell(5, "prepare")
+    subject = Subject(job, options, job.model, job.request.entry, external)
+    record = procedure.measure(subject, Teller(job, "measure"))
+    if record["status"] in {form.ACCEPTED, form.NOISY}:
+        record["sweeps"] = procedure.sweep(subject, Teller(job, "sweep"))
+        record = summary.complete(form.measured(record))
+    write(job, RECORD, json.dumps(record, ensure_ascii=True))
+    write(job, SAMPLES, as_csv(record))
+    return job.report(
+        _OUTCOMES.get(record["status"], "passed"),
+        findings(record),
+        form.without_samples(record),
+        [measure_of(record), *(_of_sweep(one) for one in record["sweeps"])],
+        [{"name": RECORD}, {"name": SAMPLES}],
+    )
+
+
+def asked(job: Job) -> Options:
+    """The request's options; raises JobError."""
+    try:
+        options = Options.from_json(job.request.options)
+        power.grid(options.grid_region)
+    except (UnusableOptionError, power.UnknownRegionError) as error:
+        raise JobError("unusable-option", str(error)) from None
+    return options
+
+
+def write(job: Job, name: str, content: str) -> None:
+    """Write an output; a child that left something under its name is not followed."""
+    try:
+        with (job.out / name).open("x", encoding="utf-8") as file:
+            file.write(content)
+    except FileExistsError:
+        raise JobError("engine-error", f"A child left a file called {name}.") from None
+
+
+def as_csv(record: dict[str, Any]) -> str:
+    """Every sample in its order: process, place, nanoseconds, and whether its process counts."""
+    lines = ["process,place,latency_ns,counts"]
+    for one in record["processes"]:
+        counts = "no" if one["rejected"] else "yes"
+        every = one["kept_every"]
+        lines += [
+            f"{one['ordinal']},{place * every + 1},{sample},{counts}"
+            for place, sample in enumerate(one["samples_ns"])
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def measure_of(record: dict[str, Any]) -> dict[str, Any]:
+    """The few figures of a record that are asked for most."""
+    stats = record["stats"] or {}
+    latency = stats.get("latency_ms", {})
+    return {
+        "status": record["status"],
+        "reasons": record["reasons"],
+        "comparability_key": record["comparability_key"],
+        "environment_digest": record["environment_digest"],
+        "scenario": record["config"]["scenario"],
+        "batch": record["config"]["batch"],
+        "threads": record["config"]["intra_op_threads"],
+        "p50_ms": latency.get("p50"),
+        "p99_ms": latency.get("p99"),
+        "throughput_per_s": stats.get("throughput_per_s"),
+    }
+
+
+def _of_sweep(one: dict[str, Any]) -> dict[str, Any]:
+    return {"axis": one["axis"], "value": one["value"], **measure_of(one["record"])}
+
+
+def findings(record: dict[str, Any]) -> tuple[Finding, ...]:
+    """What is worth telling of a record besides its figures."""
+    status, provider = record["status"], record["provider"]
+    told = []
+    if record["failure"]:
+        message = str(record["failure"]["message"])
+        told.append(failure(str(record["failure"]["code"]), message))
+    elif status == form.FAILED:
+        told.append(Finding("benchmark-failed", "error", _first_words(record)))
+    elif status == form.REJECTED:
+        words = "The host did not come to rest in the time allowed, so nothing was measured."
+        told.append(Finding("host-busy", "error", words))
+    elif status == form.NOISY:
+        words = f"Too noisy to be ranked: {', '.join(record['reasons'])}."
+        told.append(Finding("benchmark-noisy", "warning", words))
+    if provider["partial"]:
+        kinds = sorted({one for names in provider["operators_elsewhere"].values() for one in names})
+        words = f"{provider['claimed']} holds not every node; elsewhere run {', '.join(kinds)}."
+        told.append(Finding("ep-partial", "info", words[:1000]))
+    return tuple(told)
+
+
+def _first_words(record: dict[str, Any]) -> str:
+    said = next((one["failure"] for one in record["processes"] if one["failure"]), None)
+    return f"Every process ended early: {said['message'] if said else 'no samples'}."
+
+
+def failure(code: str, words: str) -> Finding:
+    """The finding of a configuration that cannot be measured."""
+    known = {
+        "benchmark-no-inputs": Finding("benchmark-no-inputs", "error", words),
+        "ep-not-used": Finding("ep-not-used", "error", words),
+        "interfaces-differ": Finding("interfaces-differ", "error", words),
+    }
+    return known.get(code, Finding("benchmark-failed", "error", words))
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Tells how far one phase of a job is."""
+
+    job: Job
+    phase: str
+
+    def __call__(self, progress: int) -> None:
+        self.job.tell(min(progress, 99), self.phase)

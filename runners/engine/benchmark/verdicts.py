@@ -1,0 +1,205 @@
+"""Whether one model is slower than another: pure functions of two records.
+
+Of records made in turns each process holds both models, so that its two medians belong together:
+what a neighbour does to one he does to the other, and only their ratio counts. Bulej and others
+("Duet Benchmarking", ICPE 2020) run both at the same time for the same reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import statistics, summary
+from runners.engine.benchmark.statistics import rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Pair = tuple[dict[str, Any], dict[str, Any]]
+
+FORMAT = "onnx-model-hub/speed-comparison"
+SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
+WORDS = (SLOWER, FASTER, SAME, INCONCLUSIVE)
+BY_CPU_TIME = "by-cpu-time"
+# Fewer pairs have no 99 % interval.
+LEAST_PAIRS = 8
+# What a ratio must be beyond before anybody speaks of a difference; by the clock of a noisy host
+# it takes more.
+MARGIN, WIDE_MARGIN = 1.03, 1.10
+_KEYS = frozenset(
+    {"format", "format_version", "method", "order", "baseline", "candidate", "verdict"}
+)
+_SIDES = ("baseline", "candidate")
+# The share of the host's processors that others may have while several threads are compared.
+_MOST_TAKEN = 0.25
+
+
+def judge(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]:
+    """Say slower, faster, same or inconclusive of two records made in turns, with the reasons.
+
+    Median latency decides, and processor time must have moved to the same side. Where a side is
+    noisy nothing is the same. But one thread takes at least its processor time, so that decides
+    instead there, if latency moved to the same side. Several threads on a crowded host wait for
+    each other: there only processes count that had room, and latency must be beyond the wide
+    margin. Processor times of different numbers of threads are not held against each other.
+    """
+    sides = (baseline, candidate)
+    noise = _noise(sides)
+    threads = [one["config"]["intra_op_threads"] for one in sides]
+    is_single = threads == [1, 1] and all(one["comparability"]["device"] == "cpu" for one in sides)
+    pairs = _pairs(baseline, candidate)
+    if noise and not is_single:
+        pairs = [pair for pair in pairs if _had_room(pair[0])]
+    wall = _paired(pairs, summary.medians_ms)
+    cpu = _paired(pairs, summary.cpu_ms)
+    if wall is None or cpu is None:
+        word, reasons = INCONCLUSIVE, ["too-few-processes"]
+    elif noise and is_single:
+        word, reasons = _by_cpu_time(wall, cpu)
+    else:
+        against = cpu if threads[0] == threads[1] else wall
+        word, reasons = _word(wall, against, WIDE_MARGIN if noise else MARGIN)
+    if noise and word == SAME:
+        word = INCONCLUSIVE
+    return _told(sides, word, [*noise, *reasons], wall, cpu)
+
+
+def judge_apart(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]:
+    """The same of two records that were made one after the other: a noisy side decides nothing.
+
+    The interval is a bootstrap over the processes of each side.
+    """
+    sides = (baseline, candidate)
+    used = [_counting(one) for one in sides]
+    wall = _apart([summary.medians_ms(one) for one in used])
+    cpu = _apart([summary.cpu_ms(one) for one in used])
+    noise = _noise(sides)
+    word, reasons = INCONCLUSIVE, noise
+    if wall is not None and cpu is not None and not noise:
+        word, reasons = _word(wall, cpu, MARGIN)
+    return _told(sides, word, reasons, wall, cpu)
+
+
+def _told(
+    sides: tuple[dict[str, Any], dict[str, Any]],
+    word: str,
+    reasons: list[str],
+    wall: list[float] | None,
+    cpu: list[float] | None,
+) -> dict[str, Any]:
+    baseline, candidate = sides
+    return {
+        "word": word,
+        "reasons": reasons,
+        "wall_ratio": wall,
+        "cpu_ratio": cpu,
+        "differs": sorted(
+            name
+            for name, value in candidate["comparability"].items()
+            if baseline["comparability"].get(name) != value
+        ),
+    }
+
+
+def _noise(sides: tuple[dict[str, Any], dict[str, Any]]) -> list[str]:
+    return [
+        f"{name}-{one['status']}"
+        for name, one in zip(_SIDES, sides, strict=True)
+        if one["status"] != form.ACCEPTED
+    ]
+
+
+def _pairs(baseline: dict[str, Any], candidate: dict[str, Any]) -> list[Pair]:
+    """The processes of both sides, of those that count on both; of all where these are too few."""
+    both = list(zip(baseline["processes"], candidate["processes"], strict=True))
+    finished = [pair for pair in both if all(one["samples_ns"] for one in pair)]
+    kept = [pair for pair in finished if not any(one["rejected"] for one in pair)]
+    return kept if len(kept) >= LEAST_PAIRS else finished
+
+
+def _had_room(process: dict[str, Any]) -> bool:
+    """Whether others left most of the host's processors to a process, as far as it shows."""
+    taken = [process["interference"][name] for name in ("foreign_cpu", "steal")]
+    return not any(isinstance(one, str) for one in taken) and sum(taken) <= _MOST_TAKEN
+
+
+def _counting(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The processes that count, or all that finished where too few do."""
+    kept = [one for one in record["processes"] if not one["rejected"]]
+    if len(kept) >= summary.PROVISIONAL["least_processes"]:
+        return kept
+    return [one for one in record["processes"] if one["samples_ns"]]
+
+
+def _paired(
+    pairs: list[Pair], figures: Callable[[list[dict[str, Any]]], list[float]]
+) -> list[float] | None:
+    """The ratio with the ends of its interval; None for too few pairs, or one that took no time."""
+    sides = [figures([pair[place] for pair in pairs]) for place in (0, 1)]
+    if not all(len(values) == len(pairs) and min(values, default=0) > 0 for values in sides):
+        return None
+    found = statistics.paired_ratio(sides[0], sides[1])
+    return None if found is None else [rounded(one) for one in found]
+
+
+def _apart(sides: list[list[float]]) -> list[float] | None:
+    if not all(values and min(values) > 0 for values in sides):
+        return None
+    return [rounded(one) for one in statistics.ratio_interval(sides[0], sides[1], 0)]
+
+
+def _word(wall: list[float], cpu: list[float], margin: float) -> tuple[str, list[str]]:
+    _, low, high = wall
+    if low > margin:
+        return (SLOWER, []) if cpu[0] > 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
+    if high < 1 / margin:
+        return (FASTER, []) if cpu[0] < 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
+    if low >= 1 / margin and high <= margin:
+        return SAME, []
+    return INCONCLUSIVE, ["interval-too-wide"]
+
+
+def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[str, list[str]]:
+    word, reasons = _word(cpu, wall, MARGIN)
+    if reasons == ["cpu-time-disagrees"]:
+        return word, ["latency-disagrees"]
+    return word, [BY_CPU_TIME] if word in (SLOWER, FASTER) else reasons
+
+
+def complete(baseline: dict[str, Any], candidate: dict[str, Any], order: str) -> dict[str, Any]:
+    """Give the whole comparison, both records included."""
+    return {
+        "format": FORMAT,
+        "format_version": form.FORMAT_VERSION,
+        "method": form.COMPARISON_METHOD_VERSION,
+        "order": order,
+        "baseline": baseline,
+        "candidate": candidate,
+        "verdict": judge(baseline, candidate),
+    }
+
+
+def check(data: Any) -> dict[str, Any]:
+    """Give the data back if it has the shape of a comparison; raises InvalidRecordError."""
+    if not isinstance(data, dict) or data.keys() != _KEYS or data["format"] != FORMAT:
+        raise form.InvalidRecordError(f"comparison: it must be of the format {FORMAT}")
+    if data["method"] != form.COMPARISON_METHOD_VERSION:
+        raise form.InvalidRecordError(
+            f"comparison.method: it must be {form.COMPARISON_METHOD_VERSION!r}"
+        )
+    if not isinstance(data["verdict"], dict):
+        raise form.InvalidRecordError("comparison: its verdict must be an object")
+    if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:
+        raise form.InvalidRecordError("comparison: its order must be made of A and B")
+    ordinals = [[one["ordinal"] for one in form.check(data[name])["processes"]] for name in _SIDES]
+    if ordinals[0] != ordinals[1]:
+        raise form.InvalidRecordError("comparison: its processes are no pairs")
+    found: dict[str, Any] = data
+    return found
+
+
+def without_samples(comparison: dict[str, Any]) -> dict[str, Any]:
+    """The comparison with its records as they are queried and shown."""
+    slim = {name: form.without_samples(comparison[name]) for name in _SIDES}
+    return {**comparison, **slim}

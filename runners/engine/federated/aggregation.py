@@ -1,0 +1,324 @@
+"""The aggregate of a round: clip, weigh, combine, step, add to the base, write.
+
+The same contributions give the same bytes, whatever order they came in and however often it is
+done: they are taken by participant, all sums are float64, and noise comes from the round's seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from hub.protocol import federated, safetensors, training_rules
+from runners.engine.federated import kernels, noise, optimisers, robust, updates
+from runners.engine.federated.kernels import Term
+from runners.engine.federated.updates import Dense, Update, Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from hub.protocol.federated import Part
+    from hub.protocol.training_rules import Rules
+    from runners.engine.federated.updates import Array
+
+OPTIMISER = "optimiser.safetensors"
+# The running median of norms looks back over so many rounds.
+_HISTORY = 5
+_ROLES = (federated.TRAINABLE, federated.STATISTIC)
+
+Norms = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One accepted contribution: who, what, how much it counts, how far it goes."""
+
+    id: str
+    update: Update
+    examples: int
+    norms: Norms
+    staleness: int = 0
+    weight: float = 0.0
+    scales: Norms | None = None
+
+    def factor(self, role: str) -> float:
+        """What its difference is multiplied with in a weighted sum."""
+        return self.weight * (self.scales or {}).get(role, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one aggregate is made of."""
+
+    parts: Sequence[Part]
+    rules: Rules
+    base: Weights
+    members: Sequence[Member]
+    history: Sequence[Norms]
+    seed: bytes = b""
+    memory: Weights | None = None
+
+
+class UnfitError(ValueError):
+    """The round cannot be aggregated by its rules; the message says why."""
+
+
+def aggregate(job: Round, folder: Path) -> dict[str, Any]:
+    """Write the next weights, and the optimiser's memory if there is one; answers the figures."""
+    if not job.members:
+        raise UnfitError("There is no contribution to aggregate.")
+    if job.rules.noise_multiplier and any(one.role == federated.STATISTIC for one in job.parts):
+        raise UnfitError("Noise would break the statistics of batch normalisations.")
+    job = replace(job, members=sorted(job.members, key=lambda member: member.id))
+    medians = _medians(job.members)
+    limits = _limits(job, medians)
+    job = replace(job, members=_clipped(job, limits))
+    job = replace(job, members=_weighed(job))
+    figures = _Figures(len(job.members))
+    digest = _write(job, folder, figures)
+    return {
+        "weights_digest": digest,
+        "rule": job.rules.rule,
+        "parameters": dict(job.rules.parameters),
+        "examples": sum(member.examples for member in job.members),
+        "median_norm": medians,
+        "clip_limit": limits.get(federated.TRAINABLE),
+        "mean_norm": math.sqrt(figures.mean),
+        "step_norm": math.sqrt(figures.step),
+        "contributions": [_told(member, figures, at) for at, member in enumerate(job.members)],
+    }
+
+
+def _medians(members: Sequence[Member]) -> Norms:
+    return {role: statistics.median(member.norms[role] for member in members) for role in _ROLES}
+
+
+def _limits(job: Round, medians: Norms) -> Norms:
+    """How long an update may be, by role: a fixed norm, or a multiple of the running median."""
+    if job.rules.clip_norm is not None:
+        return {federated.TRAINABLE: job.rules.clip_norm}
+    if job.rules.clip_multiple is None:
+        return {}
+    seen = [*list(job.history)[-_HISTORY:], medians]
+    return {
+        role: job.rules.clip_multiple * statistics.median(one[role] for one in seen)
+        for role in _ROLES
+    }
+
+
+def _clipped(job: Round, limits: Norms) -> list[Member]:
+    def scale(member: Member, role: str) -> float:
+        limit, norm = limits.get(role), member.norms[role]
+        return 1.0 if limit is None or norm <= limit else limit / norm
+
+    return [
+        replace(member, scales={role: scale(member, role) for role in _ROLES})
+        for member in job.members
+    ]
+
+
+def _weighed(job: Round) -> list[Member]:
+    """Give every member its weight by the rule: integers wherever sample counts decide."""
+    rules, most = job.rules, _most_examples(job)
+    members = [replace(one, examples=max(1, min(one.examples, most))) for one in job.members]
+    if rules.rule in training_rules.ROBUST or rules.noise_multiplier:
+        weights = _robust_weights(job)
+    else:
+        weights = [float(one.examples) for one in members]
+    return [
+        replace(one, weight=weight * (1.0 + one.staleness) ** -rules.staleness_exponent)
+        if one.staleness
+        else replace(one, weight=weight)
+        for one, weight in zip(members, weights, strict=True)
+    ]
+
+
+def _most_examples(job: Round) -> int:
+    """How many examples of one member count: a claim that nobody can check must not decide."""
+    cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
+    if multiple is None:
+        return cap
+    middle = statistics.median_high(min(member.examples, cap) for member in job.members)
+    return min(cap, math.ceil(multiple * middle))
+
+
+def _robust_weights(job: Round) -> list[float]:
+    rules, count = job.rules, len(job.members)
+    if rules.rule in training_rules.ROBUST and count > training_rules.MOST_ROBUST:
+        raise UnfitError(f"{rules.rule} takes {training_rules.MOST_ROBUST} contributions at most.")
+    if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC}:
+        return [1.0] * count
+    scales = np.array([(one.scales or {})[federated.TRAINABLE] for one in job.members])
+    products = kernels.gram(job.parts, [one.update for one in job.members], scales)
+    if rules.rule == training_rules.MULTI_KRUM:
+        return [float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])]
+    iterations = int(rules.parameters["iterations"])
+    return [float(one) for one in robust.geometric_median(products, iterations)]
+
+
+class _Figures:
+    """Sums over all trainable parts, for those who review a round."""
+
+    def __init__(self, count: int) -> None:
+        self.mean = 0.0
+        self.step = 0.0
+        self.along = [0.0] * count
+
+
+def _told(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
+    length = member.norms[federated.TRAINABLE] * math.sqrt(figures.mean)
+    scales = member.scales or {}
+    used = member.weight > 0
+    return {
+        "id": member.id,
+        "n": member.examples,
+        "weight": member.weight,
+        "staleness": member.staleness,
+        "norm": member.norms[federated.TRAINABLE],
+        "clipped": min(scales.values(), default=1.0) < 1.0,
+        "cosine": max(-1.0, min(1.0, figures.along[at] / length)) if length else None,
+        "used": used,
+        "reason": "" if used else "left-out-by-rule",
+    }
+
+
+def _write(job: Round, folder: Path, figures: _Figures) -> str:
+    """Write all files; gives the digest of the weights."""
+    view = memoryview(job.base.buffer).cast("B")
+    digest = hashlib.sha256(view[: job.base.header.data_start])
+    by_name = {part.name: part for part in job.parts}
+    with (folder / federated.WEIGHTS).open("xb") as made, _Memory(job, folder) as memory:
+        made.write(view[: job.base.header.data_start])
+        for tensor in job.base.header.tensors:
+            part = by_name.get(tensor.name)
+            if part is None or part.role == federated.FROZEN:
+                contents: Iterator[Any] = iter((job.base.raw(tensor.name),))
+            else:
+                contents = _next_values(job, part, memory, figures)
+            for content in contents:
+                digest.update(content)
+                made.write(content)
+    return digest.hexdigest()
+
+
+def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> Iterator[bytes]:
+    """Give the next values of a part, run by run, as float32."""
+    base, trains = Dense(job.base.values(part.name)), part.role == federated.TRAINABLE
+    kept = memory.open(part) if trains else {}
+    review = _Review(job, part, figures)
+    (spare,) = updates.buffers(1)
+    for first, end, mean in _means(job, part):
+        before = base.run(first, end, spare)
+        if trains:
+            review.take(first, mean)
+            step = optimisers.step(job.rules, mean, _within(kept, first, end))
+            figures.step += float(np.dot(step, step))
+        else:
+            step = mean
+        before += step
+        if part.least is not None:
+            np.maximum(before, part.least, out=before)
+        yield before.astype("<f4").tobytes()
+    if trains:
+        memory.close(part, kept)
+
+
+def _within(kept: dict[str, Array], first: int, end: int) -> dict[str, Array]:
+    return {slot: values[first:end] for slot, values in kept.items()}
+
+
+def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
+    """Give the combined change of a part, run by run: a weighted mean, or value by value."""
+    if part.role == federated.TRAINABLE and job.rules.rule in _BY_VALUE:
+        combine = _BY_VALUE[job.rules.rule]
+        scales = np.array([(one.scales or {})[federated.TRAINABLE] for one in job.members])
+        changes = [one.update for one in job.members]
+        for first, end, rows in kernels.matrices(part, changes, scales):
+            yield first, end, combine(job.rules, rows)
+        return
+    whole = sum(member.weight for member in job.members)
+    terms = [Term(member.update, member.factor(part.role)) for member in job.members]
+    total, spare = updates.buffers(2)
+    mean = kernels.mean_of(part, terms, whole)
+    for first, end in updates.runs(part):
+        out = mean.run(first, end, total, spare)
+        if job.rules.noise_multiplier:
+            place = f"{part.name}\0{first}"
+            deviation = job.rules.noise_multiplier * (job.rules.clip_norm or 0.0) / whole
+            out += deviation * noise.normal(job.seed, place, end - first)
+        yield first, end, out
+
+
+_BY_VALUE: dict[str, Callable[[Rules, Array], Array]] = {
+    training_rules.MEDIAN: lambda _, rows: robust.median(rows),
+    training_rules.TRIMMED: lambda rules, rows: robust.trimmed_mean(rows, rules.parameters["trim"]),
+}
+
+
+class _Review:
+    """Adds a part to the figures of the mean, and to every member's inner product with it."""
+
+    def __init__(self, job: Round, part: Part, figures: _Figures) -> None:
+        self._differences = [member.update.difference(part) for member in job.members]
+        self._figures = figures
+        self._into, self._spare = updates.buffers(2)
+
+    def take(self, first: int, mean: Array) -> None:
+        end = first + len(mean)
+        self._figures.mean += float(np.dot(mean, mean))
+        for at, difference in enumerate(self._differences):
+            run = difference.run(first, end, self._into, self._spare)
+            self._figures.along[at] += float(np.dot(run, mean))
+
+
+class _Memory:
+    """The optimiser's memory of the rounds before, read from one file and written to the next."""
+
+    def __init__(self, job: Round, folder: Path) -> None:
+        self._job = job
+        self._path = folder / OPTIMISER
+        self._slots = optimisers.slots(job.rules)
+        self._places: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        self._file = None
+        if self._slots:
+            wanted = [
+                (slot + part.name, "F32", part.shape)
+                for slot in self._slots
+                for part in self._job.parts
+                if part.role == federated.TRAINABLE
+            ]
+            first, header = safetensors.make_header(wanted)
+            self._places = {one.name: header.data_start + one.start for one in header.tensors}
+            self._file = self._path.open("xb")
+            self._file.write(first)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def open(self, part: Part) -> dict[str, Array]:
+        """Give what is remembered of a part, as float64 to work on."""
+        kept = {}
+        for slot in self._slots:
+            if self._job.memory is not None:
+                kept[slot] = self._job.memory.values(slot + part.name).astype(np.float64)
+            else:
+                begins = optimisers.beginning(self._job.rules, slot)
+                kept[slot] = np.full(part.elements, begins)
+        return kept
+
+    def close(self, part: Part, kept: dict[str, Array]) -> None:
+        """Write what is to be remembered of a part."""
+        for slot, values in kept.items():
+            if self._file is not None:
+                self._file.seek(self._places[slot + part.name])
+                self._file.write(values.astype("<f4").tobytes())

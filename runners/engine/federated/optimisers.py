@@ -1,0 +1,82 @@
+"""What the server makes of the mean update: a step, and its memory of the rounds before.
+
+Formulas: Hsu et al. (2019) for momentum, Reddi et al. (2021), algorithm 2, for the others, which
+has no bias correction. The memory is kept in float32, computed with in float64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hub.protocol import training_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hub.protocol.training_rules import Rules
+    from runners.engine.federated.updates import Array
+
+FIRST, SECOND = "first/", "second/"
+
+
+def slots(rules: Rules) -> tuple[str, ...]:
+    """The prefixes of what the rule remembers of each trainable tensor."""
+    if rules.rule == training_rules.MOMENTUM:
+        return (FIRST,)
+    return (FIRST, SECOND) if rules.rule in training_rules.OPTIMISERS else ()
+
+
+def beginning(rules: Rules, slot: str) -> float:
+    """The memory before the first round: tau squared for second moments, else nothing."""
+    return rules.parameters["tau"] ** 2 if slot == SECOND else 0.0
+
+
+def step(rules: Rules, mean: Array, memory: dict[str, Array]) -> Array:
+    """Give the step for a run of the mean update; renews the memory in place."""
+    if rules.rule == training_rules.MOMENTUM:
+        return _momentum(rules.parameters, mean, memory)
+    if rules.rule in training_rules.OPTIMISERS:
+        return _adaptive(rules.parameters, mean, memory, _SECOND_MOMENTS[rules.rule])
+    return mean
+
+
+def _momentum(said: dict[str, float], mean: Array, memory: dict[str, Array]) -> Array:
+    first = memory[FIRST]
+    first *= said["momentum"]
+    first += mean
+    return np.asarray(said["rate"] * first)
+
+
+def _adaptive(
+    said: dict[str, float],
+    mean: Array,
+    memory: dict[str, Array],
+    renew: Callable[[dict[str, float], Array, Array], None],
+) -> Array:
+    first, second = memory[FIRST], memory[SECOND]
+    first *= said["beta1"]
+    first += (1.0 - said["beta1"]) * mean
+    renew(said, second, mean * mean)
+    return np.asarray(said["rate"] * first / (np.sqrt(second) + said["tau"]))
+
+
+def _adam(said: dict[str, float], second: Array, square: Array) -> None:
+    second *= said["beta2"]
+    second += (1.0 - said["beta2"]) * square
+
+
+def _yogi(said: dict[str, float], second: Array, square: Array) -> None:
+    second -= (1.0 - said["beta2"]) * square * np.sign(second - square)
+
+
+def _adagrad(_: dict[str, float], second: Array, square: Array) -> None:
+    second += square
+
+
+_SECOND_MOMENTS = {
+    training_rules.ADAM: _adam,
+    training_rules.YOGI: _yogi,
+    training_rules.ADAGRAD: _adagrad,
+}

@@ -1,0 +1,237 @@
+"""A model split in two: a skeleton `.onnx`, and a safetensors file that it points into.
+
+A round then replaces the weights alone; the skeleton's bytes stay. Two models have the same graph
+digest when nothing but the values of initializers tells them apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from hub.protocol import federated, safetensors
+from hub.protocol.federated import FROZEN, TRAINABLE, Part
+from runners.engine import graphwalk, text
+from runners.engine.federated import roles
+from runners.reports import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_TYPES: dict[int, str] = {
+    onnx.TensorProto.FLOAT: "F32",
+    onnx.TensorProto.DOUBLE: "F64",
+    onnx.TensorProto.FLOAT16: "F16",
+    onnx.TensorProto.BFLOAT16: "BF16",
+}
+_VALUES = (
+    "float_data",
+    "int32_data",
+    "string_data",
+    "int64_data",
+    "double_data",
+    "uint64_data",
+    "raw_data",
+    "external_data",
+    "data_location",
+)
+# A frozen tensor of fewer bytes stays in the skeleton, where shape inference can read it.
+_STAYS_BYTES = 1 << 16
+# A constant of more values than this may well be a weight.
+_CONSTANT_ELEMENTS = 64
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A model's parts in the order of its initializers, and what speaks against training it."""
+
+    model: onnx.ModelProto
+    parts: tuple[Part, ...]
+    findings: tuple[Finding, ...]
+    left: tuple[str, ...]
+
+
+def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
+    """Give every tensor that leaves the skeleton its role."""
+    uses = roles.uses_of(model)
+    found = {
+        tensor.name: roles.role_of(tensor, uses, asked, is_float=tensor.data_type in _TYPES)
+        for tensor in model.graph.initializer
+    }
+    parts = tuple(
+        Part(
+            tensor.name,
+            _TYPES[tensor.data_type],
+            tuple(tensor.dims),
+            found[tensor.name],
+            0.0 if roles.is_variance(tensor.name, uses) else None,
+        )
+        for tensor in model.graph.initializer
+        if _leaves(tensor, found[tensor.name])
+    )
+    left = _not_exchangeable(model)
+    findings = [
+        *roles.unmatched(model, found, asked),
+        *roles.refusals(model, found, uses),
+        *_unfit(parts),
+    ]
+    if left:
+        findings.append(_left_behind(left))
+    return Split(model, parts, tuple(findings), left)
+
+
+def _leaves(tensor: onnx.TensorProto, role: str) -> bool:
+    if role != FROZEN:
+        return True
+    if tensor.data_type not in _TYPES:
+        return False
+    item = safetensors.ITEM_BYTES[_TYPES[tensor.data_type]]
+    return int(np.prod(tensor.dims, dtype=np.int64)) * item >= _STAYS_BYTES
+
+
+def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
+    findings = []
+    moving = federated.exchanged(parts)
+    if not any(part.role == TRAINABLE for part in moving):
+        findings.append(
+            Finding(
+                "training-nothing-trainable",
+                "error",
+                "The model has no tensor that could be trained: no float initializer of its main "
+                "graph is read as a weight. Name some as trainable, or open another version.",
+            )
+        )
+    other = [part for part in moving if part.dtype != "F32"]
+    if other:
+        findings.append(
+            Finding(
+                "training-not-float32",
+                "error",
+                f"{other[0].name[:100]!r} is {other[0].dtype}: small changes are lost in shorter "
+                "numbers, so trainings keep float32 weights. Open the training on the float32 "
+                "model and derive the shorter variant of each version.",
+                other[0].name[:100],
+            )
+        )
+    return findings
+
+
+def _not_exchangeable(model: onnx.ModelProto) -> tuple[str, ...]:
+    """Name float tensors that could be weights and do not lie among the main initializers."""
+    found = [
+        *_constants_of(model.graph.node),
+        *(name for node in model.graph.node for name in _inner(node)),
+        *(name for one in model.functions for name in _constants_of(one.node)),
+        *(sparse.values.name for sparse in model.graph.sparse_initializer),
+    ]
+    return tuple(dict.fromkeys(text.clip(name, 100) for name in found))
+
+
+def _inner(node: onnx.NodeProto) -> list[str]:
+    names = []
+    for body in graphwalk.bodies(node):
+        names += [tensor.name for tensor in body.initializer if _is_large(tensor)]
+        names += _constants_of(body.node)
+        names += [name for inner in body.node for name in _inner(inner)]
+    return names
+
+
+def _constants_of(nodes: Iterable[onnx.NodeProto]) -> list[str]:
+    return [
+        node.output[0]
+        for node in nodes
+        if node.op_type == "Constant"
+        and node.output
+        and any(_is_large(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
+    ]
+
+
+def _is_large(tensor: onnx.TensorProto) -> bool:
+    return tensor.data_type in _TYPES and np.prod(tensor.dims, dtype=float) >= _CONSTANT_ELEMENTS
+
+
+def _left_behind(left: tuple[str, ...]) -> Finding:
+    listed = ", ".join(map(repr, left[:3]))
+    return Finding(
+        "training-not-exchangeable",
+        "warning",
+        text.message(
+            f"{len(left):,} float tensors lie in constants, bodies, functions or sparse form and "
+            f"stay as they are: {listed}. Only initializers of the main graph are exchanged."
+        ),
+    )
+
+
+def graph_digest(model: onnx.ModelProto) -> str:
+    """SHA-256 of the deterministic serialisation, the values of main initializers left out.
+
+    Empties these in the model that it is given.
+    """
+    for tensor in model.graph.initializer:
+        for name in _VALUES:
+            tensor.ClearField(name)
+    return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+
+
+def write(divided: Split, folder: Path, target: Path) -> dict[str, Any]:
+    """Write skeleton and weights; answers what the hub keeps of them.
+
+    ``folder`` holds the files that the model's external data name.
+    """
+    model, parts = divided.model, {part.name: part for part in divided.parts}
+    first, header = safetensors.make_header(
+        (one.name, one.dtype, one.shape) for one in divided.parts
+    )
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    digest = hashlib.sha256(first)
+    with (target / federated.WEIGHTS).open("xb") as made:
+        made.write(first)
+        for place in header.tensors:
+            content = _content(tensors[place.name], folder)
+            if len(content) != place.end - place.start:
+                raise ValueError(f"the values of {place.name!r} do not fill its shape")
+            digest.update(content)
+            made.write(content)
+    for place in header.tensors:
+        _point(tensors[place.name], header.data_start + place.start, place.end - place.start)
+    for tensor in model.graph.initializer:
+        if tensor.name not in parts:
+            _embed(tensor, folder)
+    with (target / federated.MODEL).open("xb") as made:
+        made.write(model.SerializeToString(deterministic=True))
+    return {
+        "tensors": [part.to_json() for part in divided.parts],
+        "layout_digest": federated.layout_digest(divided.parts),
+        "weights_digest": digest.hexdigest(),
+        "graph_digest": graph_digest(model),
+        "parameters": sum(part.elements for part in divided.parts if part.role == TRAINABLE),
+        "not_exchangeable": list(divided.left[:_LISTED]),
+    }
+
+
+def _content(tensor: onnx.TensorProto, folder: Path) -> bytes:
+    values = numpy_helper.to_array(tensor, str(folder))
+    return np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _point(tensor: onnx.TensorProto, offset: int, length: int) -> None:
+    for name in _VALUES:
+        tensor.ClearField(name)
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", federated.WEIGHTS), ("offset", offset), ("length", length)):
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def _embed(tensor: onnx.TensorProto, folder: Path) -> None:
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        content = _content(tensor, folder)
+        for name in _VALUES:
+            tensor.ClearField(name)
+        tensor.raw_data = content

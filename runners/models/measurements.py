@@ -1,0 +1,286 @@
+"""How fast variants ran, where, and how sure that is: rows are added and never changed.
+
+The samples are files of the version; a row keeps what lists, rankings and graphs ask for, and the
+record without its samples. A row counts only while its variant still is the file that was run.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from registry.models.constraints import HEX64, matches, one_of
+from runners.models.jobs import Job
+
+DEVICE = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+
+
+class DeviceKind(models.TextChoices):
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+class Environment(models.Model):
+    """The machine, system and runtime of results; the digest of its parts is its name."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    parts = models.JSONField(default=dict)
+    first_seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["first_seen_at", "digest"]
+        constraints = [matches("digest", HEX64, "environment")]
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+
+class MeasurementStatus(models.TextChoices):
+    """Whether a result may be ranked (accepted), only shown (noisy), or says nothing."""
+
+    ACCEPTED = "accepted"
+    NOISY = "noisy"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+class MeasurementOrigin(models.TextChoices):
+    """Measured by a worker of this hub, or contributed by a person from their own machine."""
+
+    MEASURED = "measured"
+    CONTRIBUTED = "contributed"
+
+
+class Scenario(models.TextChoices):
+    """The load patterns of MLPerf Inference, under its names."""
+
+    SINGLE_STREAM = "single_stream"
+    MULTI_STREAM = "multi_stream"
+    SERVER = "server"
+    OFFLINE = "offline"
+
+
+class CallStyle(models.TextChoices):
+    RUN = "run"
+    IO_BINDING = "io_binding"
+
+
+class Provenance(models.TextChoices):
+    """Where a figure of energy or carbon comes from; without a meter it is never `measured`."""
+
+    MEASURED = "measured"
+    ESTIMATED = "estimated"
+    DECLARED = "declared"
+    NONE = "none"
+
+
+class Measurement(models.Model):
+    """One result of a benchmark: one variant, one configuration, one environment."""
+
+    Status = MeasurementStatus
+    Origin = MeasurementOrigin
+
+    SHOWN = (Status.ACCEPTED, Status.NOISY)
+
+    variant = models.ForeignKey("registry.Variant", models.CASCADE, related_name="measurements")
+    entry_sha256 = models.CharField(max_length=64)
+    origin = models.CharField(max_length=11, choices=MeasurementOrigin.choices)
+    job = models.ForeignKey(Job, models.CASCADE, null=True, blank=True, related_name="measurements")
+    attempt = models.PositiveIntegerField(default=0)
+    contributor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    ordinal = models.PositiveSmallIntegerField(default=0, help_text="its place in a sweep")
+    record_sha256 = models.CharField(max_length=64)
+    record_file = models.ForeignKey(
+        "registry.File", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    samples_file = models.ForeignKey(
+        "registry.File", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    status = models.CharField(max_length=8, choices=MeasurementStatus.choices)
+    reasons = models.JSONField(default=list)
+    comparability_key = models.CharField(max_length=64)
+    environment = models.ForeignKey(Environment, models.PROTECT, related_name="measurements")
+    device = models.CharField(max_length=96, help_text="the device class, as addresses name it")
+    device_title = models.CharField(max_length=200)
+    device_kind = models.CharField(max_length=3, choices=DeviceKind.choices)
+    runtime = models.CharField(max_length=32)
+    runtime_version = models.CharField(max_length=64)
+    provider = models.CharField(max_length=64, blank=True, default="")
+    partial = models.BooleanField(default=False, help_text="other providers did a part of it")
+    scenario = models.CharField(max_length=13, choices=Scenario.choices)
+    call_style = models.CharField(max_length=10, choices=CallStyle.choices)
+    batch = models.PositiveIntegerField(default=1)
+    threads = models.PositiveIntegerField(default=0, help_text="in one operator; 0 is untold")
+    samples = models.PositiveBigIntegerField(default=0)
+    processes = models.PositiveIntegerField(default=0, help_text="those that counted")
+    p50_ms = models.FloatField(null=True, blank=True)
+    p50_low_ms = models.FloatField(null=True, blank=True)
+    p50_high_ms = models.FloatField(null=True, blank=True)
+    p90_ms = models.FloatField(null=True, blank=True)
+    p95_ms = models.FloatField(null=True, blank=True)
+    p99_ms = models.FloatField(null=True, blank=True)
+    between_process_cv = models.FloatField(null=True, blank=True)
+    throughput_per_s = models.FloatField(null=True, blank=True)
+    cpu_ms = models.FloatField(null=True, blank=True, help_text="processor time per inference")
+    peak_rss_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    energy_j = models.FloatField(null=True, blank=True, help_text="per inference")
+    energy_provenance = models.CharField(
+        max_length=9, choices=Provenance.choices, default=Provenance.NONE
+    )
+    carbon_g = models.FloatField(null=True, blank=True, help_text="CO2e per inference")
+    carbon_provenance = models.CharField(
+        max_length=9, choices=Provenance.choices, default=Provenance.NONE
+    )
+    record = models.JSONField(default=dict, help_text="everything but the samples")
+    started_at = models.DateTimeField(null=True, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        constraints = [
+            one_of("status", MeasurementStatus, "measurement"),
+            one_of("origin", MeasurementOrigin, "measurement"),
+            one_of("scenario", Scenario, "measurement"),
+            one_of("call_style", CallStyle, "measurement"),
+            one_of("energy_provenance", Provenance, "measurement"),
+            one_of("device_kind", DeviceKind, "measurement"),
+            matches("device", DEVICE, "measurement"),
+            matches("entry_sha256", HEX64, "measurement"),
+            matches("record_sha256", HEX64, "measurement"),
+            matches("comparability_key", HEX64, "measurement"),
+            models.UniqueConstraint(fields=["job", "ordinal"], name="measurement_once_per_job"),
+            models.UniqueConstraint(
+                fields=["variant", "record_sha256", "ordinal"],
+                condition=Q(origin="contributed"),
+                name="measurement_contributed_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="measured", job__isnull=False, contributor=None)
+                | Q(origin="contributed", job=None, contributor__isnull=False),
+                name="measurement_says_whose",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status__in=["accepted", "noisy"])
+                | Q(p50_ms__isnull=False, p50_ms__gt=0, samples__gt=0, processes__gt=0),
+                name="measurement_shown_has_median",
+            ),
+            models.CheckConstraint(
+                condition=Q(p50_low_ms=None, p50_high_ms=None)
+                | Q(
+                    p50_low_ms__isnull=False,
+                    p50_high_ms__isnull=False,
+                    p50_low_ms__gte=0,
+                    p50_high_ms__gte=F("p50_low_ms"),
+                ),
+                name="measurement_interval_in_order",
+            ),
+            models.CheckConstraint(
+                condition=(Q(p90_ms=None) | Q(p90_ms__gte=F("p50_ms")))
+                & (Q(p95_ms=None) | Q(p95_ms__gte=F("p50_ms")))
+                & (Q(p99_ms=None) | Q(p99_ms__gte=F("p50_ms"))),
+                name="measurement_percentiles_in_order",
+            ),
+            models.CheckConstraint(condition=Q(batch__gte=1), name="measurement_batch_positive"),
+            models.CheckConstraint(
+                condition=Q(energy_provenance="none", energy_j=None)
+                | (~Q(energy_provenance="none") & Q(energy_j__isnull=False, energy_j__gte=0)),
+                name="measurement_energy_has_provenance",
+            ),
+            models.CheckConstraint(
+                condition=Q(carbon_provenance="none", carbon_g=None)
+                | Q(
+                    carbon_provenance__in=["estimated", "declared"],
+                    carbon_g__isnull=False,
+                    carbon_g__gte=0,
+                ),
+                name="measurement_carbon_never_measured",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["comparability_key", "status", "p50_ms"], name="measurement_ranked"
+            ),
+            models.Index(fields=["variant", "comparability_key", "-id"], name="measurement_newest"),
+            models.Index(fields=["device"], name="measurement_by_device"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scenario} on {self.runtime} {self.runtime_version}: {self.status}"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it may take part in a ranking of its comparability key."""
+        return self.status == MeasurementStatus.ACCEPTED
+
+    @property
+    def is_contributed(self) -> bool:
+        """Whether a person sent it from their own machine, which the hub has not seen."""
+        return self.origin == MeasurementOrigin.CONTRIBUTED
+
+
+class Verdict(models.TextChoices):
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Comparison(models.Model):
+    """Two variants of one model run in turn by one job: whether the later is slower."""
+
+    Verdict = Verdict
+
+    job = models.OneToOneField(Job, models.CASCADE, related_name="comparison")
+    baseline = models.ForeignKey("registry.Variant", models.CASCADE, related_name="+")
+    candidate = models.ForeignKey("registry.Variant", models.CASCADE, related_name="comparisons")
+    baseline_sha256 = models.CharField(max_length=64)
+    candidate_sha256 = models.CharField(max_length=64)
+    environment = models.ForeignKey(Environment, models.PROTECT, related_name="comparisons")
+    device = models.CharField(max_length=96)
+    device_title = models.CharField(max_length=200)
+    runtime = models.CharField(max_length=32)
+    runtime_version = models.CharField(max_length=64)
+    provider = models.CharField(max_length=64, blank=True, default="")
+    verdict = models.CharField(max_length=12, choices=Verdict.choices)
+    reason = models.CharField(max_length=300, blank=True, default="")
+    ratio = models.FloatField(
+        null=True, blank=True, help_text="candidate's median over the baseline's"
+    )
+    ratio_low = models.FloatField(null=True, blank=True)
+    ratio_high = models.FloatField(null=True, blank=True)
+    cpu_ratio = models.FloatField(null=True, blank=True, help_text="the same of processor time")
+    record = models.JSONField(default=dict, help_text="everything but the samples")
+    record_file = models.ForeignKey(
+        "registry.File", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        constraints = [
+            one_of("verdict", Verdict, "comparison"),
+            matches("device", DEVICE, "comparison"),
+            matches("baseline_sha256", HEX64, "comparison"),
+            matches("candidate_sha256", HEX64, "comparison"),
+            models.CheckConstraint(condition=~Q(baseline=F("candidate")), name="comparison_of_two"),
+            models.CheckConstraint(
+                condition=Q(verdict="inconclusive")
+                | Q(
+                    ratio__isnull=False,
+                    ratio_low__isnull=False,
+                    ratio_high__isnull=False,
+                    ratio__gt=0,
+                    ratio_low__gt=0,
+                    ratio_high__gte=F("ratio_low"),
+                ),
+                name="comparison_verdict_has_interval",
+            ),
+        ]
+        indexes = [models.Index(fields=["candidate", "-id"], name="comparison_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.candidate_id} against {self.baseline_id}: {self.verdict}"

@@ -1,0 +1,97 @@
+"""Results of one model over its versions and over batches: what a chart of them is drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F, Min
+
+from runners import benchmarks
+from runners.models import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.models import RegisteredModel, Variant
+    from registry.permissions import Actor
+
+MOST = 400
+
+
+def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measurement]:
+    """The newest shown result under a key of each version of a model, the oldest version first."""
+    rows = benchmarks.visible(actor).filter(
+        variant__version__model=model,
+        comparability_key=key,
+        status__in=Measurement.SHOWN,
+        origin=Measurement.Origin.MEASURED,
+    )
+    found: dict[tuple[int, str], Measurement] = {}
+    heavy = ("record", "variant__facts", "variant__derivation")
+    chosen = rows.select_related("variant__version", "environment").defer(*heavy)
+    for row in chosen.order_by("-pk")[:MOST]:
+        found.setdefault((row.variant.version.number, row.variant.name), row)
+    return [found[place] for place in sorted(found)]
+
+
+def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
+    """For each comparability key the types and shapes of the inputs that its results share."""
+    firsts = Measurement.objects.filter(comparability_key__in=list(keys)).order_by()
+    chosen = firsts.values("comparability_key").annotate(one=Min("pk")).values("one")
+    rows = Measurement.objects.filter(pk__in=chosen).order_by()
+    return {
+        key: inputs if isinstance(inputs, list) else []
+        for key, inputs in rows.values_list("comparability_key", "record__comparability__inputs")
+    }
+
+
+def fastest_of(variant: Variant | None) -> Measurement | None:
+    """The fastest single inference of a variant that a worker of this hub measured firmly."""
+    if variant is None:
+        return None
+    rows = Measurement.objects.filter(
+        variant=variant,
+        entry_sha256=F("variant__entry__blob"),
+        status=Measurement.Status.ACCEPTED,
+        origin=Measurement.Origin.MEASURED,
+        scenario="single_stream",
+        batch=1,
+    )
+    return rows.defer("record").order_by("p50_ms", "-pk").first()
+
+
+def with_energy(variant: Variant | None) -> Measurement | None:
+    """The newest shown result of a variant that tells energy; what was measured comes first."""
+    if variant is None:
+        return None
+    rows = Measurement.objects.filter(
+        variant=variant,
+        entry_sha256=F("variant__entry__blob"),
+        status__in=Measurement.SHOWN,
+        origin=Measurement.Origin.MEASURED,
+        energy_j__isnull=False,
+    ).select_related("variant")
+    measured = rows.filter(energy_provenance="measured")
+    return measured.order_by("-pk").first() or rows.order_by("-pk").first()
+
+
+def of_device(actor: Actor, device: str) -> list[Measurement]:
+    """What was measured of models' newest versions on one device class, key by key."""
+    return _listed(actor, device=device)
+
+
+def of_runtime(actor: Actor, runtime: str) -> list[Measurement]:
+    """What was measured of models' newest versions with one runtime, key by key."""
+    return _listed(actor, runtime=runtime)
+
+
+def _listed(actor: Actor, **narrowed: str) -> list[Measurement]:
+    rows = benchmarks.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
+    chosen = rows.select_related(
+        "variant__version__model__namespace", "environment", "contributor"
+    ).defer("record", "variant__facts", "variant__derivation")
+    newest: dict[tuple[int, str, str, int | None], Measurement] = {}
+    for row in chosen.order_by("-pk")[:MOST]:
+        same = (row.variant_id, row.comparability_key, row.origin, row.contributor_id)
+        newest.setdefault(same, row)
+    return list(newest.values())

@@ -1,0 +1,248 @@
+"""Running models in a browser: each kind of input, the answer of a worker beside it, no scripts.
+
+The runtime comes from `HUB_BROWSER_RUNTIME`, a folder that has been filled before (its folder
+`1.30.0`), else npm fetches it once into `.playwright/browser-runtime`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import wave
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from frontend import browser_runtime
+from tests import samples
+from tests.browser.conftest import ROOT
+
+DIGITS = "/models/zoo/digits-cnn/v/1/try"
+WINE = "/models/zoo/wine-gbt/v/1/try"
+# Most bytes of the runtime over the line, and of the page's own scripts.
+RUNTIME_BYTES, SCRIPT_BYTES = 2_800_000, 45_000
+WAIT = 60_000
+ROW = "13.2 1.78 2.14 11.2 100 2.65 2.76 0.26 1.28 4.38 1.05 3.4 1050"
+HEARD = "---\npipeline_tag: audio-classification\n---\n# Heard\n"
+
+
+@pytest.fixture(scope="module")
+def runtime(hub):
+    """The hub with the browser runtime in its home."""
+    kept = Path(os.environ.get("HUB_BROWSER_RUNTIME", ROOT / ".playwright" / "browser-runtime"))
+    if not (kept / browser_runtime.VERSION).is_dir():
+        if shutil.which("npm") is None:
+            pytest.skip("npm is not installed here, and HUB_BROWSER_RUNTIME names no folder")
+        kept.parent.mkdir(exist_ok=True)
+        # Test processes beside this one may fetch it too: each does so in a home of its own.
+        with tempfile.TemporaryDirectory(dir=kept.parent) as home:
+            command = (sys.executable, "manage.py", "fetch_browser_runtime")
+            subprocess.run(command, cwd=ROOT, env=os.environ | {"HUB_HOME": home}, check=True)
+            try:
+                (Path(home) / "browser-runtime").rename(kept)
+            except OSError:
+                if not (kept / browser_runtime.VERSION).is_dir():
+                    raise
+    place = hub.home / "browser-runtime"
+    if not place.exists():
+        shutil.copytree(kept, place)
+    return hub
+
+
+def png(size=16):
+    """A grey picture, dark at the left."""
+    rows = b"".join(b"\0" + bytes(255 * x // (size - 1) for x in range(size)) for _ in range(size))
+    parts = [b"\x89PNG\r\n\x1a\n"]
+    head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+    for kind, content in ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")):
+        check = struct.pack(">I", zlib.crc32(kind + content))
+        parts += [struct.pack(">I", len(content)), kind, content, check]
+    return b"".join(parts)
+
+
+def wav(rate=8000, seconds=0.5):
+    """A tone."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(rate)
+        tone = np.sin(np.arange(int(rate * seconds)) / 5) * 20000
+        sound.writeframes(tone.astype("<i2").tobytes())
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def ended(page):
+    """Wait until a run has ended; gives what stands on the page."""
+    page.locator("[data-run]:not([disabled])").first.wait_for(timeout=WAIT)
+    page.locator("[data-part=answer]:visible, [data-part=notes] .note").first.wait_for(timeout=WAIT)
+    page.locator("[data-part=progress]").wait_for(state="hidden", timeout=WAIT)
+    return page.locator("#try").inner_text()
+
+
+def test_a_picture_here_and_on_the_server(runtime, window):
+    one = window(signed=True)
+    sizes = {}
+    one.page.on("response", lambda answer: sizes.setdefault(answer.url, answer))
+    one.open(DIGITS)
+    assert one.page.evaluate("crossOriginIsolated")
+    one.page.set_input_files(
+        "[data-set=file]", [{"name": "a.png", "mimeType": "image/png", "buffer": png()}]
+    )
+    one.page.click("[data-run=browser]")
+    said = ended(one.page)
+    one.shoot("try-picture")
+    for words in (
+        "Decoded",
+        "16 \N{MULTIPLICATION SIGN} 16 pixels",
+        "stretched",
+        "one, grey",
+        "Tensor",
+    ):
+        assert words in said
+    assert "Same answer as the server, largest difference" in said
+    assert "over 30 runs in this browser, WASM" in said
+    assert one.page.locator("[data-part=answers] tbody tr").count() == 10
+    assert one.page.locator(".strip .dots").get_attribute("d").count("M") == 30
+    assert one.axe() == []
+    runtime_bytes = sum(
+        int(answer.headers.get("content-length", 0))
+        for url, answer in sizes.items()
+        if "/runtime/" in url
+    )
+    one.note("kilobytes.txt", f"browser runtime: {runtime_bytes / 1000:.1f}")
+    assert 0 < runtime_bytes <= RUNTIME_BYTES
+    scripts = sum(
+        len(gzip.compress(answer.body(), 9))
+        for url, answer in sizes.items()
+        if "/static/" in url and ".js" in url
+    )
+    assert scripts <= SCRIPT_BYTES
+    one.page.set_viewport_size({"width": 320, "height": 800})
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_guests_run_in_the_browser_alone(runtime, window):
+    one = window(color_scheme="dark", width=390)
+    one.open(WINE)
+    one.page.select_option("[data-kind]", "table")
+    one.page.fill("[data-set=table]", ROW)
+    one.page.click("[data-run=browser]")
+    said = ended(one.page)
+    one.shoot("try-table")
+    assert "1 row of 13 numbers" in said
+    assert "output_probability comes from the server" in said
+    assert "Run on the server" not in said
+    assert "p50" in said
+    assert one.axe() == []
+
+
+def test_an_array_file_and_what_does_not_fit(runtime, window):
+    one = window()
+    one.open(DIGITS)
+    one.page.select_option("[data-kind]", "tensor")
+    one.page.click("[data-run=browser]")
+    assert "pixels: give a .npy file or JSON." in ended(one.page)
+    wrong = npy(np.zeros((1, 1, 8, 9), np.float32))
+    one.page.set_input_files(
+        "[data-set=npy]", [{"name": "a.npy", "mimeType": "application/x-npy", "buffer": wrong}]
+    )
+    one.page.click("[data-run=browser]")
+    note = one.page.locator("[data-part=notes]")
+    note.get_by_text("its size 4 is 9, and the model takes 8").wait_for()
+    right = npy(np.full((2, 1, 8, 8), 0.5, np.float32))
+    one.page.set_input_files(
+        "[data-set=npy]", [{"name": "a.npy", "mimeType": "application/x-npy", "buffer": right}]
+    )
+    one.page.click("[data-run=browser]")
+    one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
+    assert "float32[2, 10], the first ten of 20" in ended(one.page)
+
+
+def test_a_sound(runtime, window):
+    hub = runtime
+    name = "heard"
+    model = samples.model([samples.node("Abs", ["audio"], ["y"])], [samples.value("audio")])
+    contents = {"model.onnx": model.SerializeToString()}
+    hub.publish(hub.draft(name, contents=contents, card=HEARD))
+    one = window()
+    one.open(f"/models/zoo/{name}/v/1/try")
+    one.page.select_option("[data-kind]", "sound")
+    one.page.set_input_files(
+        "[data-set=file]", [{"name": "a.wav", "mimeType": "audio/wav", "buffer": wav()}]
+    )
+    one.page.fill("[data-set=rate]", "16000")
+    one.page.click("[data-run=browser]")
+    said = ended(one.page)
+    assert "0.50 s, 1 channel, resampled to 16000 Hz" in said
+    assert "float32[8000]" in said
+
+
+def test_without_scripts_a_form_runs_it_on_the_server(runtime, window):
+    one = window(signed=True, java_script_enabled=False)
+    one.open(DIGITS)
+    rows = [[[[0.1] * 8] * 8]]
+    one.page.fill("[name=json-0]", str(rows))
+    one.page.click("text=Run on the server")
+    done = one.page.get_by_text("One run is no benchmark.")
+    expect(done.or_(one.page.get_by_text("Look again"))).to_be_visible()
+    for _ in range(60):
+        if done.count():
+            break
+        one.page.wait_for_timeout(500)
+        one.page.reload()
+    said = one.page.locator("main").inner_text()
+    one.shoot("try-server-done")
+    assert done.count() == 1
+    assert "all values (.npy)" in said
+    assert one.page.locator("caption:has-text('probabilities') ~ tbody tr").count() == 10
+
+
+def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
+    one = window(signed=True)
+    page = one.page
+    one.open(DIGITS)
+    page.select_option("[data-kind]", "tensor")
+    page.click("[data-fill=random]")
+    page.uncheck("[data-also]")
+    page.click("[data-run=browser]")
+    ended(page)
+    page.click("summary:has-text('Contribute it')")
+    assert one.axe() == []
+    assert re.fullmatch(r"(Chromium|Firefox|Edge|Safari) \d+", page.input_value("[name=browser]"))
+    told = json.loads(page.input_value("[name=told]"))
+    assert set(told) == {"times_ms", "first_ms", "loading_ms", "clock_ms", "threads", "inputs"}
+    page.fill("[name=device]", "a test")
+    page.click("button:has-text('Contribute it')")
+    page.wait_for_url("**/benchmarks/*")
+    said = page.locator("main").inner_text()
+    assert "Noisy. It is shown and never ranked" in said
+    assert "Contributed by admin" in said
+    assert ", a test, ONNX Runtime Web 1.30.0 WASM" in said
+    one.open("/models/zoo/digits-cnn/v/1/benchmarks")
+    row = page.locator("tr.noisy", has_text="contributed by admin").first
+    assert row.locator(".rank").inner_text().strip() == "none"
+
+
+def test_guests_are_asked_to_sign_in_before_they_contribute(runtime, window):
+    one = window()
+    one.open(DIGITS)
+    assert one.page.locator("[data-part=contribute]").count() == 0
+    assert one.page.locator("text=to contribute it under your name").count() == 1

@@ -1,0 +1,207 @@
+"""Records of benchmarks as the engine writes them, of made-up samples, and rows made from them.
+
+The sums are the engine's own; only the readings are invented, and no test calls them a measurement.
+"""
+
+from __future__ import annotations
+
+import io
+
+from registry import outbox
+from registry.models import Variant
+from registry.services import derivatives
+from runners import benchmarking, measuring, services, vetting
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import summary, verdicts
+from runners.models import Measurement
+from runners.reports import Report
+from tests.proven import POOL
+
+CPU = "CPUExecutionProvider"
+INTERFERENCE = {
+    "psi_cpu_some": 0.01,
+    "foreign_cpu": 0.01,
+    "steal": 0.0,
+    "throttled": 0,
+    "foreign_gpu_pids": form.NOT_APPLICABLE,
+}
+
+
+def process(ordinal, samples_ns, **more):
+    """What one quiet process tells of these samples."""
+    spent = sum(samples_ns) / 1e9
+    return {
+        "ordinal": ordinal,
+        "samples_ns": list(samples_ns),
+        "kept_every": 1,
+        "queries": len(samples_ns),
+        "inferences": len(samples_ns),
+        "wall_s": spent,
+        "cpu_time_s": spent,
+        "warmup_count": 10,
+        "warmup_s": 0.01,
+        "steady": True,
+        "session_load_ms": 4.0,
+        "first_inference_ms": 2.0,
+        "peak_rss_bytes": 80_000_000,
+        "floor_rss_bytes": 60_000_000,
+        "peak_device_bytes": form.NOT_APPLICABLE,
+        "involuntary_switches": 0,
+        "timer_ns": 50.0,
+        "clock_khz": form.NOT_EXPOSED,
+        "meter_j": {},
+        "interference": dict(INTERFERENCE),
+        "failure": None,
+    } | more
+
+
+def processes(median_ms=1.0, *, count=5, each=20, spread=0.0):
+    """Processes whose samples lie around a median; ``spread`` sets their medians apart."""
+    made = []
+    for ordinal in range(count):
+        middle = median_ms * (1 + spread * (ordinal - count // 2))
+        samples = [int(middle * 1e6 * (1 + 0.001 * (place - each // 2))) for place in range(each)]
+        made.append(process(ordinal, samples))
+    return made
+
+
+def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **more):
+    """The measured part of a record of a model's file."""
+    return {
+        "format": form.FORMAT,
+        "format_version": form.FORMAT_VERSION,
+        "method": form.METHOD_VERSION,
+        "engine": "test",
+        "started_at": "2026-11-20T10:00:00Z",
+        "ended_at": "2026-11-20T10:01:00Z",
+        "model": {"entry": "model.onnx", "sha256": sha256, "size": 12, "files": []},
+        "config": {
+            "scenario": "single_stream",
+            "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
+            "input_source": "seeded",
+            "seed": 0,
+            "batch": 1,
+            "samples_per_query": 1,
+            "call_style": "run",
+            "intra_op_threads": 1,
+        }
+        | dict(config),
+        "provider": {
+            "runtime": "onnxruntime",
+            "requested": [CPU],
+            "claimed": CPU,
+            "partial": False,
+            "nodes_by_provider": {CPU: 2},
+            "kernels_by_provider": {CPU: {"count": 2, "time_ms": 0.1}},
+        },
+        "environment": {
+            "cpu_model": "Example CPU",
+            "usable_cpus": 2,
+            "isa": ["avx2"],
+            "memory_total_bytes": 8 << 30,
+            "runtime": "onnxruntime",
+            "runtime_version": "1.31.1",
+            "os": "Linux",
+        }
+        | dict(environment),
+        "gate": dict(summary.PROVISIONAL),
+        "quiet": {"is_quiet": True, "waited_s": 0.0},
+        "processes": processes(median_ms, spread=spread),
+        "per_operator": {
+            "status": "profiled",
+            "operators": [{"op": "Gemm", "time_ms": 0.1, "count": 1}],
+        },
+        "power": {"provenance": "none"},
+        "grid": None,
+        "failure": None,
+        "sweeps": [],
+    } | more
+
+
+def record(sha256, median_ms=1.0, **more):
+    """A whole record, its sums made by the engine."""
+    return summary.complete(measured(sha256, median_ms, **more))
+
+
+def report(told, *, seconds=600.0, outcome="passed", table=True):
+    """The report of a benchmark job that wrote this record."""
+    files = {vetting.RECORD: form.canonical(told)}
+    if table:
+        files[measuring.SAMPLES] = b"process,sample,nanoseconds\n0,0,1\n"
+    outputs = []
+    for name, content in files.items():
+        sha256, size = derivatives.store_bytes(io.BytesIO(content))
+        outputs.append({"name": name, "sha256": sha256, "size": size})
+    return Report(
+        task="benchmark",
+        versions={"onnxruntime": "1.31.1"},
+        subject="0" * 64,
+        outcome=outcome,
+        outputs=outputs,
+        seconds=seconds,
+    )
+
+
+def running(version, *, entry="model.onnx", **given):
+    """A benchmark job that somebody is at, in a pool of no real worker."""
+    job = services.enqueue(
+        kind="benchmark", version=version, entry=entry, given=given, pool=POOL, max_attempts=1
+    )
+    return services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+
+
+def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more):
+    """A result of a variant, by way of a job, its record and its report; gives the first row.
+
+    Without deliveries nothing but the row is made: no graph, no document of a search.
+    """
+    chosen = Variant.objects.select_related("entry").get(version=version, name=variant)
+    job = running(version, entry=chosen.entry.path)
+    told = record(chosen.entry.blob_id, median_ms, **more)
+    found = vetting.vetted(job, report(told))
+    assert found.outcome == "passed", found.findings
+    assert services.finish(job, found)
+    if deliver:
+        outbox.deliver()
+    else:
+        job.refresh_from_db()
+        measuring.take(job)
+    return Measurement.objects.filter(job=job).order_by("ordinal").first()
+
+
+def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, deliver=True):
+    """What came of comparing the main variants of two versions of a model; gives the job."""
+    sides = [
+        Variant.objects.select_related("entry", "version").filter(version=version).first()
+        for version in (baseline, candidate)
+    ]
+    given = benchmarking._sides(*sides) | {"runtime": "onnxruntime"}
+    job = services.enqueue(
+        kind="compare-speed", version=candidate, entry=sides[1].entry.path, given=given, pool=POOL
+    )
+    job = services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+    medians = (1.0, slower)
+    records = [
+        record(
+            side.entry.blob_id,
+            median,
+            method=form.COMPARISON_METHOD_VERSION,
+            processes=processes(median, count=verdicts.LEAST_PAIRS, spread=spread),
+        )
+        for side, median in zip(sides, medians, strict=True)
+    ]
+    made = verdicts.complete(*records, "ABABABAB")
+    if tampered:
+        made["verdict"]["word"] = "same" if made["verdict"]["word"] != "same" else "faster"
+    sha256, size = derivatives.store_bytes(io.BytesIO(form.canonical(made)))
+    outputs = [{"name": vetting.COMPARISON, "sha256": sha256, "size": size}]
+    told = Report("compare-speed", {}, "0" * 64, "passed", outputs=outputs, seconds=600.0)
+    found = vetting.vetted(job, told)
+    if found.outcome == "passed":
+        assert services.finish(job, found)
+    if deliver:
+        outbox.deliver()
+    else:
+        job.refresh_from_db()
+        measuring.take_comparison(job)
+    return job

@@ -1,0 +1,28 @@
+"""`hub manage`: what manage.py does, also where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from hub.server import manage
+from registry import collector
+
+
+@pytest.mark.django_db
+def test_a_command_runs_and_says_what_came_of_it(capsys):
+    assert manage.main(["verify_blobs"]) == 0
+    assert "every blob is sound" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_a_failure_ends_with_1(capsys, monkeypatch):
+    monkeypatch.setattr(collector, "verify", lambda _tell: [("0" * 64, "has changed on disk")])
+    with pytest.raises(SystemExit) as ended:
+        manage.main(["verify_blobs"])
+    assert ended.value.code == 1
+    assert "1 blobs are not sound" in capsys.readouterr().err
+
+
+def test_alone_it_lists_the_commands(capsys):
+    assert manage.main([]) == 0
+    assert "fetch_browser_runtime" in capsys.readouterr().out
