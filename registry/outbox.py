@@ -8,6 +8,7 @@ order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from django.utils import timezone
 from registry.models import Delivery
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.models import Event
 
 log = structlog.get_logger(__name__)
@@ -28,6 +31,9 @@ LONGEST_DELAY_SECONDS = 3600
 APART_SECONDS = 30
 # How long a delivery waits for rows that another process holds; then it is tried again later.
 LOCK_MILLISECONDS = 2_000
+# And those after it, whose rows that process is likely to hold too.
+LOCK_MILLISECONDS_LATER = 50
+_LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's appendix A
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +84,15 @@ def consumers_of(verb: str, *, released: bool) -> list[str]:
 
 
 def deliver(limit: int = 1000, *, background: bool = True) -> int:
-    """Tell whoever is due; returns how many deliveries were settled."""
+    """Tell whoever is due, each once; returns how many deliveries were settled or put off."""
     settled = 0
-    while settled < limit:
-        done = _deliver_next(background=background)
-        if not done:
-            break
-        settled += done
+    failed: list[int] = []
+    with _bounded_waits():
+        while settled < limit:
+            done = _deliver_next(failed, background=background)
+            if not done:
+                break
+            settled += done
     return settled
 
 
@@ -101,11 +109,12 @@ def nudge() -> None:
         log.warning("outbox_nudge_failed", exc_info=True)
 
 
-def _deliver_next(*, background: bool) -> int:
+def _deliver_next(failed: list[int], *, background: bool) -> int:
     taken: Delivery | None = None
     with transaction.atomic():
-        _bound_waits()
         due = Delivery.objects.filter(next_at__lte=timezone.now()).select_related("event")
+        if failed:
+            due = due.exclude(pk__in=failed)
         if not background:
             due = due.exclude(consumer__in=_background)
         if connection.features.has_select_for_update_skip_locked:
@@ -123,7 +132,7 @@ def _deliver_next(*, background: bool) -> int:
                 with transaction.atomic():
                     handler(_subject(event))
             except Exception as error:  # noqa: BLE001 - one failure must not stop the others
-                _postpone(delivery, error)
+                failed.append(_postpone(delivery, error))
                 return 1
             return _settle(delivery)
         delivery.next_at = timezone.now() + timedelta(seconds=APART_SECONDS)
@@ -132,17 +141,31 @@ def _deliver_next(*, background: bool) -> int:
     try:
         handler(_subject(taken.event))
     except Exception as error:  # noqa: BLE001 - one failure must not stop the others
-        _postpone(taken, error)
+        failed.append(_postpone(taken, error))
         return 1
     with transaction.atomic():
         return _settle(taken)
 
 
-def _bound_waits() -> None:
-    """Bound what this transaction waits for locks, since their holder may be frozen for good."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
+@contextmanager
+def _bounded_waits() -> Iterator[None]:
+    """Bound what is waited for locks meanwhile, since their holder may be frozen for good."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    _wait_for_locks(LOCK_MILLISECONDS)
+    try:
+        yield
+    finally:
+        # A failure in a transaction of the caller's own has put it back already.
+        if not connection.needs_rollback:
+            with connection.cursor() as cursor:
+                cursor.execute("RESET lock_timeout")
+
+
+def _wait_for_locks(milliseconds: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {milliseconds}")
 
 
 def _subject(event: Event) -> Subject:
@@ -165,7 +188,9 @@ def _settle(delivery: Delivery) -> int:
     return same.delete()[0]
 
 
-def _postpone(delivery: Delivery, error: Exception) -> None:
+def _postpone(delivery: Delivery, error: Exception) -> int:
+    if getattr(error.__cause__, "pgcode", "") == _LOCK_NOT_AVAILABLE:
+        _wait_for_locks(LOCK_MILLISECONDS_LATER)
     delivery.attempts += 1
     delay = min(2**delivery.attempts, LONGEST_DELAY_SECONDS)
     delivery.next_at = timezone.now() + timedelta(seconds=delay)
@@ -174,3 +199,4 @@ def _postpone(delivery: Delivery, error: Exception) -> None:
     log.error(
         "delivery_failed", consumer=delivery.consumer, event_id=delivery.event_id, exc_info=error
     )
+    return delivery.pk

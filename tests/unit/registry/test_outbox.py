@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection, transaction
+from django.utils import timezone
 
-from registry import outbox
+from metadata.models import Revision
+from registry import events, outbox
 from registry.models import Delivery, Version
 from registry.services import versions
 from tests import factories
@@ -41,3 +44,34 @@ def test_who_waits_for_a_release_is_told_of_it():
     assert outbox._released == ABOUT_RELEASED
     assert told >= ABOUT_RELEASED
     assert not ABOUT_RELEASED & set(outbox.consumers_of("variant.added", released=False))
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no locks of rows")
+@pytest.mark.django_db(transaction=True)
+def test_a_delivery_does_not_wait_for_a_frozen_holder_of_its_rows(ada):
+    model = factories.draft(ada).model
+    outbox.deliver()
+    Revision.objects.get_or_create(pk=1)
+    holder = connection.copy()
+    try:
+        with transaction.atomic():
+            events.record("model.changed", model, actor=ada, model=model)
+            # Told in its own transaction, and in one that the handler opens.
+            assert {"metadata.hiding", "metadata.models"} <= set(
+                Delivery.objects.values_list("consumer", flat=True)
+            )
+            holder.set_autocommit(False)
+            with holder.cursor() as cursor:
+                # So that it is a failure, and no wait for ever, where nothing bounds the wait.
+                cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '15s'")
+                cursor.execute("SELECT number FROM metadata_revision FOR UPDATE")
+                assert cursor.fetchone()
+        outbox.deliver()
+        failed = dict(Delivery.objects.values_list("consumer", "error"))
+    finally:
+        holder.close()
+    assert "lock timeout" in failed["metadata.hiding"]
+    assert "lock timeout" in failed["metadata.models"]
+    Delivery.objects.update(next_at=timezone.now())
+    outbox.deliver()
+    assert not Delivery.objects.exists()
