@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from hub.bench import subjects, words
 from hub.protocol import problems
+from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-DONE, PROBLEM = 0, 1
 _DESCRIPTION = (
     "Time a model on this machine as the hub does: fresh confined processes, every sample kept. "
     "`hub bench verify FILE` makes a record's sums again; `hub bench compare A B` tells whether B "
@@ -135,7 +135,7 @@ def _show(record: dict[str, Any], name: str, *, as_json: bool) -> None:
         print(json.dumps(form.without_samples(record), indent=2))
         return
     for line in words.of_record(record, name):
-        print(_plain(line))
+        print(plain(line))
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -145,14 +145,17 @@ def _verify(options: argparse.Namespace) -> int:
     try:
         found = verification.problems(_read(Path(options.file)))
     except form.InvalidRecordError as error:
-        print(_plain(f"hub: {options.file} is no record of a benchmark: {error}"), file=sys.stderr)
+        print(
+            plain(f"hub: {options.file} is no record of a benchmark: {error}"),
+            file=sys.stderr,
+        )
         return PROBLEM
     for one in found:
         said, right = (_short(one[name]) for name in ("said", "computed"))
-        print(_plain(f"{one['field']}: the record says {said}, its samples give {right}"))
+        print(plain(f"{one['field']}: the record says {said}, its samples give {right}"))
     if found:
         return PROBLEM
-    print(_plain(f"{options.file}: every figure follows from what was measured"))
+    print(plain(f"{options.file}: every figure follows from what was measured"))
     return DONE
 
 
@@ -182,7 +185,7 @@ def _compare(options: argparse.Namespace) -> int:
         names = (pair[0].name, pair[1].name)
         verdict = made["verdict"]
     for line in words.of_verdict(verdict, names):
-        print(_plain(line))
+        print(plain(line))
     return DONE
 
 
@@ -267,10 +270,6 @@ def _slug(name: str) -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _wholes(text: str) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from hub import cli
 from hub.client import api
+from hub.commands import models
 from tests.unit.client.conftest import make_model
 
 pytestmark = pytest.mark.usefixtures("default")
@@ -127,7 +128,7 @@ def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
 def test_search_knows_every_order_of_the_hub():
     from registry.api.queries import ModelsQuery
 
-    assert list(cli.SORTS) == list(ModelsQuery().fields["sort"].choices)
+    assert list(models.SORTS) == list(ModelsQuery().fields["sort"].choices)
 
 
 def test_info(fake, capsys):

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from hub.client import api
 from hub.client.zoo_import import FAILED, Outcome, Wishes, import_zoo
 from hub.protocol import refs
+from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
     import argparse
-
-DONE, PROBLEM = 0, 1
 
 
 def add_to(origins: Any) -> None:
@@ -54,17 +53,13 @@ def run(options: argparse.Namespace) -> int:
     failed = [outcome for outcome in outcomes if outcome.failures or outcome.word == FAILED]
     words = [outcome.word for outcome in outcomes]
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
-    print(f"{len(outcomes)} models: {counts or 'none'}")  # noqa: T201
+    print(f"{len(outcomes)} models: {counts or 'none'}")
     for outcome in failed:
         for reason in outcome.failures or ["nothing of it could be imported"]:
-            print(f"hub: {_plain(outcome.ref)}: {_plain(reason)}", file=sys.stderr)  # noqa: T201
+            print(f"hub: {plain(outcome.ref)}: {plain(reason)}", file=sys.stderr)
     return PROBLEM if failed else DONE
 
 
 def _print(outcome: Outcome) -> None:
     note = f"  ({len(outcome.failures)} failed)" if outcome.failures else ""
-    print(f"{_plain(str(outcome))}{note}", flush=True)  # noqa: T201
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+    print(f"{plain(str(outcome))}{note}", flush=True)

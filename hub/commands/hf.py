@@ -1,4 +1,4 @@
-"""The words of `hub import hf`: its options, and the lines that it prints."""
+"""The command `hub import hf`, its options and what it prints."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
+from hub.terminal import DONE, plain
 
 if TYPE_CHECKING:
     import argparse
 
 
-def add(kinds: Any) -> argparse.ArgumentParser:
-    """Add the command to the sources of `hub import`; return its parser."""
-    mirror: argparse.ArgumentParser = kinds.add_parser(
+def add_to(origins: Any) -> None:
+    """Add the command to the parser of `hub import`."""
+    mirror = origins.add_parser(
         "hf",
         help="mirror a model of a server that speaks the Hub protocol",
         description="Mirror one commit of a model, verified, with its card and where it came from. "
@@ -46,11 +47,11 @@ def add(kinds: Any) -> argparse.ArgumentParser:
     mirror.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
     mirror.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
     mirror.add_argument("--quiet", action="store_true", help="no progress")
-    return mirror
+    mirror.set_defaults(command=run)
 
 
-def run(options: argparse.Namespace) -> list[str]:
-    """Mirror what the options name; return what to tell the user."""
+def run(options: argparse.Namespace) -> int:
+    """Mirror what the options name, print where it is; return the exit code."""
     from hub.client import hf_import  # noqa: PLC0415  (each command imports what it needs)
 
     hub = api.default_hub()
@@ -70,5 +71,7 @@ def run(options: argparse.Namespace) -> list[str]:
     )
     version = mirrored.version
     there = "" if mirrored.is_new else ", there already"
-    lines = [f"{version['ref']} {version['state']}{there}", str(version.get("url") or "")]
-    return list(filter(None, lines))
+    for line in (f"{version['ref']} {version['state']}{there}", str(version.get("url") or "")):
+        if line:
+            print(plain(line))
+    return DONE

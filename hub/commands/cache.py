@@ -1,0 +1,64 @@
+"""The commands of the cache: list, clean, verify."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from hub import counting
+from hub.client import api, housekeeping
+from hub.terminal import DONE, PROBLEM, size
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    cache = commands.add_parser("cache", help="list, clean or verify the cache")
+    verbs = cache.add_subparsers(metavar="verb", required=True)
+    verbs.add_parser("list", help="what is in it").set_defaults(command=_list)
+    clean = verbs.add_parser("clean", help="remove left-overs and what nothing refers to")
+    clean.add_argument(
+        "--unused-days", type=float, metavar="DAYS", help="also versions unused for so long"
+    )
+    clean.add_argument("--all", action="store_true", help="empty the cache")
+    clean.set_defaults(command=_clean)
+    verify = verbs.add_parser("verify", help="hash every file; remove what is damaged")
+    verify.set_defaults(command=_verify)
+
+
+def _list(options: argparse.Namespace) -> int:
+    del options
+    cache = api.default_hub().cache
+    for held in housekeeping.holdings(cache):
+        used = time.strftime("%Y-%m-%d", time.localtime(held.used_at))
+        part = "" if held.bytes_held == held.bytes_total else f" of {size(held.bytes_total)}"
+        print(f"{held.ref}  {size(held.bytes_held)}{part}  used {used}")
+    print(f"{size(housekeeping.size(cache))} in {cache.folder}")
+    return DONE
+
+
+def _clean(options: argparse.Namespace) -> int:
+    freed = housekeeping.clean(
+        api.default_hub().cache, unused_days=options.unused_days, everything=options.all
+    )
+    print(f"removed {freed.files} files, {size(freed.bytes)}")
+    return DONE
+
+
+def _verify(options: argparse.Namespace) -> int:
+    del options
+    right = wrong = 0
+    cache = api.default_hub().cache
+    damaged = []
+    total = housekeeping.bytes_to_verify(cache)
+    with counting.Counter("read", total, words=counting.size) as counter:
+        for path, is_right in housekeeping.verify(cache, counter.advance):
+            right, wrong = right + is_right, wrong + (not is_right)
+            damaged += [] if is_right else [path]
+    for path in damaged:
+        print(f"hub: damaged, removed: {path}", file=sys.stderr)
+    print(f"{right} files are right, {wrong} were damaged")
+    return PROBLEM if wrong else DONE

@@ -1,0 +1,35 @@
+"""The command login: a token verified and kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hub.client import api
+from hub.terminal import DONE, plain
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    login = commands.add_parser(
+        "login",
+        help="verify a token and keep it",
+        description="Verify a token and keep it for this hub, readable by you alone. It is read "
+        "from HUB_TOKEN, from standard input, or asked for on a terminal.",
+    )
+    login.add_argument("--url", help="the hub's address; it becomes the default")
+    login.set_defaults(command=_login)
+
+
+def _login(options: argparse.Namespace) -> int:
+    # Never an option: command lines are seen by every user of a machine.
+    token = None
+    if not os.environ.get("HUB_TOKEN") and not sys.stdin.isatty():
+        token = sys.stdin.readline().strip()
+    who = api.login(token, options.url)
+    print(f"signed in as {plain(str(who['username']))}")
+    return DONE

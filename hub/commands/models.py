@@ -1,0 +1,135 @@
+"""The commands that look for models and fetch them: get, search, info."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hub.client import api
+from hub.terminal import DONE, plain, positive, size
+
+if TYPE_CHECKING:
+    import argparse
+
+# The orders of the API's list of models.
+SORTS = ("updated", "downloads", "name", "size", "carbon", "fastest")
+_FILTERS = (
+    "namespace", "license", "task", "keyword", "precision", "opset_max",
+    "sort", "device", "runtime", "provider",
+)  # fmt: skip
+
+
+def add_get(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    get = commands.add_parser(
+        "get",
+        help="fetch every file of a version and print the folder",
+        description="Fetch every file of a version, verified, and print the folder it lies in.",
+    )
+    get.add_argument("ref", help="such as resnet50, zoo/resnet50@3 or zoo/resnet50@stable:int8")
+    get.add_argument("--opset", type=int, help="resolve to a variant of exactly this opset")
+    get.add_argument("--variant", help="resolve to the variant of this name")
+    get.add_argument("--to", metavar="FOLDER", help="write the files here, not only to the cache")
+    get.add_argument("--quiet", action="store_true", help="no progress bars")
+    get.set_defaults(command=_get)
+
+
+def _get(options: argparse.Namespace) -> int:
+    folder = api.download(
+        options.ref,
+        options.opset,
+        options.variant,
+        options.to,
+        progress=False if options.quiet else None,
+    )
+    print(folder)
+    return DONE
+
+
+def add_search(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    search = commands.add_parser("search", help="find models")
+    search.add_argument("query", nargs="*", help="words; none lists every model")
+    search.add_argument("--limit", type=positive, default=20, help="at most so many (20)")
+    search.add_argument("--namespace")
+    search.add_argument("--license", help="an SPDX identifier")
+    search.add_argument("--task")
+    search.add_argument("--keyword")
+    search.add_argument("--precision", help="such as fp32 or int8")
+    search.add_argument("--opset-max", type=int, help="runs on this opset or an older one")
+    search.add_argument("--sort", choices=SORTS, help="fastest: by speed in one setup")
+    search.add_argument("--device", help="show speeds on this class of devices")
+    search.add_argument("--runtime", help="show speeds with this runtime")
+    search.add_argument("--provider", help="show speeds with this execution provider")
+    search.add_argument("--json", action="store_true", help="print a JSON list")
+    search.set_defaults(command=_search)
+
+
+def _search(options: argparse.Namespace) -> int:
+    filters = {name: getattr(options, name) for name in _FILTERS}
+    found = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return DONE
+    width = max((len(str(model["ref"])) for model in found), default=0)
+    for model in found:
+        latest = model.get("latest") or {}
+        facts = f"v{latest['number']} {size(latest.get('size'))}" if latest else "no version"
+        facts = f"{facts:<14}  {_speed(model['speed']):<16}" if "speed" in model else f"{facts:<14}"
+        summary = plain(str(model.get("summary") or ""))
+        print(f"{plain(str(model['ref'])):<{width}}  {facts}  {summary}".rstrip())
+    if not found:
+        print("hub: no model matches", file=sys.stderr)
+    return DONE
+
+
+def _speed(told: dict[str, Any] | None) -> str:
+    """The middle time of one run, which has no place in any order where it is noisy."""
+    if not told:
+        return "not measured"
+    noisy = " noisy" if told["status"] == "noisy" else ""
+    p50 = told["p50_ms"]
+    return f"{p50:.3g} ms{noisy}" if p50 < 1000 else f"{p50:.0f} ms{noisy}"
+
+
+def add_info(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    info = commands.add_parser("info", help="show a model and one of its versions")
+    info.add_argument("ref", help="such as resnet50 or zoo/resnet50@3")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    info.set_defaults(command=_info)
+
+
+def _info(options: argparse.Namespace) -> int:
+    found = api.info(options.ref)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return DONE
+    version = found.get("version") or {}
+    lines = [
+        ("model", found["ref"]),
+        ("summary", found.get("summary")),
+        ("license", found.get("license")),
+        ("task", found.get("task")),
+        ("keywords", ", ".join(found.get("keywords") or [])),
+        ("version", f"{version['number']} ({version['state']})" if version else "none published"),
+        ("label", version.get("label")),
+        ("digest", version.get("manifest_sha256")),
+        ("published", version.get("published_at")),
+        ("page", version.get("url") or found.get("url")),
+    ]
+    lines += [("variant", variant_line(variant)) for variant in version.get("variants") or []]
+    lines += [
+        ("file", f"{file['path']}  {size(file['size'])}") for file in version.get("files") or []
+    ]
+    for name, text in lines:
+        if text:
+            print(f"{name:<10} {plain(str(text))}")
+    return DONE
+
+
+def variant_line(variant: dict[str, Any]) -> str:
+    """One variant in a line: its name, its entry, its opset and precision."""
+    facts = [f"opset {variant.get('opset')}", str(variant.get("precision") or "")]
+    return f"{variant.get('name')}  {variant.get('entry')}  {', '.join(filter(None, facts))}"

@@ -1,0 +1,32 @@
+"""How commands speak: their exit codes, and words that are safe to print."""
+
+from __future__ import annotations
+
+import argparse
+
+from hub import counting
+
+DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def plain(text: str, *, keep: str = "") -> str:
+    """Drop control characters: what a server says must not drive the terminal."""
+    return "".join(char if char.isprintable() or char in keep else " " for char in text)
+
+
+def size(count: int | None) -> str:
+    """Bytes, which may not be known, in decimal units: 12.3 MB."""
+    return counting.size(count or 0)
+
+
+def positive(text: str) -> int:
+    """An option's value that counts something.
+
+    Raises:
+        argparse.ArgumentTypeError: It is below 1.
+
+    """
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
