@@ -15,7 +15,7 @@ from django.urls import reverse
 from frontend import drawing, formatting, timings
 from metadata import quads
 from metadata.declared import texts
-from registry import cards, searchable
+from registry import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,11 +59,6 @@ class Comparison:
     more: int
     many: bool
     sentence: str
-
-
-def task_of(version: Version) -> str:
-    """The task that lists know a version by: its card's, else its model's."""
-    return cards.Card(version.card, "").task or version.model.task
 
 
 def training(card: dict[str, Any]) -> list[Fact]:
@@ -113,7 +108,7 @@ def inference(row: Measurement | None) -> list[Fact]:
     boundary = f"{energy.get('method', '')}, {energy.get('boundary', '')}".strip(", ")
     device = f"{row.device_title}, {timings.runtime_of(row)}"
     found = [
-        Fact(names[1], timings.thousand(row.energy_j), row.energy_provenance, boundary),
+        Fact(names[1], timings.energy(row), row.energy_provenance, boundary),
         Fact(names[2], device, "measured"),
     ]
     if row.carbon_g is None:
@@ -121,12 +116,17 @@ def inference(row: Measurement | None) -> list[Fact]:
         return [*told, *found, Fact(names[3], "not declared", "none")]
     grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
     source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
-    amount = formatting.carbon(row.carbon_g)  # of a thousand runs, in kilograms
     return [
-        Fact(names[0], amount, row.carbon_provenance, "energy times grid intensity"),
+        Fact(names[0], of_thousand(row), row.carbon_provenance, "energy times grid intensity"),
         *found,
         Fact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
     ]
+
+
+def of_thousand(row: Measurement) -> str:
+    """The carbon of a thousand runs; empty where it is not told."""
+    # Grams of one are kilograms of a thousand.
+    return formatting.carbon(row.carbon_g) if row.carbon_g is not None else ""
 
 
 def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:

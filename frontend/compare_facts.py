@@ -9,9 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frontend import figures, formatting, heads, strips, timings, words
+from frontend import (
+    carbon,
+    conformance,
+    declared,
+    figures,
+    formatting,
+    heads,
+    strips,
+    timings,
+    words,
+)
 from registry import searchable
-from registry.cards import Card
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 
 READ, MEASURED, DECLARED = "from the file", "measured", "declared"
 COUNTED, RECORDED = "counted", "recorded"
+BY_CELL = "how, each says"
 LESS = "less"
 TIMES = "\u00d7"
 NOT_READ = "not read yet"
@@ -36,8 +46,9 @@ NAMES_SHOWN = 6
 class Cell:
     """One fact of one model: words, and a number where there is one; ``lines`` stand below it.
 
-    ``difference`` is to the first column; ``state`` names a glyph; ``picture`` says the number
-    again, on an axis that the row has in common.
+    ``difference`` is to the first column; ``state`` names a glyph; ``kind`` says how it is known
+    where a row's cells differ in that; ``picture`` says the number again, on an axis that the row
+    has in common.
     """
 
     words: str
@@ -50,12 +61,13 @@ class Cell:
     difference: str = ""
     best: bool = False
     interval: str = ""
+    kind: str = ""
     picture: SafeString | str = ""
 
     @property
     def same(self) -> tuple[Any, ...]:
         """What makes two cells equal."""
-        return self.words, self.value, self.lines, self.barcode
+        return self.words, self.value, self.lines, self.barcode, self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +118,7 @@ def csv(columns: Sequence[Column]) -> list[list[str]]:
 def _plain(cell: Cell) -> str:
     if cell.value is not None:
         return f"{cell.value:.12g}" if cell.value % 1 else str(int(cell.value))
-    said = "; ".join(cell.lines) or cell.words
+    said = "; ".join(cell.lines) or ", ".join(part for part in (cell.words, cell.kind) if part)
     # Spreadsheets would run what begins so.
     return f"'{said}" if said.startswith(("=", "+", "-", "@", "\t")) else said
 
@@ -227,13 +239,11 @@ def signature(port: Port) -> str:
 
 
 def _task(column: Column) -> Cell:
-    version = column.version
-    return _said(words.task(Card(version.card, "").task or version.model.task))
+    return _said(words.task(declared.task_of(column.version)))
 
 
 def _licence(column: Column) -> Cell:
-    version = column.version
-    return _said(words.licence(Card(version.card, "").license or version.model.license))
+    return _said(words.licence(declared.license_of(column.version)))
 
 
 def _carbon(column: Column) -> Cell:
@@ -314,7 +324,15 @@ def _energy(column: Column) -> Cell:
     row = column.speed
     if row is None or row.energy_j is None:
         return Cell(NOT_MEASURED, absent=True)
-    return Cell(f"{timings.thousand(row.energy_j)}, {row.energy_provenance}")
+    return Cell(timings.energy(row), url=timings.address(row), kind=row.energy_provenance)
+
+
+def _running_carbon(column: Column) -> Cell:
+    """Of the run whose latency stands above; never measured, since no grid is."""
+    row = column.speed
+    if row is None or row.carbon_g is None:
+        return Cell(NOT_MEASURED, absent=True)
+    return Cell(carbon.of_thousand(row), url=timings.address(row), kind=row.carbon_provenance)
 
 
 def _parity(column: Column) -> figures.Worst | None:
@@ -355,7 +373,8 @@ def _producer(column: Column) -> Cell:
 _FACTS: dict[str, tuple[str, str, str, Callable[[Column], Cell]]] = {
     "latency": ("Latency, p50", MEASURED, LESS, _latency),
     "timed-on": ("Timed on", MEASURED, "", _timed_on),
-    "energy": ("Energy of 1 000 inferences", MEASURED, "", _energy),
+    "energy": ("Energy of 1 000 inferences", BY_CELL, "", _energy),
+    "running-carbon": ("Carbon of 1 000 inferences", BY_CELL, "", _running_carbon),
     "size": ("Model and weights", COUNTED, LESS, _size),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
     "far": ("Largest difference to its source", MEASURED, "", _far),
@@ -402,8 +421,7 @@ def _verdict(column: Column, results: Sequence[ConformanceResult]) -> Cell:
     if not judged:
         return Cell("no check applies", absent=True, url=url)
     passed = sum(result.outcome == "passed" for result in judged)
-    failed = any(result.outcome == "failed" for result in judged)
-    state = "passed" if passed == len(judged) else "failed" if failed else "can't tell"
     many = sum(result.outcome == "failed" for result in judged)
     bad = f", {many} {'fails' if many == 1 else 'fail'}" if many else ""
+    state = conformance.state_of(judged)
     return Cell(f"{passed} of {len(judged)} pass{bad}", url=url, state=state)

@@ -6,9 +6,12 @@ none.
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.urls import reverse
 
 from frontend import figures, formatting, words
@@ -55,6 +58,7 @@ PROFILES = {
 }
 _COUNTED = ("failed", "can't tell", "not tested", "running", "queued", "not completed", "not run")
 _FAULTLESS = ("data", "reference")
+SETS_SHOWN, FILES_SHOWN, FLAGS_SHOWN = 8, 8, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Glyphs:
+    """What each runtime says of a variant, at a glance: a state for each, and all in words."""
+
+    states: tuple[str, ...]
+    spoken: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
     """Checks by runtimes, as a page shows them."""
 
@@ -100,6 +113,14 @@ class Node:
     operator: str
     index: int | None
     lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """One data set that was run, with the files of the version that hold it: name and address."""
+
+    name: str
+    files: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +155,14 @@ class Evidence:
     profile: str
     tolerance: str
     datasets: int
+    sets: tuple[Set, ...]
     took: str
     at: datetime
     job: str
+    worker: str
     versions: tuple[tuple[str, str], ...]
+    around: tuple[str, ...]
+    command: str
     lines: tuple[Line, ...]
     more: int
     node: Node | None
@@ -166,6 +191,35 @@ def matrix(version: Version, found: proofs.Matrix) -> Matrix:
         at=max(dates, default=None),
         passed=passed,
         judged=judged,
+    )
+
+
+def state_of(results: Iterable[ConformanceResult]) -> str:
+    """What the checks on one runtime say together, as a glyph names it."""
+    outcomes = {result.outcome for result in results} - {"inapplicable"}
+    if not outcomes:
+        return "does not apply"
+    if "failed" in outcomes:
+        return "failed"
+    return "passed" if outcomes == {"passed"} else "can't tell"
+
+
+def glyphs(results: Iterable[ConformanceResult], variant: Variant | None) -> Glyphs | None:
+    """A glyph for each runtime that ran a variant, by name; None where none did."""
+    found: dict[str, list[ConformanceResult]] = {}
+    for result in results:
+        if variant is not None and result.variant_id == variant.pk:
+            found.setdefault(result.runtime, []).append(result)
+    if not found:
+        return None
+    told = {name: state_of(found[name]) for name in sorted(found)}
+    passing = sum(state == "passed" for state in told.values())
+    said = [f"{words.runtime(name)}: {state}" for name, state in told.items()]
+    return Glyphs(
+        states=tuple(told.values()),
+        spoken=", ".join(said),
+        sentence=f"{passing} of {formatting.plural(len(told), 'runtime')} "
+        f"{'passes' if passing == 1 else 'pass'}",
     )
 
 
@@ -204,9 +258,13 @@ def evidence(
         profile=result.profile,
         tolerance=PROFILES.get(result.profile, ""),
         datasets=result.datasets,
+        sets=_sets(version, result),
         took=formatting.duration(max(result.seconds, 1e-6)) if result.seconds else "",
         at=result.at,
         job=str(result.job_id),
+        worker=result.job.worker,
+        around=_around(report.get("facts")),
+        command=_command(version, result),
         versions=tuple((str(name), str(number)) for name, number in versions.items())
         if isinstance(versions, dict)
         else (),
@@ -218,6 +276,44 @@ def evidence(
         history=tuple(_older(version, row, result) for row in told),
         newest_url="" if newest.pk == result.pk else _place(version, "conformance", newest.pk),
         outdated=result.entry_sha256 != result.variant.entry.blob_id,
+    )
+
+
+def _sets(version: Version, result: ConformanceResult) -> tuple[Set, ...]:
+    """The data sets of a result by name; those that the version holds are links to their files."""
+    rows = result.figures if isinstance(result.figures, list) else []
+    told = (str(row.get("dataset") or "") for row in rows if isinstance(row, dict))
+    names = [name for name in dict.fromkeys(told) if name]
+    home = result.variant.entry.path.rpartition("/")[0]
+    files = version.files.all() if version.state != "withdrawn" else ()
+    found = []
+    for name in names[:SETS_SHOWN]:
+        folder = f"{home}/{name}/" if home else f"{name}/"
+        inside = [file.path for file in files if file.path.startswith(folder)][:FILES_SHOWN]
+        links = tuple(
+            (path[len(folder) :], _place(version, "version-file", path)) for path in inside
+        )
+        found.append(Set(name, links))
+    return tuple(found)
+
+
+def _around(facts: Any) -> tuple[str, ...]:
+    """What a report tells of the process that ran: its threads and its processor's features."""
+    told = facts if isinstance(facts, dict) else {}
+    threads, flags = told.get("threads"), told.get("processor_flags")
+    said = [formatting.plural(threads, "thread")] if isinstance(threads, int) else []
+    if isinstance(flags, list) and flags:
+        said.append(f"processor with {', '.join(str(flag)[:32] for flag in flags[:FLAGS_SHOWN])}")
+    return tuple(said)
+
+
+def _command(version: Version, result: ConformanceResult) -> str:
+    """What has the hub run this again: checks run in its own sandbox, so it is asked by its API."""
+    wanted = json.dumps({"variant": result.variant.name, "runtime": result.runtime})
+    place = f"/api/v1/models/{version.model.ref}/versions/{version.number}/conformance"
+    return (
+        'curl -fsS -H "Authorization: Bearer $HUB_TOKEN" -H "Content-Type: application/json" '
+        f"-d {shlex.quote(wanted)} {settings.HUB_PUBLIC_URL}{place}"
     )
 
 

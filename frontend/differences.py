@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend import barcode, formatting
+from frontend import barcode, formatting, heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from registry.models import Version
+    from registry.models import Variant, Version
 
 SHOWN = 50
 PAGE = 200
@@ -121,6 +121,21 @@ def address(version: Version, given: Mapping[str, Any]) -> str:
     told = {name: str(value) for name, value in asked.items() if value}
     query = f"?{urlencode(told)}" if told else ""
     return reverse("network-difference", args=[*place, earlier]) + query
+
+
+def between(other: Version, before: Variant, version: Version, after: Variant) -> str:
+    """The page of the difference from a variant of one version to a variant of another."""
+    model = version.model
+    asked: dict[str, Any] = {}
+    if heads.choice_of(version, after):
+        asked["variant"] = after.name
+    if other.pk == version.pk or before.name != after.name:
+        asked["with"] = before.name
+    url = reverse(
+        "network-difference",
+        args=[model.namespace.slug, model.name, version.number, other.number],
+    )
+    return f"{url}?{urlencode(asked)}" if asked else url
 
 
 def earlier(rows: Iterable[Version]) -> dict[int, int]:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend import formatting, words
+from frontend import formatting, licences, words
 from hub.protocol import problems
 from registry import search, speeds
 
@@ -45,7 +45,12 @@ def _device(value: str) -> str:
 
 
 def _evidence(value: str) -> str:
-    return {"carbon": "training carbon told"}.get(value, value)
+    return {
+        "carbon": "training carbon told",
+        "federated": "learned in federated rounds",
+        "upgrade": "opset upgrade ready",
+        "browser": "timed in a browser",
+    }.get(value, value)
 
 
 def _bytes(value: str) -> str:
@@ -62,6 +67,7 @@ GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "passes_on": ("Passes on", words.runtime),
     "precision": ("Precision", _precision),
     "opset_max": ("Opset at most", _same),
+    "opset": ("Opset exactly", _same),
     "measured_on": ("Measured on", _device),
     "license": ("Licence", words.licence),
     "evidence": ("Evidence", _evidence),
@@ -80,9 +86,15 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "contains": ("Name or summary holds", _same),
 }
 # Of these one value at most is chosen; all but the last are numbers.
-_NUMBERS = {"opset_max": "opset", "max_bytes": "size", "max_parameters": "number of parameters"}
+_OPSETS = ("opset_max", "opset")
+_NUMBERS = {
+    "opset_max": "opset",
+    "opset": "opset",
+    "max_bytes": "size",
+    "max_parameters": "number of parameters",
+}
 _ONE = (*_NUMBERS, "contains")
-_MOST_DIGITS = {"opset_max": 5, "max_bytes": 18, "max_parameters": 18}
+_MOST_DIGITS = {"opset_max": 5, "opset": 5, "max_bytes": 18, "max_parameters": 18}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +105,7 @@ class Choice:
     words: str
     count: int | None
     on: bool
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +202,13 @@ def groups(
                 there.add(value.lower())
                 counts[value] = 0
         choices = [
-            Choice(value, said(value), many, value.lower() in chosen)
+            Choice(value, said(value), many, value.lower() in chosen, _family(name, value))
             for value, many in counts.items()
         ]
         if name in _NUMBERS:
-            choices.sort(key=lambda choice: int(choice.value), reverse=name == "opset_max")
+            choices.sort(key=lambda choice: int(choice.value), reverse=name in _OPSETS)
+        elif name == "license":
+            choices.sort(key=lambda choice: licences.FAMILIES.index(choice.family))
         else:
             choices.sort(key=lambda choice: not choice.on)
         if name in _NUMBERS and choices:
@@ -202,6 +217,11 @@ def groups(
             kind = "radio" if name in _NUMBERS else "checkbox"
             found.append(Group(name, title, kind, tuple(choices[:SHOWN]), tuple(choices[SHOWN:])))
     return found
+
+
+def _family(name: str, value: str) -> str:
+    """The heading under which a value stands; none in most groups."""
+    return licences.family(value) if name == "license" else ""
 
 
 def _number(name: str, text: str) -> int | None:

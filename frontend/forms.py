@@ -70,6 +70,14 @@ class VersionForm(forms.Form):
     )
     file = FilesField(label="Files")
 
+    def clean_label(self) -> str:
+        """Apply the rule for labels that client and server share."""
+        label = str(self.cleaned_data["label"])
+        try:
+            return refs.check_label(label) if label else ""
+        except problems.InvalidName as error:
+            raise forms.ValidationError(error.detail) from error
+
 
 class ModelForm(VersionForm):
     """A new model and its first version."""

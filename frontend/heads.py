@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend import facts, formatting, words
+from frontend import declared, facts, formatting, words
 from frontend.barcode import unpacked
 from hub.protocol import problems
 
@@ -89,8 +89,10 @@ class Head:
     private: bool
     summary: str
     license: str
+    license_value: str
     task: str
     task_value: str
+    keywords: tuple[str, ...]
     aliases: tuple[str, ...]
     versions: tuple[Choice, ...]
     variants: tuple[Choice, ...]
@@ -149,8 +151,12 @@ def head(
     refs: Iterable[Ref],
     latest: int | None,
     variant: Variant | None,
+    count: int,
 ) -> Head:
-    """The head of one version and its chosen variant, fetched with its files and variants."""
+    """The head of one version and its chosen variant, fetched with its files and variants.
+
+    ``count`` is how many versions there are; ``others``, which a select offers, may be fewer.
+    """
     model = version.model
     place = (model.namespace.slug, model.name, version.number)
     files = list(version.files.all())
@@ -159,17 +165,20 @@ def head(
     versions = tuple(_choice(other, version, latest) for other in others)
     choice = choice_of(version, variant)
     here = {name: reverse(view, args=place) + choice for name, (_, view) in TABS.items()}
-    counts = {"files": len(files), "versions": len(versions), "variants": len(variants(version))}
+    license_declared, task = declared.license_of(version), declared.task_of(version)
+    counts = {"files": len(files), "versions": count, "variants": len(variants(version))}
     return Head(
         namespace=model.namespace.slug,
         name=model.name,
         ref=version.ref,
         state=version.state,
         private=model.visibility == "private",
-        summary=model.summary,
-        license=words.licence(model.license),
-        task=words.task(model.task),
-        task_value=model.task,
+        summary=declared.summary_of(version),
+        license=words.licence(license_declared),
+        license_value=license_declared.lower(),
+        task=words.task(task),
+        task_value=task,
+        keywords=tuple(declared.keywords_of(version)),
         aliases=tuple(
             ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
         ),

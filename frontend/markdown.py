@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from html import escape
 from html.parser import HTMLParser
 from urllib.parse import quote, unquote, urlsplit
 
 import nh3
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from mdit_py_plugins.front_matter import front_matter_plugin
@@ -23,6 +25,7 @@ from pygments.util import ClassNotFound
 
 LONGEST_CARD = 400_000
 LONGEST_COLOURED = 20_000
+_NAMING_PARTS = 100
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TAGS = {
@@ -81,6 +84,13 @@ _ATTRIBUTES = {
     "details": {"open"},
 }
 _VOID = {"br", "hr", "img"}
+_TAG = re.compile(r"<(?P<end>/?)(?P<tag>[a-zA-Z][a-zA-Z0-9]*)")
+# Elements that hold nothing, and those that the next of their kind ends: they never pile up.
+_ENDS_ITSELF = _VOID | {
+    "area", "col", "input", "link", "meta", "source", "wbr", "p", "li", "dt", "dd",
+    "option", "thead", "tbody", "tfoot", "tr", "td", "th",
+}  # fmt: skip
+_DEEPEST = 100
 _TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
 
 
@@ -106,8 +116,15 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
 
     Pictures are shown when they are files of the version (``paths``); any other becomes a link.
     """
+    written = _PARSER.render(text[:LONGEST_CARD])
+    if _nests_too_deep(written):
+        return format_html(
+            "<p>The HTML of this card is nested too deep to be shown as a page. Its text:</p>"
+            "<pre>{}</pre>",
+            text[:LONGEST_CARD],
+        )
     markup = nh3.clean(
-        _PARSER.render(text[:LONGEST_CARD]),
+        written,
         tags=_TAGS,
         attributes={**_ATTRIBUTES, "span": {"class"}},
         attribute_filter=_only_token_classes,
@@ -119,6 +136,25 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
     page.feed(markup)
     page.close()
     return mark_safe("".join(page.out))  # noqa: S308 - sanitised above, re-escaped by _Page
+
+
+def _nests_too_deep(markup: str) -> bool:
+    """Whether more tags are open at once than any card needs: sanitising takes the square of it."""
+    open_ones: Counter[str] = Counter()
+    depth = 0
+    for found in _TAG.finditer(markup):
+        tag = found["tag"].lower()
+        if tag in _ENDS_ITSELF:
+            continue
+        if not found["end"]:
+            open_ones[tag] += 1
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif open_ones[tag]:
+            open_ones[tag] -= 1
+            depth -= 1
+    return False
 
 
 def _only_token_classes(_tag: str, attribute: str, value: str) -> str | None:
@@ -138,16 +174,18 @@ class _Page(HTMLParser):
         self._levels: list[int] = []
         self._tables = 0
         self._anchors: set[str] = set()
-        self._heading = -1
-        self._head_cell = -1
+        self._numbers: dict[str, int] = {}
+        # Where what is still open was written: inline elements may hold headings, cells tables.
+        self._headings: list[int] = []
+        self._head_cells: list[int] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         if tag == "img":
             self._picture(values)
         elif tag in _HEADINGS:
-            self._heading = len(self.out)
-            self.out.append(f"<{self._fit(int(tag[1]))}")
+            self._headings.append(len(self.out))
+            self.out.append(f"<{self._fit(int(tag[1]))}>")
         else:
             if tag == "table":
                 self._tables += 1
@@ -156,7 +194,7 @@ class _Page(HTMLParser):
                     f'aria-label="Table {self._tables} of the card">'
                 )
             if tag == "th":
-                self._head_cell = len(self.out)
+                self._head_cells.append(len(self.out))
             if tag == "a" and "href" in values:
                 values["href"] = self._target(values["href"])
             self._open(tag, values)
@@ -167,11 +205,7 @@ class _Page(HTMLParser):
         if tag in _HEADINGS:
             self._close_heading()
             return
-        if tag == "th" and not "".join(self.out[self._head_cell + 1 :]).strip():
-            # A header without words heads nothing.
-            self.out[self._head_cell] = self.out[self._head_cell].replace("<th", "<td", 1)
-            tag = "td"
-        self.out.append(f"</{tag}>")
+        self.out.append(f"</{self._closed_cell() if tag == 'th' else tag}>")
         if tag == "table":
             self.out.append("</div>")
 
@@ -189,20 +223,33 @@ class _Page(HTMLParser):
         self._levels.append(level)
         return f"h{min(2 + len(self._levels), 6)}"
 
+    def _closed_cell(self) -> str:
+        """What the innermost header cell is, now that it ends: without words it heads nothing."""
+        if not self._head_cells:
+            return "th"
+        at = self._head_cells.pop()
+        if any(self.out[place].strip() for place in range(at + 1, len(self.out))):
+            return "th"
+        self.out[at] = self.out[at].replace("<th", "<td", 1)
+        return "td"
+
     def _close_heading(self) -> None:
-        if self._heading < 0:
+        """End the innermost heading; its anchor, made of its words, is written into its opening."""
+        if not self._headings:
             return
-        opening = self.out[self._heading]
-        words = re.sub(r"<[^>]*>", "", "".join(self.out[self._heading + 1 :]))
-        stem = anchor = slug(words)
-        number = 1
+        at = self._headings.pop()
+        name = self.out[at][1:-1]
+        # A part of it is enough for a name: headings that hold each other stay linear.
+        written = "".join(self.out[at + 1 : at + 1 + _NAMING_PARTS])
+        stem = anchor = slug(re.sub(r"<[^>]*>", "", written))
+        number = self._numbers.get(stem, 1)
         while anchor in self._anchors:
             number += 1
             anchor = f"{stem}-{number}"
+        self._numbers[stem] = number
         self._anchors.add(anchor)
-        self.out[self._heading] = f'{opening} id="card-{escape(anchor)}">'
-        self.out.append(f"</{opening[1:]}>")
-        self._heading = -1
+        self.out[at] = f'<{name} id="card-{escape(anchor)}">'
+        self.out.append(f"</{name}>")
 
     def _target(self, address: str) -> str:
         if address.startswith("#"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from frontend.barcode import CATEGORIES, REST
+from runners import differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +22,6 @@ PAGE = 200
 MANY = 5000
 OPERATORS_SHOWN = 24
 SEARCH_CHARACTERS = 100
-# Attributes of these types, and all of constants, may be weights in disguise.
-_WEIGHTY = frozenset({"float", "floats", "strings", "tensor", "tensors"})
-_HOLDERS = frozenset({"Constant", "ConstantOfShape"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +208,10 @@ def _ports(node: Mapping[str, Any], key: str) -> str:
 def _attributes(node: Mapping[str, Any], *, with_values: bool) -> str:
     said = node.get("attrs")
     rows = [row for row in said if _is_attribute(row)] if isinstance(said, list) else []
-    hidden = not with_values and str(node.get("op")) in _HOLDERS
+    operator = str(node.get("op"))
     lines = [
         f"{name} ({kind})"
-        if hidden or (not with_values and kind in _WEIGHTY)
+        if not with_values and differences.is_weighty(operator, kind)
         else f"{name} = {value}".removesuffix(" = ")
         for name, kind, value in rows
     ]

@@ -1,34 +1,28 @@
-"""A job in words: its steps, why it waits, and what came of it."""
+"""A job in words: its steps, why it waits, whether it still breathes, and what came of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.urls import reverse
+from django.conf import settings
+from django.utils import timezone
 
-from frontend import differences, formatting, verdicts, words
+from frontend import formatting, outcomes, verdicts, words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from registry.models import Variant
     from runners.models import Job
 
+# A worker renews its lease every third of it: one that missed two is told as silent.
+_SILENT = 2 / 3
 _ENDS = {
     "succeeded": ("passed", "No fault found."),
     "failed": ("failed", "It ended without success."),
     "cancelled": ("cancelled", "Cancelled."),
-}
-
-
-# Kind of job -> the tab that shows what came of it.
-_VIEWS = {
-    "conformance": "version-conformance",
-    "upgrade": "version-variants",
-    "convert": "version-variants",
-    "annotate": "version-variants",
-    "skeleton": "network",
 }
 
 
@@ -42,6 +36,7 @@ class Step:
     since: datetime | None = None
     current: bool = False
     progress: int | None = None
+    doing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +70,13 @@ class Progress:
     tries: tuple[Try, ...]
     needs: str
     barred: bool
-    made: str
-    made_url: str
+    made: tuple[outcomes.Made, ...]
     worker: str
+    heard: datetime | None
+    lapses: datetime | None
+    silent: bool
+    ending: bool
+    may_cancel: bool
     error: str
     stages: tuple[verdicts.Verdict, ...]
     findings: tuple[verdicts.Finding, ...]
@@ -92,31 +91,43 @@ def title(job: Job) -> str:
 
 
 def read(
-    job: Job, *, waits: str = "", barred: bool = False, made: Variant | None = None
+    job: Job,
+    *,
+    waits: str = "",
+    barred: bool = False,
+    may_cancel: bool = False,
+    made: Sequence[outcomes.Made] = (),
 ) -> Progress:
     """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is kept out."""
+    heard = _heard(job)
+    silent = heard is not None and timezone.now() - heard > _lease() * _SILENT
+    state = "silent" if silent else job.state
     report: dict[str, Any] = job.report if isinstance(job.report, dict) else {}
     versions = report.get("versions")
     version = job.version
-    said = f"{job.progress}{formatting.NARROW}% · " if job.state == "running" else f"{job.state} · "
+    said = f"{job.progress}{formatting.NARROW}% · " if state == "running" else f"{state} · "
     return Progress(
         uuid=str(job.uuid),
         title=title(job),
         subject=version.ref if version else "",
-        subject_url=_version_url(job),
-        state=job.state,
+        subject_url=outcomes.place(job),
+        state=state,
         ended=job.is_ended,
         progress=job.progress,
         page_title=f"{said}{title(job)} · Model hub",
-        steps=_steps(job),
+        steps=_steps(job, silent=silent),
         waits=f"Waits: {waits}." if waits else "",
         attempt=f"{job.attempt} of {job.max_attempts}" if job.attempt else "not begun",
         tries=_tries(job),
         needs=", ".join(f"{name} {wanted}" for name, wanted in job.requires.items()),
         barred=barred,
-        made=f"{made.name}: {made.entry.path}" if made else "",
-        made_url=f"{_version_url(job)}?variant={made.name}" if made else "",
+        made=tuple(made),
         worker=job.worker,
+        heard=heard,
+        lapses=job.lease_until if silent else None,
+        silent=silent,
+        ending=job.cancel_requested and not job.is_ended,
+        may_cancel=may_cancel and not job.is_ended and not job.cancel_requested,
         error=job.error_detail if job.state != "succeeded" else "",
         stages=verdicts.stages(report) if job.kind == "check" and report else (),
         findings=verdicts.findings(report),
@@ -127,29 +138,24 @@ def read(
     )
 
 
-def _version_url(job: Job) -> str:
-    version = job.version
-    if version is None:
-        return ""
-    model = version.model
-    if job.kind == "difference":
-        return differences.address(version, job.input)
-    if job.kind == "tensors":
-        place = [model.namespace.slug, model.name, version.number, job.entry]
-        return reverse("version-view", args=place)
-    return reverse(
-        _VIEWS.get(job.kind, "version-checks"),
-        args=[model.namespace.slug, model.name, version.number],
-    )
-
-
 def _seconds(job: Job) -> float | None:
     if job.started_at is None or job.finished_at is None:
         return None
     return (job.finished_at - job.started_at).total_seconds()
 
 
-def _steps(job: Job) -> tuple[Step, ...]:
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)
+
+
+def _heard(job: Job) -> datetime | None:
+    """When the worker of a running job last renewed its lease: its last sign of life."""
+    if job.state != "running" or job.lease_until is None:
+        return None
+    return job.lease_until - _lease()
+
+
+def _steps(job: Job, *, silent: bool) -> tuple[Step, ...]:
     waiting = job.state == "queued"
     begun = job.started_at is not None and not waiting
     waited = (job.started_at - job.queued_at).total_seconds() if begun and job.started_at else 0
@@ -164,11 +170,12 @@ def _steps(job: Job) -> tuple[Step, ...]:
     spent = _seconds(job)
     child = Step(
         "Running in the sandbox",
-        "running" if running else "passed" if begun else "not run",
+        "silent" if silent else "running" if running else "passed" if begun else "not run",
         formatting.duration(max(spent, 0.001)) if spent is not None and begun else "",
         since=job.started_at if running else None,
         current=running,
         progress=job.progress if running else None,
+        doing=", ".join(part for part in (job.phase, job.message) if part) if running else "",
     )
     state, note = _ENDS.get(job.state, ("not run", ""))
     return queued, child, Step("Report", state, note)

@@ -124,12 +124,17 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     latency = stats.get("latency_ms") or {}
     stopping = stats.get("early_stopping") or {}
     found = []
+    # Its interval is of this one, and not of the median of all samples.
+    middle = stats.get("p50_of_processes_ms")
+    if isinstance(middle, int | float):
+        between = timings.interval(row)
+        note = f"95 % interval {between}" if between else ""
+        found.append(("p50 of processes", timings.latency(middle), note))
     for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
         value = latency.get(name)
         needed = (stopping.get(name) or {}).get("samples_needed")
         if isinstance(value, int | float):
-            note = timings.interval(row) if name == "p50" else ""
-            found.append((name, timings.latency(value), f"95 % interval {note}" if note else ""))
+            found.append((name, timings.latency(value), "of all samples" if name == "p50" else ""))
         elif name in stopping:
             said = f"it takes {formatting.grouped(needed)} samples" if needed else ""
             found.append((name, "not published", said))

@@ -197,9 +197,9 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
     )
 
 
-def histogram(found: Sequence[stored.Process]) -> tuple[Bar, ...]:
+def histogram(row: Measurement, found: Sequence[stored.Process]) -> tuple[Bar, ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
-    counted = [one for one in found if not one.rejected] or list(found)
+    counted = stored.counted(row, found)
     values = [sample / 1e6 for one in counted for sample in one.samples_ns if sample > 0]
     if not values:
         return ()

@@ -114,11 +114,10 @@ def spread_of(row: Measurement) -> Spread:
 
 def _spread(row: Measurement) -> Spread:
     """From the record once; afterwards it is remembered, as a record never changes."""
-    name = f"strip:{row.record_sha256}:{row.ordinal}"
+    name = f"drawn:{row.record_sha256}:{row.ordinal}"
     known = cache.get(name)
     if not isinstance(known, Spread):
-        whole = samples.of(row)
-        counted = [one for one in whole if not one.rejected] or list(whole)
+        counted = samples.counted(row, samples.of(row))
         known = _summed([sample / 1e6 for one in counted for sample in one.samples_ns])
         cache.set(name, known, _REMEMBERED_SECONDS)
     return known

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from frontend import formatting, strips, words
 from runners import benchmarks, browser_runs, timelines
+from runners.engine.benchmark import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +29,9 @@ OVERVIEW = 8
 SHAPES = 3
 SCENARIOS = {
     "single_stream": "one inference after another",
-    "multi_stream": "eight inferences at a time",
+    "multi_stream": "eight inferences in a row as one query",
     "server": "at random moments",
-    "offline": "everything at once",
+    "offline": "one inference after another, for throughput",
 }
 STYLES = {"run": "arrays in and out", "io_binding": "bound inputs and outputs"}
 PROVIDERS = {
@@ -47,11 +48,14 @@ FILTERS = {
     "batch": "Batch",
     "scenario": "Load",
 }
+SPREAD = "spread-between-processes"
 # The reasons of a record in words; one that is not here stands as it is.
 REASONS = {
     "too-few-processes": "too few processes ran to their end",
+    "nothing-readable": "the machine shows nothing of what else it did",
+    "gpu-not-readable": "nobody could see who else was on the GPU",
     "interference": "others were at work on the machine in too many processes",
-    "spread-between-processes": "its processes differ by more than 5 %",
+    "spread-between-processes": "its processes differ by more than its limit",
     "host-busy": "the machine never came to rest",
     "every-process-died": "every process died",
     "cpu-pressure": "tasks waited for processors",
@@ -64,6 +68,7 @@ REASONS = {
     "ep-not-used": "the execution provider ran no node",
     "baseline-noisy": "the run of the earlier one is noisy",
     "candidate-noisy": "the run of this one is noisy",
+    "rejected-processes-used": "too few processes count, so others were used, too",
     "by-cpu-time": "judged by processor time",
     "cpu-time-disagrees": "processor time did not move with latency",
     "latency-disagrees": "latency did not move with processor time",
@@ -161,8 +166,13 @@ class Table:
         return sum(len(group.rows) for group in self.groups)
 
 
-def table(rows: Sequence[Measurement], *, most: int = 100, named: bool = False) -> Table:
-    """Results as groups on one axis; ``named`` says of which model each is."""
+def table(
+    rows: Sequence[Measurement], *, most: int = 100, named: bool = False, left_out: int = 0
+) -> Table:
+    """Results as groups on one axis; ``named`` says of which model each is.
+
+    ``left_out`` counts those that were left out of the rows already.
+    """
     found = benchmarks.groups(rows)
     kept: list[benchmarks.Group] = []
     shown = 0
@@ -180,11 +190,11 @@ def table(rows: Sequence[Measurement], *, most: int = 100, named: bool = False) 
         for row in group.rows
         for value in (row.p50_ms, row.p95_ms, *spreads.get(row.pk, strips.Spread()).ends)
     )
-    return Table(axis, tuple(
-            _group(group, axis, spreads, shapes(inputs.get(group.key, [])), named=named)
-            for group in kept
-        ),
-                 len(rows) - shown)  # fmt: skip
+    made = (
+        _group(group, axis, spreads, shapes(inputs.get(group.key, [])), named=named)
+        for group in kept
+    )
+    return Table(axis, tuple(made), left_out + len(rows) - shown)
 
 
 def _group(
@@ -244,13 +254,13 @@ def timing(
         ref_url=_version_url(row) if named else "",
         rank=rank,
         status=row.status,
-        reasons=reasons(row.reasons),
+        reasons=why(row),
         contributor=row.contributor.username if row.contributor else "",
         p50=latency(row.p50_ms),
         interval=interval(row),
         p95=latency(row.p95_ms),
         throughput=throughput(row.throughput_per_s),
-        energy=thousand(row.energy_j),
+        energy=energy(row),
         energy_kind=row.energy_provenance,
         memory=formatting.size(row.peak_rss_bytes) if row.peak_rss_bytes else "",
         samples=row.samples,
@@ -316,9 +326,14 @@ def throughput(each_second: float | None) -> str:
     return f"{formatting.figure(each_second)}{formatting.NARROW}/s" if each_second else ""
 
 
-def thousand(joules: float | None) -> str:
-    """Energy of a thousand inferences, in joules; empty where it is not told."""
-    return f"{formatting.figure(joules * 1e3)}{formatting.NARROW}J" if joules is not None else ""
+def energy(row: Measurement) -> str:
+    """Energy of a thousand inferences, in joules; an estimate has two digits and says about."""
+    if row.energy_j is None:
+        return ""
+    joules = row.energy_j * 1e3
+    if row.energy_provenance != "estimated":
+        return f"{formatting.figure(joules)}{formatting.NARROW}J"
+    return f"≈{formatting.NARROW}{formatting.figure(float(f'{joules:.2g}'))}{formatting.NARROW}J"
 
 
 def runtime_of(row: Measurement) -> str:
@@ -355,6 +370,22 @@ def shapes(inputs: Iterable[Any]) -> str:
 def reasons(codes: Iterable[str]) -> str:
     """Why a result is not ranked, or what a verdict rests on, in words."""
     return "; ".join(REASONS.get(code, str(code)) for code in codes)
+
+
+def why(row: Measurement) -> str:
+    """Why a result is not ranked; a spread between processes with its own figure and limit."""
+    said = reasons(row.reasons)
+    if SPREAD not in row.reasons or row.between_process_cv is None:
+        return said
+    found = f"its processes differ by {formatting.share(row.between_process_cv)}"
+    limit = None
+    if "record" not in row.get_deferred_fields():
+        limit = (row.record.get("gate") or {}).get("between_process_cv")
+    told = "its limit"
+    if isinstance(limit, int | float):
+        told = f"the {formatting.share(summary.limit(row.record['gate'], 'between_process_cv'))}"
+        told += " that it may"
+    return said.replace(REASONS[SPREAD], f"{found}, more than {told}")
 
 
 def address(row: Measurement) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from django.utils.safestring import SafeString
 
-    from registry.federated.models import Contribution, Round, Training
+    from registry.federated.models import Aggregate, Contribution, Round, Training
 
 REASONS = {
     "below-quorum": "fewer contributions than the quorum",
@@ -82,9 +82,10 @@ class Given:
     detail: str
 
 
-def rows(found: Iterable[Round]) -> list[RoundRow]:
-    """Rounds with what became of their contributions."""
-    return [_row(one) for one in found]
+def rows(found: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
+    """Rounds with what became of their contributions; maintainers see every figure."""
+    counted = rounds.counts(found)
+    return [_row(one, counted[one.pk], may_manage=may_manage) for one in found]
 
 
 def chart(shown: Sequence[RoundRow]) -> SafeString:
@@ -201,15 +202,22 @@ def left_out(of: Round) -> dict[str, int]:
     return history.tally(made.left_out) if made else {}
 
 
-def norm(figures: dict[str, Any]) -> float | None:
+def examples(made: Aggregate | None, *, may_manage: bool) -> int | None:
+    """How many examples a round had, where that may be told."""
+    if made is None:
+        return None
+    return made.examples if may_manage else history.open_examples(made)
+
+
+def _norm(made: Aggregate | None, *, may_manage: bool) -> float | None:
     """The median norm of what was trained in a round."""
-    told = figures.get("median_norm")
+    if made is None:
+        return None
+    told = (made.figures if may_manage else history.open_figures(made)).get("median_norm")
     return _number(told.get("trainable") if isinstance(told, dict) else told)
 
 
-def _row(one: Round) -> RoundRow:
-    made = getattr(one, "aggregate", None)
-    counted = rounds.counts(one)
+def _row(one: Round, counted: dict[str, int], *, may_manage: bool) -> RoundRow:
     used = counted.get("used", 0)
     waiting = counted.get("received", 0) + counted.get("accepted", 0)
     return RoundRow(
@@ -219,7 +227,7 @@ def _row(one: Round) -> RoundRow:
         used=used,
         waiting=waiting,
         left_out=sum(counted.values()) - used - waiting,
-        norm=norm(made.figures) if made else None,
+        norm=_norm(getattr(one, "aggregate", None), may_manage=may_manage),
         score=one.score,
         version=one.version.number if one.version else None,
         opened_at=one.opened_at,

@@ -10,7 +10,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from frontend import formatting
+from frontend import declared, formatting
+from registry import searchable
 from registry.blobs import store
 
 if TYPE_CHECKING:
@@ -94,7 +95,6 @@ class Steps:
     width: int | None = None
     height: int | None = None
     fit: str = ""
-    channels: str = ""
     scale: float | None = None
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
@@ -109,6 +109,7 @@ PRESETS = {
     "-0.00392156862745098|-1|": "1 to 0, dark is high",
     "0.00392156862745098|0.485, 0.456, 0.406|0.229, 0.224, 0.225": "ImageNet mean and deviation",
 }
+ORDERS = ("RGB", "BGR")
 FITS = {
     "stretch": "Stretched",
     "cover": "Covering, cut at the middle",
@@ -125,6 +126,7 @@ class Model:
     said: str
     source: str
     steps: Steps | None
+    channels: str = "RGB"
     labels: tuple[str, ...] = field(repr=False, default=())
     labels_from: str = ""
     profile: str = "fp32"
@@ -178,11 +180,12 @@ def read(version: Version, variant: Variant) -> Model:
     labels, labels_from = _labels(own)
     steps = _steps(config) if config else None
     return Model(
-        inputs=tuple(_inputs(facts.get("inputs"), version.model.task, steps)),
+        inputs=tuple(_inputs(facts.get("inputs"), declared.task_of(version), steps)),
         outputs=tuple(_outputs(facts.get("outputs"))),
         said=words,
         source=" and ".join(sources),
         steps=steps,
+        channels=_channels(config, facts),
         labels=labels,
         labels_from=labels_from,
         profile=_profile(variant.precision),
@@ -306,6 +309,14 @@ def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
     return (), ""
 
 
+def _channels(config: dict[str, Any], facts: dict[str, Any]) -> str:
+    """The order of a picture's channels: as its processor flips them, else as the file says."""
+    if "do_flip_channel_order" in config:
+        return "BGR" if config["do_flip_channel_order"] is True else "RGB"
+    told = searchable.pixel_formats(facts)
+    return "BGR" if any(word.startswith("Bgr") for word in told) else "RGB"
+
+
 def _steps(config: dict[str, Any]) -> Steps:
     """A `preprocessor_config.json` as the image and feature processors of Hugging Face write it."""
     crop = config.get("crop_size") if config.get("do_center_crop") else None
@@ -320,7 +331,6 @@ def _steps(config: dict[str, Any]) -> Steps:
         width=width or edge,
         height=height or edge,
         fit="cover" if crop or edge else "stretch" if width else "",
-        channels="RGB" if config.get("do_convert_rgb", True) else "",
         scale=(factor if factor is not None else 1 / 255) if rescaled else 1.0,
         mean=_numbers(config.get("image_mean")) if normal else (),
         std=_numbers(config.get("image_std")) if normal else (),

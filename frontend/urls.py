@@ -19,6 +19,7 @@ from frontend.views import (
     conformance,
     datasets,
     drafts,
+    endings,
     graphs,
     home,
     jobs,
@@ -91,11 +92,14 @@ urlpatterns = [
     path(MODEL, page(graphs.model_page), name="model"),
     path(f"{MODEL}/linkset", page(graphs.model_links), name="model-links"),
     path(f"{MODEL}/settings", access.settings, name="model-settings"),
+    path(f"{MODEL}/delete", endings.model, name="model-delete"),
     path(f"{MODEL}/access", page(access.show), name="model-access"),
     path(f"{MODEL}/access/ask", access.ask, name="access-ask"),
     path(f"{MODEL}/access/withdraw", access.withdraw, name="access-withdraw"),
     path(f"{MODEL}/access/decide", access.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access.grant, name="access-grant"),
+    path(f"{MODEL}/trainings", page(trainings.of_model), name="model-trainings"),
+    path(f"{MODEL}/fleets/<str:fleet>", page(trainings.fleet), name="fleet"),
     path(f"{MODEL}/trainings/<number:number>", page(trainings.show), name="training"),
     path(f"{MODEL}/trainings/<number:number>/act", trainings.act, name="training-act"),
     path(f"{MODEL}/trainings/<number:number>/invite", trainings.invite, name="training-invite"),
@@ -137,6 +141,10 @@ urlpatterns = [
     path(f"{VERSION}/conformance/<number:pk>", page(conformance.result), name="conformance"),
     path(f"{VERSION}/variants", page(variants.show), name="version-variants"),
     path(f"{VERSION}/variants/annotate", variants.annotate, name="variant-annotate"),
+    *(
+        path(f"{VERSION}/{act}", endings.version, {"act": act}, name=f"version-{act}")
+        for act in endings.ACTS
+    ),
     path(f"{VERSION}/draft", drafts.show, name="draft"),
     path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
     path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),

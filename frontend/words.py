@@ -88,6 +88,8 @@ JOBS = {
     "skeleton": "Draw the graph",
     "difference": "Compare the graphs",
     "run": "Run once",
+    "benchmark": "Benchmark",
+    "compare-speed": "Compare the speed",
     "tensors": "Look at the tensors",
     "conformance": "Conformance",
     "suite": "Operator suite",

@@ -124,7 +124,7 @@ class RoundFacts:
 
     number: int
     contributions: int
-    examples: int
+    examples: int | None
     rule: str
     opened_at: datetime
     ended_at: datetime | None = None

@@ -26,7 +26,17 @@ _PERSONAL = {
     "no": "dpv:hasData dpv:NonPersonalData",
     "anonymised": "dpv:hasData dpv:AnonymisedData",
 }
-_EVIDENCE = {"carbon": "?version hub:trainingCO2eKg ?emitted ."}
+_EVIDENCE = {
+    "carbon": "?version hub:trainingCO2eKg ?emitted .",
+    "federated": "FILTER EXISTS { ?version prov:wasGeneratedBy/a hub:FederatedRound }",
+    "upgrade": (
+        "FILTER EXISTS { ?version hub:opsetVersion ?own ; hub:hasVariant ?ready . "
+        '?ready hub:variantOrigin "upgraded" ; hub:opsetVersion ?new . FILTER(?new > ?own) }'
+    ),
+    "browser": (
+        'FILTER EXISTS { ?version hub:hasBenchmark ?shown . ?shown hub:runtime "onnxruntime-web" }'
+    ),
+}
 _NOTHING = "FILTER(false)"
 _ORDER = {
     "updated": "DESC(?updated) DESC(?created)",
@@ -181,8 +191,10 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
 
 
 def _bounds(query: Query) -> list[str]:
-    """What is asked for at most: opset, size of the files together, parameters."""
+    """What is asked for exactly or at most: opset, size of the files together, parameters."""
     lines = []
+    if query.opset is not None:
+        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset = {query.opset})")
     if query.opset_max is not None:
         lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset <= {query.opset_max})")
     if query.max_bytes is not None:

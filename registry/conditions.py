@@ -56,6 +56,7 @@ def of(query: Query) -> Q:
         words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
         conditions &= Q(pk__in=words.values("document_id"))
     for column, bound in (
+        ("opset", query.opset),
         ("opset__lte", query.opset_max),
         ("size__lte", query.max_bytes),
         ("parameters__lte", query.max_parameters),

@@ -37,6 +37,7 @@ GROUPS = {
     "namespace": "namespace_slug",
     "keyword": "keywords",
     "opset_max": "opset",
+    "opset": "opset",
     "passes_on": "",
     "evidence": "",
     "measured_on": "",
@@ -49,6 +50,9 @@ BOUNDS = {
     "max_parameters": (10**6, 10**7, 10**8, 10**9),
 }
 
+
+# A group that is kept under the name of another, since both count one column.
+KEPT_AS = {"opset": "opset_max"}
 
 # Between two pairs of a document; no card that people write holds it.
 _BETWEEN = "\x1f"
@@ -96,7 +100,7 @@ def pairs(document: SearchDocument, facts: Iterable[tuple[str, str]]) -> str:
     told: list[tuple[str, Any]] = [
         (group, getattr(document, column))
         for group, column in GROUPS.items()
-        if column not in ("", "keywords") and group not in BOUNDS
+        if column not in ("", "keywords") and group not in BOUNDS and group not in KEPT_AS
     ]
     told += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
     told += [("keyword", word) for word in document.keywords]
@@ -207,7 +211,7 @@ def _counted(
 
 def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counter[Any]]:
     """Count the values of these groups in the pairs of documents."""
-    counted: dict[str, Counter[Any]] = {group: Counter() for group in groups}
+    counted: dict[str, Counter[Any]] = {KEPT_AS.get(group, group): Counter() for group in groups}
     every = chain.from_iterable(row.split(_BETWEEN) for row in rows if row)
     for pair, models in Counter(every).items():
         group, _, value = pair.partition(":")
@@ -222,7 +226,7 @@ def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counte
             for bound in BOUNDS[group]
         }
         counted[group] = Counter({None: told[None]} | within)
-    return counted
+    return {group: counted[KEPT_AS.get(group, group)] for group in groups}
 
 
 def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
@@ -240,6 +244,6 @@ def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
     if group in BOUNDS:
         return [(str(bound), counted[bound]) for bound in BOUNDS[group] if counted.total()]
     pairs = [(value, count) for value, count in counted.items() if value not in ("", None)]
-    if group == "opset_max":
+    if group in ("opset", "opset_max"):
         return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:VALUES]

@@ -66,6 +66,7 @@ class Query:
     task: tuple[str, ...] = ()
     keyword: tuple[str, ...] = ()
     precision: tuple[str, ...] = ()
+    opset: int | None = None
     opset_max: int | None = None
     max_bytes: int | None = None
     max_parameters: int | None = None

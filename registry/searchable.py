@@ -25,7 +25,7 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 # Values of onnx docs/MetadataProps.md, whose keys and values are compared without case.
 _PIXEL_FORMAT = "image.bitmappixelformat"
 PIXEL_FORMATS = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
-EVIDENCE = ("carbon",)
+EVIDENCE = ("carbon", "federated", "upgrade", "browser")
 PERSONAL_DATA = ("yes", "no", "anonymised", "unknown")
 
 # Words of a row that are names; whatever else it holds is a claim.
@@ -48,13 +48,24 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     found = {
         *(("personal_data", status) for status in personal_data(version.card)),
         *([("evidence", "carbon")] if training_carbon_kg(version.card) is not None else []),
+        *([("evidence", "federated")] if hasattr(version, "federated_round") else []),
         *((tags.GROUP, word) for word in tags.of_card(version.card)),
         *(fact for reader in _readers for fact in reader(version)),
     }
     if main is not None:
         found |= {("operator", name) for name in operators(main.facts)}
+        found |= {("evidence", "upgrade")} if _is_upgraded(version, main) else set()
         found |= {("pixel_format", name) for name in pixel_formats(main.facts)}
     return {(group, value) for group, value in found if value and len(value) <= VALUE_CHARACTERS}
+
+
+def _is_upgraded(version: Version, main: Variant) -> bool:
+    """Whether a variant stands ready that was brought to a higher opset than the main one has."""
+    own = main.opset
+    return own is not None and any(
+        row.origin == "upgraded" and row.opset is not None and row.opset > own
+        for row in version.variants.all()
+    )
 
 
 def training_carbon_kg(card: Any) -> float | None:

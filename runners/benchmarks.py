@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Subquery
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from hub.protocol import problems
 from registry.models import RegisteredModel, Version
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
     from registry.permissions import Actor
 
-RESULTS = 2000
+# How many results a list holds: those of this hub, and apart from them those that people sent.
+RESULTS, CONTRIBUTED = 2000, 500
 RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
 _HEAVY = ("variant__facts", "variant__derivation", "record")
-_BY_CLASS = {Measurement.Status.ACCEPTED: 2, Measurement.Status.NOISY: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,14 @@ class Filters:
         found = choices_of(row)
         asked = ((name, getattr(self, name)) for name in found)
         return all(value in ("", None, found[name]) for name, value in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Results as far as a list holds them, and how many more there are."""
+
+    rows: list[Measurement]
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +124,46 @@ def of_version(
 ) -> list[Measurement]:
     """The results of a version's variants that count, newest first; or all there ever were.
 
-    Three questions to the rows, however many results there are.
+    Two questions to the rows, however many results there are.
     """
-    rows = _shown(Measurement.objects.filter(variant__version=version))
-    if not with_history:
-        counting = _counting(version)
-        if not counting:
-            return []
-        rows = rows.filter(pk__in=counting)
-    found = list(rows.order_by("-at", "-pk")[:RESULTS])
-    for row in found:
-        row.variant.version = version
+    found = listing_of(version, with_history=with_history).rows
     return [row for row in found if filters is None or filters.keeps(row)]
+
+
+def listing_of(version: Version, *, with_history: bool = False) -> Listing:
+    """The same with how many do not fit into the list: one question more where it is cut."""
+    rows = Measurement.objects.filter(variant__version=version)
+    if not with_history:
+        rows = Measurement.objects.filter(pk__in=counting(visible_of(version)))
+    found = bounded(_shown(rows), most=RESULTS, most_contributed=CONTRIBUTED)
+    found.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
+    for row in found.rows:
+        row.variant.version = version
+    return found
+
+
+def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
+    """The keys of those results that count: see the module's words."""
+    same = rows.order_by().values("variant", "comparability_key", "origin", "contributor")
+    accepted, noisy = (
+        Max("pk", filter=Q(status=status))
+        for status in (Measurement.Status.ACCEPTED, Measurement.Status.NOISY)
+    )
+    return same.annotate(counts=Coalesce(accepted, noisy, Max("pk"))).values("counts")
+
+
+def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
+    """The newest results; what people sent has a bound of its own and takes nobody's place."""
+    found: list[Measurement] = []
+    is_cut = False
+    for origin, bound in (
+        (Measurement.Origin.MEASURED, most),
+        (Measurement.Origin.CONTRIBUTED, most_contributed),
+    ):
+        some = list(rows.filter(origin=origin).order_by("-at", "-pk")[: bound + 1])
+        is_cut = is_cut or len(some) > bound
+        found += some[:bound]
+    return Listing(found, rows.order_by().count() - len(found) if is_cut else 0)
 
 
 def groups(rows: Iterable[Measurement]) -> list[Group]:
@@ -349,17 +386,6 @@ def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
     return rows.select_related("variant__entry", "environment", "contributor", *files).defer(
         *_HEAVY, "environment__parts"
     )
-
-
-def _counting(version: Version) -> list[int]:
-    """The keys of the results that count: see the module's words."""
-    rows = visible_of(version)
-    columns = ("pk", "status", "variant", "comparability_key", "origin", "contributor")
-    best: dict[tuple[Any, ...], tuple[int, int]] = {}
-    for pk, status, *same in rows.order_by("-pk").values_list(*columns)[:RESULTS]:
-        order = (_BY_CLASS.get(status, 0), pk)
-        best[tuple(same)] = max(best.get(tuple(same), order), order)
-    return [pk for _, pk in best.values()]
 
 
 def _median(row: Measurement) -> float:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from hub.protocol import problems
-from registry import events
+from registry import events, lifecycle
 from registry import selectors as registry
-from registry.models import File, Variant
+from registry.models import Event, File, Variant
 from registry.permissions import can, require_user
 from registry.services import derivatives
 from runners import measuring, vetting
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 # Bytes of a record that is sent: some 800 000 samples.
 MOST_BYTES = 8 << 20
-# Records of one person, and of all people, that one version keeps.
+# Records of one person, and of all people, whose files one version keeps: a file of a published
+# version is never deleted, so a result that is removed makes no room for another.
 _OF_ONE, _OF_ALL = 20, 500
+_ADDED = "benchmark.added"
 
 
 def contribute(
@@ -43,11 +45,7 @@ def contribute(
     """
     user = require_user(actor, "read")
     registry.require_files(actor, version.model)
-    if version.state not in RELEASED:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
-            state=version.state,
-        )
+    _expect_released(version)
     try:
         record = vetting.checked(data)
     except vetting.UnbelievableError as error:
@@ -61,7 +59,10 @@ def contribute(
 
 @transaction.atomic
 def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
-    """Forget a contributed result: its contributor may, and maintainers. Raises NotAllowed."""
+    """Forget a contributed result: its contributor may, and maintainers. Raises NotAllowed.
+
+    Its record stays among the version's files, as every file of a published version does.
+    """
     user = require_user(actor, "write")
     if not row.is_contributed:
         raise problems.StateConflict("What this hub measured is kept; only contributions go.")
@@ -78,13 +79,15 @@ def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
 def _keep(
     user: Any, version: Version, variant: Variant, record: dict[str, Any], content: bytes
 ) -> list[Measurement]:
+    version = lifecycle.lock(version)
+    _expect_released(version)
     sha256 = hashlib.sha256(content).hexdigest()
     mine = Measurement.objects.filter(
         variant__version=version, origin=Measurement.Origin.CONTRIBUTED
     )
     if known := list(mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")):
         return known
-    _expect_room(mine, user)
+    _expect_room(version, user, sha256)
     stored, _ = derivatives.store_bytes(io.BytesIO(content))
     file = derivatives.attach_evidence(
         version=version,
@@ -101,16 +104,29 @@ def _keep(
         record_file=file,
     )
     made = Measurement.objects.bulk_create(rows)
-    events.record("benchmark.added", version, actor=user, model=version.model)
+    told = {"record_sha256": sha256}
+    events.record(_ADDED, version, actor=user, model=version.model, **told)
     return made
 
 
-def _expect_room(kept: Any, user: Any) -> None:
-    of_all = kept.values("record_sha256").distinct()
-    if of_all.count() >= _OF_ALL or of_all.filter(contributor=user).count() >= _OF_ONE:
+def _expect_released(version: Version) -> None:
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            state=version.state,
+        )
+
+
+def _expect_room(version: Version, user: Any, sha256: str) -> None:
+    """Raise QuotaExceeded where one file more would be too many; events tell who sent how many."""
+    if File.objects.filter(version=version, blob=sha256).exists():
+        return
+    added = Event.objects.filter(verb=_ADDED, subject_kind="version", subject_id=str(version.pk))
+    kept = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
+    if kept.filter(actor=user).count() >= _OF_ONE or kept.count() >= _OF_ALL:
         raise problems.QuotaExceeded(
-            f"A version keeps {_OF_ONE} records of one person and {_OF_ALL} of all. Remove one of "
-            "yours first."
+            f"A version keeps {_OF_ONE} records of one person and {_OF_ALL} of all, those included "
+            "that were removed: their files stay."
         )
 
 

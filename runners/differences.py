@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from registry.permissions import Actor
 
 KIND = "difference"
+# Attributes of these types, and all of constants, may be weights in disguise.
+_WEIGHTY = frozenset({"float", "floats", "strings", "tensor", "tensors"})
+_HOLDERS = frozenset({"Constant", "ConstantOfShape"})
 # The folder under which a job sees the files of the earlier version.
 AGAINST = ".against"
 _URGENT = 2
@@ -28,8 +31,9 @@ _URGENT = 2
 def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     """Queue the difference between two variants of one model; its job where it was made before.
 
-    Whoever may read both versions may ask, signed in. Raises NotAuthenticated, StateConflict,
-    InvalidRequest where both are of different models or are the same file.
+    Whoever may read both versions may ask, signed in; ``told`` keeps weights from who may not have
+    the files. Raises NotAuthenticated, StateConflict, InvalidRequest where both are of different
+    models or are the same file.
     """
     require_user(actor, "read")
     for version in (before.version, after.version):
@@ -58,6 +62,49 @@ def of(before: Variant, after: Variant) -> Job | None:
     key = services.key_of(KIND, subject, _given(before, after))
     rows = Job.objects.filter(version=after.version, kind=KIND, key=key).order_by("-queued_at")
     return rows.filter(state=Job.State.SUCCEEDED).first() or rows.first()
+
+
+def told(job: Job, *, may_have: bool) -> dict[str, Any] | None:
+    """A job's report; of a difference whose files the reader may not have, without weights."""
+    is_open = may_have or job.kind != KIND or job.version is None or not job.version.model.is_gated
+    return job.report if is_open else without_weights(job.report)
+
+
+def is_weighty(operator: str, kind: str) -> bool:
+    """Whether the value of an attribute may be weights, which are for who may have the files."""
+    return operator in _HOLDERS or kind in _WEIGHTY
+
+
+def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A difference's report for who may not have the files: of what may be weights, the types."""
+    facts = report.get("facts") if report else None
+    if not isinstance(facts, dict):
+        return report
+    rows = facts.get("changed")
+    shown = [_covered(row) for row in rows if isinstance(row, dict)] if rows else []
+    return {**(report or {}), "facts": {**facts, "changed": shown}}
+
+
+def _covered(row: dict[str, Any]) -> dict[str, Any]:
+    said = row.get("changes")
+    changes = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    were = [str(one.get("before")) for one in changes if one.get("what") == "operator"]
+    operators = {str(row.get("op")), *(kind.rsplit(".", 1)[-1] for kind in were)}
+    return {**row, "changes": [_typed(one, operators) for one in changes]}
+
+
+def _typed(change: dict[str, Any], operators: set[str]) -> dict[str, Any]:
+    """An attribute's change by types alone where a value on either side may be weights."""
+    if change.get("what") != "attribute":
+        return change
+    told = change.get("kinds")
+    kinds = [str(kind) for kind in told] if isinstance(told, list) and len(told) == 2 else []
+    open_kinds = all(not is_weighty(name, kind) for name in operators for kind in kinds)
+    if kinds and open_kinds:
+        return change
+    # A report of before types were told says nothing of them: all of its values are kept back.
+    before, after = ((f"({kind})" if kind else "") for kind in kinds or ("not shown", "not shown"))
+    return {**change, "before": before, "after": after}
 
 
 def keep(job: Job) -> None:

@@ -7,9 +7,12 @@ looked up when they begin, and what they find is for the training's rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.db import DatabaseError
+from django.utils import timezone
 
 from hub.protocol import federated, privacy, problems
 from registry import outbox
@@ -33,6 +36,9 @@ BASE, OPTIMISER = "base.safetensors", "optimiser.safetensors"
 # Most contributions that one job checks.
 TOGETHER = 256
 HISTORY = 5
+# Ends of a job that say nothing of what it was given: storage was full, or its worker was lost.
+_NO_VERDICT = ("errored", "lost")
+_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 30, 3600
 
 
 class GoneError(Exception):
@@ -62,7 +68,7 @@ def connect() -> None:
 def keep_up() -> None:
     """Do what is due for every live round; quick where nothing is, harmless however often."""
     for found in rounds.due():
-        serve(found)
+        _try_to_serve(found)
 
 
 def serve(found: Round) -> None:
@@ -110,9 +116,28 @@ def _on_event(subject: outbox.Subject) -> None:
         serve(found)
 
 
+def _try_to_serve(found: Round) -> None:
+    """Move a round on; what is wrong with one holds up no other."""
+    try:
+        serve(found)
+    except (problems.Problem, DatabaseError):
+        log.exception("round_not_served", round=found.pk)
+
+
 def _enqueue(kind: str, given: dict[str, Any]) -> Job:
+    """Have work done; where the hub could not do it before, later each time."""
+    failed = Job.objects.filter(
+        kind=kind, version=None, input=given, state=Job.State.FAILED, error_class__in=_NO_VERDICT
+    ).count()
+    wait = min(_RETRY_SECONDS * 2 ** (failed - 1), _LONGEST_RETRY_SECONDS) if failed else 0
     return services.enqueue(
-        kind=kind, version=None, entry=BASE, given=given, priority=Job.URGENT, once=True
+        kind=kind,
+        version=None,
+        entry=BASE,
+        given=given,
+        priority=Job.URGENT,
+        not_before=timezone.now() + timedelta(seconds=wait),
+        once=True,
     )
 
 
@@ -126,14 +151,13 @@ def _staged_check(job: Job) -> Staged:
     found = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
         pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
-    ).select_related("answers", "participant")
+    ).select_related("participant")
     if not found.is_live or not rows:
         raise GoneError("What was to be checked was withdrawn, or its round is over.")
     given = Staged()
     given.add(BASE, found.base_id)
     told = [
-        _told(given, found, row)
-        | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
+        _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
         for row in rows
     ]
     given.options = {"tensors": found.training.layout, "contributions": told}
@@ -151,12 +175,10 @@ def _staged_aggregate(job: Job) -> Staged:
         given.add(OPTIMISER, training.optimiser_id)
     rows = {
         row.pk: row
-        for row in Contribution.objects.filter(pk__in=plan.inputs).select_related(
-            "answers", "participant"
-        )
+        for row in Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     }
     told = [
-        _told(given, closing, rows[key])
+        _told(given, rows[key])
         | {
             "n": rows[key].n,
             "norm": rows[key].figures.get("norm"),
@@ -176,16 +198,16 @@ def _staged_aggregate(job: Job) -> Staged:
     return given
 
 
-def _told(given: Staged, into: Round, row: Contribution) -> dict[str, Any]:
-    """A contribution as the engine names it, with its base where that is an older one."""
-    told = {
+def _told(given: Staged, row: Contribution) -> dict[str, Any]:
+    """A contribution as the engine names it.
+
+    One that started from older weights is a change of them: nothing asks for those weights again.
+    """
+    return {
         "id": row.participant.pseudonym,
         "path": given.add(f"contributions/{row.pk}", row.blob_id),
         "encoding": row.encoding,
     }
-    if row.base_sha256 != into.base_sha256:
-        told["base"] = given.add(f"bases/{row.base_sha256}", row.answers.base_id)
-    return told
 
 
 def _norms(training: Training, number: int) -> list[Any]:
@@ -244,8 +266,13 @@ def _take_check(job: Job) -> None:
         for row in rows:
             if (one := by_name.get(row.participant.pseudonym)) is not None:
                 contributions.judge(row.pk, _verdict(row, one))
-    contributions.unjudged(keys)
+    if not _says_nothing(job):
+        contributions.unjudged(keys)
     _go_on(job.input["round"])
+
+
+def _says_nothing(job: Job) -> bool:
+    return job.state == Job.State.FAILED and job.error_class in _NO_VERDICT
 
 
 def _verdict(row: Contribution, told: dict[str, Any]) -> Verdict:
@@ -271,6 +298,8 @@ def _take_aggregate(job: Job) -> None:
         return
     report = job.report or {}
     outputs = {str(one["name"]): str(one["sha256"]) for one in report.get("outputs", [])}
+    if _says_nothing(job):
+        return  # no fault of the round's: it stays closing, and is tried again later
     if job.state != Job.State.SUCCEEDED or federated.WEIGHTS not in outputs:
         rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
         return
@@ -321,7 +350,4 @@ def _privacy(plan: Aggregate) -> dict[str, Any]:
 def _go_on(key: int) -> None:
     found = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
     if found is not None and found.is_live:
-        try:
-            serve(found)
-        except problems.Problem:
-            log.warning("round_not_served", round=key, exc_info=True)
+        _try_to_serve(found)

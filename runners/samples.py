@@ -16,7 +16,7 @@ from registry.models import Blob, Version
 from runners import vetting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from runners.models import Measurement
 
@@ -41,6 +41,13 @@ class Process:
 def of(row: Measurement) -> tuple[Process, ...]:
     """The processes of a result, in order; raises NotFound and Withdrawn where they are gone."""
     return _processes(_sha256(row), row.ordinal)
+
+
+def counted(row: Measurement, processes: Iterable[Process]) -> list[Process]:
+    """Those that a result's figures are over: of too few that were kept, the others count too."""
+    finished = [one for one in processes if one.samples_ns]
+    kept = [one for one in finished if not one.rejected]
+    return kept if len(kept) == row.processes else finished
 
 
 def path(row: Measurement) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.models import Version
+from registry.models import RegisteredModel, Version
 from runners import federated, pools
 from runners.models import Bar, Host, Job, Worker
 
@@ -29,14 +29,19 @@ WORKER_LOST = timedelta(seconds=90)
 
 
 def jobs(actor: Actor) -> QuerySet[Job]:
-    """Jobs of versions that the actor may see and those of the hub itself, newest first."""
+    """Jobs of versions that the actor may see and those of the hub itself, newest first.
+
+    Each with ``may_have_files``: whether the actor may have the files of its model too.
+    """
     seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
     if not (actor.is_authenticated and actor.is_admin):
         # Reports on contributions tell of single devices.
         seen &= ~Q(kind__in=federated.PRIVATE)
     # What somebody ran a model on is theirs alone.
     seen &= ~Q(kind=Job.TRYOUT) | Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
-    return Job.objects.filter(seen).select_related("version__model__namespace")
+    readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
+    rows = Job.objects.filter(seen).select_related("version__model__namespace")
+    return rows.annotate(may_have_files=Exists(readable))
 
 
 def job(actor: Actor, uuid: UUID) -> Job:

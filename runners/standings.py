@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.db.models import Exists, Max, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef
 
 from hub.protocol import problems
 from registry import cursors
@@ -92,16 +92,8 @@ class _Light(NamedTuple):
     pk: int
     origin: str
     energy_provenance: str
-    value: float
     comparability_key: str
-    device: str
-    device_title: str
-    runtime: str
-    runtime_version: str
-    provider: str
-    scenario: str
-    batch: int
-    threads: int
+    value: float
 
 
 def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -> Ranking:
@@ -109,15 +101,10 @@ def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -
 
     Raises InvalidRequest for an unknown sort or a broken cursor.
     """
-    if wanted.sort not in SORTS:
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
+    chosen = _chosen(actor, wanted)
     column, down = SORTS[wanted.sort]
-    rows = _matching(actor, wanted).filter(**{f"{column}__isnull": False})
-    groups = rows.order_by().values("variant", "comparability_key", "origin", "contributor")
-    newest = groups.annotate(newest=Max("pk")).values("newest")
-    columns = (*_Light._fields[:3], column, *_Light._fields[4:])
+    columns = (*_Light._fields[:-1], column)
     best = f"-{column}" if down else column
-    chosen = Measurement.objects.filter(pk__in=newest)
     ordered = chosen.order_by("comparability_key", "energy_provenance", best, "pk")
     if wanted.sort != "energy":
         ordered = chosen.order_by("comparability_key", best, "pk")
@@ -129,9 +116,19 @@ def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -
     return Ranking(
         items=tuple(_standings([row.pk for row in page], ranks)),
         next=cursors.encode([start + limit]) if following else None,
-        keys=tuple(_keys(light)),
+        keys=keys(actor, wanted),
         capped=len(light) > CANDIDATES,
     )
+
+
+def keys(actor: Actor, wanted: Wanted) -> tuple[Key, ...]:
+    """The keys of what `across` would rank, the one with most results first; one question.
+
+    Raises InvalidRequest for an unknown sort.
+    """
+    columns = ("comparability_key", *Key._fields[1:-1])
+    counted = _chosen(actor, wanted).order_by().values_list(*columns).annotate(results=Count("pk"))
+    return tuple(Key(*row) for row in counted.order_by("-results", *columns)[:KEYS])
 
 
 def noisy(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
@@ -146,6 +143,17 @@ def noisy(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, .
     newest = groups.annotate(newest=Max("pk")).values("newest")
     named = Measurement.objects.filter(pk__in=newest).order_by(f"{_DOCUMENT}title", "pk")
     return tuple(_standings(list(named.values_list("pk", flat=True)[:limit]), {}))
+
+
+def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
+    """Of each variant, key and person the newest accepted result that has what is sorted by."""
+    if wanted.sort not in SORTS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
+    column, _ = SORTS[wanted.sort]
+    rows = _matching(actor, wanted).filter(**{f"{column}__isnull": False})
+    groups = rows.order_by().values("variant", "comparability_key", "origin", "contributor")
+    newest = groups.annotate(newest=Max("pk")).values("newest")
+    return Measurement.objects.filter(pk__in=newest)
 
 
 def _matching(
@@ -203,9 +211,3 @@ def _standings(pks: list[int], ranks: dict[int, int]) -> Iterable[Standing]:
             told.size if told else None,
             told.parameters if told else None,
         )
-
-
-def _keys(rows: Iterable[_Light]) -> list[Key]:
-    """The keys of these results, the one with most results first."""
-    counted = Counter(row[4:] for row in rows)
-    return [Key(*shared, results) for shared, results in counted.most_common(KEYS)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from registry import documents, speeds
 from registry.speeds import Setup, Speed
-from runners import benchmarks
+from runners import benchmarks, browser_runs
 from runners.models import Measurement
 
 if TYPE_CHECKING:
@@ -26,10 +26,15 @@ def connect() -> None:
 
 
 def of(version: Version) -> set[Fact]:
-    """The device classes on which a worker of this hub timed some variant, noisily or not."""
+    """The device classes on which a worker timed some variant, noisily or not; and browsers' runs.
+
+    That a model ran in a browser is known from the page of somebody who ran it there.
+    """
     rows = benchmarks.visible_of(version)
+    shown = rows.filter(status__in=Measurement.SHOWN, runtime=browser_runs.RUNTIME)
+    ran = {("evidence", "browser")} if shown.exists() else set()
     measured = rows.filter(origin=Measurement.Origin.MEASURED, status__in=Measurement.SHOWN)
-    return {("measured_on", name) for name in measured.values_list("device", flat=True)}
+    return ran | {("measured_on", name) for name in measured.values_list("device", flat=True)}
 
 
 def of_main(variant: Variant) -> Iterator[Speed]:

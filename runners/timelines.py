@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Min
+from django.db.models import Case, F, Min, When
 
 from runners import benchmarks
 from runners.models import Measurement
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel, Variant
     from registry.permissions import Actor
 
-MOST = 400
+# Results of a list: those of this hub, and apart from them those that people sent.
+MOST, MOST_CONTRIBUTED = 400, 100
 
 
 def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measurement]:
-    """The newest shown result under a key of each version of a model, the oldest version first."""
+    """The shown result under a key that counts of each version of a model, the oldest first."""
     rows = benchmarks.visible(actor).filter(
         variant__version__model=model,
         comparability_key=key,
         status__in=Measurement.SHOWN,
         origin=Measurement.Origin.MEASURED,
     )
-    found: dict[tuple[int, str], Measurement] = {}
     heavy = ("record", "variant__facts", "variant__derivation")
-    chosen = rows.select_related("variant__version", "environment").defer(*heavy)
-    for row in chosen.order_by("-pk")[:MOST]:
-        found.setdefault((row.variant.version.number, row.variant.name), row)
-    return [found[place] for place in sorted(found)]
+    chosen = Measurement.objects.filter(pk__in=benchmarks.counting(rows))
+    found = chosen.select_related("variant__version", "environment").defer(*heavy)
+    newest = found.order_by("-variant__version__number", "variant__name")[:MOST]
+    return sorted(newest, key=lambda row: (row.variant.version.number, row.variant.name))
 
 
 def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
@@ -71,27 +71,24 @@ def with_energy(variant: Variant | None) -> Measurement | None:
         origin=Measurement.Origin.MEASURED,
         energy_j__isnull=False,
     ).select_related("variant")
-    measured = rows.filter(energy_provenance="measured")
-    return measured.order_by("-pk").first() or rows.order_by("-pk").first()
+    measured_first = Case(When(energy_provenance="measured", then=0), default=1)
+    return rows.order_by(measured_first, "-pk").first()
 
 
-def of_device(actor: Actor, device: str) -> list[Measurement]:
+def of_device(actor: Actor, device: str) -> benchmarks.Listing:
     """What was measured of models' newest versions on one device class, key by key."""
     return _listed(actor, device=device)
 
 
-def of_runtime(actor: Actor, runtime: str) -> list[Measurement]:
+def of_runtime(actor: Actor, runtime: str) -> benchmarks.Listing:
     """What was measured of models' newest versions with one runtime, key by key."""
     return _listed(actor, runtime=runtime)
 
 
-def _listed(actor: Actor, **narrowed: str) -> list[Measurement]:
+def _listed(actor: Actor, **narrowed: str) -> benchmarks.Listing:
     rows = benchmarks.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
-    chosen = rows.select_related(
+    chosen = Measurement.objects.filter(pk__in=benchmarks.counting(rows)).select_related(
         "variant__version__model__namespace", "environment", "contributor"
-    ).defer("record", "variant__facts", "variant__derivation")
-    newest: dict[tuple[int, str, str, int | None], Measurement] = {}
-    for row in chosen.order_by("-pk")[:MOST]:
-        same = (row.variant_id, row.comparability_key, row.origin, row.contributor_id)
-        newest.setdefault(same, row)
-    return list(newest.values())
+    )
+    heavy = ("record", "variant__facts", "variant__derivation")
+    return benchmarks.bounded(chosen.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)

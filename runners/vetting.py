@@ -116,10 +116,14 @@ def parts_of(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [record, *(one["record"] for one in record["sweeps"])]
 
 
-def median_of(stats: dict[str, Any]) -> float:
-    """The median that is shown: of all samples, or of processes where samples are too few."""
-    found = stats["latency_ms"]["p50"]
-    return float((stats["p50_of_processes_ms"] if found is None else found) or 0.0)
+def median_of(record: dict[str, Any]) -> float:
+    """The p50 that is shown and ranked: the middle of the processes' medians, as its interval is.
+
+    Records of the first version keep theirs, the median of all samples, as all of their keys have.
+    """
+    stats = record["stats"]
+    pooled = stats["latency_ms"]["p50"] if form.is_first(record) else None
+    return float((stats["p50_of_processes_ms"] if pooled is None else pooled) or 0.0)
 
 
 def _fits(record: dict[str, Any]) -> None:
@@ -131,8 +135,8 @@ def _fits(record: dict[str, Any]) -> None:
     ):
         if not least <= value <= _MOST_COUNT:
             raise UnbelievableError(f"config.{name}", "it is out of its limits")
-    if record["status"] in Measurement.SHOWN and not (stats and median_of(stats) > 0):
-        raise UnbelievableError("stats.latency_ms.p50", "a run takes some time")
+    if record["status"] in Measurement.SHOWN and not (stats and median_of(record) > 0):
+        raise UnbelievableError("stats.p50_of_processes_ms", "a run takes some time")
     if len(form.canonical(record["environment"])) > _ENVIRONMENT_BYTES:
         raise UnbelievableError("environment", "it is too large")
     slim = form.without_samples(record)

@@ -46,6 +46,7 @@ _STATES = {
     "refused": ("fail", "fail"),
     "running": ("accent", "wait"),
     "submitted": ("accent", "wait"),
+    "silent": ("part", "part"),
     "queued": ("plain", "wait"),
     "pending": ("plain", "wait"),
     "draft": ("plain", "none"),
@@ -78,6 +79,7 @@ _STATES = {
     "received": ("plain", "none"),
     "late": ("part", "part"),
     "paused": ("plain", "none"),
+    "halted": ("fail", "fail"),
     "finished": ("pass", "pass"),
     "active": ("pass", "pass"),
     "suspended": ("part", "part"),
@@ -175,11 +177,16 @@ def swatch(category: str, family: str = "op") -> SafeString:
 @register.simple_tag
 def choices(group: Group, shown: Iterable[Choice]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
+    listed = list(shown)
     return format_html_join(
         "",
-        '<label class="choice{}"><input type="{}" name="{}" value="{}"{}><span>{}</span>{}</label>',
+        '{}<label class="choice{}"><input type="{}" name="{}" value="{}"{}>'
+        "<span>{}</span>{}</label>",
         (
             (
+                format_html('<p class="family">{}</p>', one.family)
+                if one.family and one.family != before
+                else "",
                 " zero" if one.count == 0 else "",
                 group.kind,
                 group.name,
@@ -188,7 +195,7 @@ def choices(group: Group, shown: Iterable[Choice]) -> SafeString:
                 one.words,
                 "" if one.count is None else _small(one.count),
             )
-            for one in shown
+            for before, one in zip(["", *(one.family for one in listed)], listed, strict=False)
         ),
     )
 

@@ -11,7 +11,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.access_forms import AskForm, AudienceForm, GrantForm, MoveForm
+from frontend import words
+from frontend.access_forms import AskForm, AudienceForm, DescribeForm, GrantForm, MoveForm
 from hub.protocol import problems
 from registry import selectors
 from registry.models import AccessRequest
@@ -47,18 +48,26 @@ def sent_to_ask(request: HttpRequest, model: RegisteredModel) -> HttpResponse | 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """Who sees a model, who may have its files, and what it is called."""
+    """What a model's page says of it, who sees it, who may have its files, and its name."""
     model = selectors.model(request.user, namespace, name)
     require(request.user, "model.edit", model)
     spaces = [space for space, _ in selectors.namespaces_of(request.user, "writer")]
-    is_move = request.POST.get("form") == "move"
-    named = {"namespace": model.namespace.slug, "name": model.name}
-    told = {"visibility": model.visibility, "gate": model.gate}
-    move = MoveForm(request.POST if is_move else None, namespaces=spaces, initial=named)
-    audience = AudienceForm(
-        request.POST if request.method == "POST" and not is_move else None, initial=told
+    described = {field: getattr(model, field) for field in ("license", "task", "summary")}
+    described["keywords"] = ", ".join(map(str, model.keywords))
+    sent = request.POST.get("form", "audience") if request.method == "POST" else ""
+    move = MoveForm(
+        request.POST if sent == "move" else None,
+        namespaces=spaces,
+        initial={"namespace": model.namespace.slug, "name": model.name},
     )
-    form = move if is_move else audience
+    describe = DescribeForm(
+        request.POST if sent == "describe" else None, task=model.task, initial=described
+    )
+    audience = AudienceForm(
+        request.POST if sent == "audience" else None,
+        initial={"visibility": model.visibility, "gate": model.gate},
+    )
+    form = {"move": move, "describe": describe}.get(sent, audience)
     if request.method == "POST" and form.is_valid():
         try:
             model = _save(request, model, form)
@@ -75,6 +84,8 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "model": model,
             "move": move,
             "audience": audience,
+            "describe": describe,
+            "licences": words.LICENCES,
             "may_move": can(request.user, "model.delete", model),
             "former": model.former_names.exclude(spelt=""),
         },

@@ -39,9 +39,8 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
         return elsewhere
     version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "benchmarks")
-    rows = benchmarks.of_version(version)
-    for row in rows:
-        row.variant.version = version
+    listing = benchmarks.listing_of(version)
+    rows = listing.rows
     chosen = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     wanted = benchmarks.Filters(
         **{key: value for key, value in chosen.items() if key != "batch"},
@@ -58,7 +57,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             **shown,
             "any": bool(rows),
             "sentence": timings.sentence(found),
-            "table": timings.table(found),
+            "table": timings.table(found, left_out=listing.left_out),
             "choices": timings.choices(rows, chosen),
             "chosen": chosen,
             "kept_variant": request.GET.get("variant", ""),
@@ -98,7 +97,7 @@ def one(request: HttpRequest, namespace: str, name: str, number: int, pk: int) -
     row.variant.version = version
     shown = context(request, version, "benchmarks", row.variant)
     found = run_view.processes(row)
-    bars = run_view.histogram(found)
+    bars = run_view.histogram(row, found)
     return render(
         request,
         "models/benchmark.html",
@@ -140,16 +139,21 @@ def across(request: HttpRequest) -> HttpResponse:
         max_parameters=_number(asked["max_parameters"]),
         sort=asked["sort"] or "p50",
     )
+    # A page has one key: chosen before its rows are cut, and the same on every page of them.
+    keys = standings.keys(request.user, replace(wanted, key=""))
+    chosen = wanted.key or next((one.key for one in keys), "")
     ranking = standings.across(
-        request.user, wanted, limit=LISTED, cursor=request.GET.get("cursor", "")[:500]
+        request.user,
+        replace(wanted, key=chosen),
+        limit=LISTED,
+        cursor=request.GET.get("cursor", "")[:500],
     )
-    every = ranking
-    if wanted.key:
-        every = standings.across(request.user, replace(wanted, key=""), limit=1)
-    key = speeds.chosen_key(ranking, asked["key"])
-    items = [item for item in ranking.items if key is None or item.row.comparability_key == key.key]
+    key = next(iter(ranking.keys), None)
+    items = ranking.items
+    every = replace(ranking, keys=keys if key is None or key in keys else (*keys, key))
     kept = {name: value for name, value in asked.items() if value}
     listed = speeds.keys(every, key, kept)
+    paged = {**kept, "key": chosen}
     return render(
         request,
         "benchmarks/across.html",
@@ -168,9 +172,9 @@ def across(request: HttpRequest) -> HttpResponse:
             "tasks": speeds.tasks(request.user, asked["task"]),
             "devices": benchmarks.devices(request.user),
             "runtimes": benchmarks.runtimes(request.user),
-            "next": f"?{urlencode({**kept, 'cursor': ranking.next})}" if ranking.next else "",
-            "first": f"?{urlencode(kept)}" if request.GET.get("cursor") else "",
-            "capped": ranking.capped,
+            "next": f"?{urlencode({**paged, 'cursor': ranking.next})}" if ranking.next else "",
+            "first": f"?{urlencode(paged)}" if request.GET.get("cursor") else "",
+            "capped": standings.CANDIDATES if ranking.capped else 0,
         },
     )
 
@@ -179,7 +183,7 @@ def across(request: HttpRequest) -> HttpResponse:
 def device(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured on one class of machines."""
     found = benchmarks.device(request.user, name)
-    rows = timelines.of_device(request.user, name)
+    listing = timelines.of_device(request.user, name)
     return render(
         request,
         "benchmarks/device.html",
@@ -189,7 +193,7 @@ def device(request: HttpRequest, name: str) -> HttpResponse:
             "kind": "Device class",
             "models": found.models,
             "results": found.measurements,
-            "table": timings.table(rows, named=True),
+            "table": timings.table(listing.rows, named=True, left_out=listing.left_out),
             "across_url": f"{reverse('benchmarks')}?{urlencode({'device': name})}",
         },
     )
@@ -201,7 +205,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
     versions = [one for one in benchmarks.runtimes(request.user) if one.name == name]
     if not versions:
         raise problems.NotFound(f"Nothing that you can see was measured with {name[:32]}.")
-    rows = timelines.of_runtime(request.user, name)
+    listing = timelines.of_runtime(request.user, name)
     return render(
         request,
         "benchmarks/device.html",
@@ -211,7 +215,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
             "kind": "Runtime",
             "versions": versions,
             "results": sum(one.measurements for one in versions),
-            "table": timings.table(rows, named=True),
+            "table": timings.table(listing.rows, named=True, left_out=listing.left_out),
             "across_url": f"{reverse('benchmarks')}?{urlencode({'runtime': name})}",
             "scoreboard": True,
         },

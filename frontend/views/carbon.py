@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend import carbon, timings, words
+from frontend import carbon, declared, timings, words
 from frontend.views.versions import context
 from registry import emissions, selectors
 from runners import timelines
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """Training and inference apart, and training beside the other public models of the task."""
     version = selectors.whole_version(request.user, namespace, name, number)
-    task = carbon.task_of(version)
+    task = declared.task_of(version)
     others = emissions.of_task(task, apart_from=version.model_id, limit=carbon.COUNTED + 1)
     shown = context(request, version, "carbon")
     told = timelines.with_energy(shown["variant"])

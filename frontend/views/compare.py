@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -10,10 +11,11 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend import compare, compare_facts, query_page
+from frontend import compare, compare_facts, differences, query_page
 from hub.protocol import problems
 from metadata import comparison
 from metadata.subjects import SHOWN
+from runners.verification import RELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +37,11 @@ def show(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "models",
         "columns": [_head(column, shown) for column in columns],
+        "graphs": [
+            (left.pinned, right.pinned, _graphs(left, right))
+            for left, right in pairwise(columns)
+            if _graphs(left, right)
+        ],
         "refused": refused,
         "kept": shown,
         "different": [row for row in rows if not row.is_equal],
@@ -82,6 +89,17 @@ def _head(column: compare.Column, shown: Sequence[str]) -> dict[str, Any]:
         else "",
         "remove": compare.address(compare.without(shown, column.ref)),
     }
+
+
+def _graphs(left: compare.Column, right: compare.Column) -> str:
+    """Where the graphs of two columns are compared; nowhere unless they are of one model."""
+    if left.version.model_id != right.version.model_id or not (left.variant and right.variant):
+        return ""
+    if left.variant.pk == right.variant.pk:
+        return ""
+    if left.version.state not in RELEASED or right.version.state not in RELEASED:
+        return ""
+    return differences.between(left.version, left.variant, right.version, right.variant)
 
 
 def _question(columns: Sequence[compare.Column]) -> dict[str, Any]:

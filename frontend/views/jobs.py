@@ -8,12 +8,14 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from rest_framework.throttling import BaseThrottle
 
-from frontend import progress, streams
-from runners import proofs, selectors, services
+from frontend import outcomes, progress, streams
+from registry.permissions import can, has_scope
+from runners import selectors, services
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
     template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
-    return render(request, template, {"job": _shown(request, uuid)})
+    return render(request, template, {"job": _shown(request, uuid), "now": timezone.now()})
 
 
 @require_GET
@@ -81,8 +83,17 @@ def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:
         found,
         waits=selectors.why_waiting(found),
         barred=selectors.is_barred(found),
-        made=proofs.made_by(found),
+        may_cancel=_may_cancel(request, found),
+        made=outcomes.of(found) if found.is_ended else (),
     )
+
+
+def _may_cancel(request: HttpRequest, job: Job) -> bool:
+    """Whether the reader may end a job: as its service decides, asked for the page alone."""
+    if job.version is not None:
+        return can(request.user, "job.cancel", job.version.model)
+    user = request.user
+    return user.is_authenticated and user.is_admin and has_scope(user, "admin")
 
 
 @require_POST

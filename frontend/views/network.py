@@ -173,7 +173,7 @@ def difference(
     job = compared.of(before, after)
     kept = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
     done = job is not None and job.state == job.State.SUCCEEDED
-    report = (job.report or {}) if job is not None and done else {}
+    report = compared.told(job, may_have=shown["may_have"]) if job is not None and done else None
     sides = ((other, before), (version, after))
     return render(
         request,
@@ -185,7 +185,7 @@ def difference(
             "job": job,
             "waits": _waits(job),
             "released": version.state in RELEASED and other.state in RELEASED,
-            "difference": differences.read(report.get("facts", {}), request.GET, kept)
+            "difference": differences.read((report or {}).get("facts", {}), request.GET, kept)
             if done
             else None,
             "whole_url": f"{request.path}?{urlencode(kept)}" if kept else request.path,
@@ -200,7 +200,7 @@ def difference(
                 if side.state in RELEASED and networks.of(side, variant).skeleton is None
             ],
             "viewer": viewer.version(),
-            "turned_url": _difference_url(other, before, version, after),
+            "turned_url": differences.between(other, before, version, after),
             "graph_tab": _graph_tab(version, after),
         },
     )
@@ -268,7 +268,7 @@ def _others(
     if variant is None or version.state not in RELEASED:
         return []
     found = [
-        (f"variant {row.name}", _difference_url(version, row, version, variant))
+        (f"variant {row.name}", differences.between(version, row, version, variant))
         for row in heads.variants(version)
         if row.pk != variant.pk
     ]
@@ -278,19 +278,5 @@ def _others(
         rival = _counterpart(other, "", variant) if heads.variants(other) else None
         if rival is not None:
             words = f"version {other.number}"
-            found.append((words, _difference_url(other, rival, version, variant)))
+            found.append((words, differences.between(other, rival, version, variant)))
     return found[: 2 * OTHERS_SHOWN]
-
-
-def _difference_url(other: Version, before: Variant, version: Version, after: Variant) -> str:
-    model = version.model
-    asked: dict[str, Any] = {}
-    if heads.choice_of(version, after):
-        asked["variant"] = after.name
-    if other.pk == version.pk or before.name != after.name:
-        asked["with"] = before.name
-    url = reverse(
-        "network-difference",
-        args=[model.namespace.slug, model.name, version.number, other.number],
-    )
-    return f"{url}?{urlencode(asked)}" if asked else url

@@ -12,11 +12,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend import trainings as told
 from hub.protocol import problems
+from registry import selectors as registry
 from registry.federated import selectors
 from registry.federated.api.views import ACTIONS
 from registry.federated.models import Participant
 from registry.federated.selectors import Seeker
-from registry.federated.services import participants, releases, rounds, trainings
+from registry.federated.services import fleets, participants, releases, rounds, trainings
 from registry.permissions import can
 
 if TYPE_CHECKING:
@@ -46,6 +47,53 @@ def every(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """The trainings of one model, and for maintainers its fleets."""
+    model = registry.model(request.user, namespace, name)
+    may_manage = can(request.user, "training.manage", model)
+    before = _number(request.GET.get("before", ""))
+    found = selectors.trainings(request.user, model).defer("layout").order_by("-number")
+    rows = list((found.filter(number__lt=before) if before else found)[: LISTED + 1])
+    return render(
+        request,
+        "trainings/model.html",
+        {
+            "section": "trainings",
+            "model": model,
+            "rows": rows[:LISTED],
+            "fleets": selectors.fleets(request.user, model)[:LISTED] if may_manage else None,
+            "first": request.path if before else "",
+            "next": f"{request.path}?before={rows[-2].number}" if len(rows) > LISTED else "",
+        },
+    )
+
+
+@require_safe
+def fleet(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpResponse:
+    """One fleet, for maintainers: what its devices shall run, how many do, and which fail."""
+    model = registry.model(request.user, namespace, name)
+    found = selectors.fleet(request.user, model, fleet)
+    after = _number(request.GET.get("after", "")) or 0
+    rows = list(selectors.devices(found)[after : after + LISTED + 1])
+    desired = found.desired
+    tally = fleets.tally(found, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}
+    return render(
+        request,
+        "trainings/fleet.html",
+        {
+            "section": "trainings",
+            "model": model,
+            "fleet": found,
+            "tally": tally,
+            "devices": found.devices.count(),
+            "rows": rows[:LISTED],
+            "first": request.path if after else "",
+            "next": f"{request.path}?after={after + LISTED}" if len(rows) > LISTED else "",
+        },
+    )
+
+
+@require_safe
 def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """One training: where it stands, its rules, its rounds."""
     training = _training(request, namespace, name, number)
@@ -61,6 +109,7 @@ def round_(
     found = selectors.round_(training, round_number)
     made = getattr(found, "aggregate", None)
     given = told.given(selectors.contributions(request.user, found))
+    may_manage = can(request.user, "training.manage", training.model)
     return render(
         request,
         "trainings/round.html",
@@ -69,14 +118,14 @@ def round_(
             "training": training,
             "model": training.model,
             "round": found,
-            "row": told.rows([found])[0],
+            "row": told.rows([found], may_manage=may_manage)[0],
             "made": made,
-            "norm": told.norm(made.figures) if made else None,
+            "examples": told.examples(made, may_manage=may_manage),
             "asked": told.asked(found),
             "left_out": told.left_out(found).items(),
             "given": given,
             "spread": told.spread(given),
-            "may_manage": can(request.user, "training.manage", training.model),
+            "may_manage": may_manage,
         },
     )
 
@@ -120,13 +169,17 @@ def _training(request: HttpRequest, namespace: str, name: str, number: int) -> T
 
 def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
     may_manage = can(request.user, "training.manage", training.model)
-    shown = told.rows(selectors.rounds(training)[:LISTED])
+    before = _number(request.GET.get("before", ""))
+    rows = list(selectors.rounds(training, before=before)[: LISTED + 1])
+    shown = told.rows(rows[:LISTED], may_manage=may_manage)
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     return {
         "section": "trainings",
         "training": training,
         "model": training.model,
         "rounds": shown,
+        "first": request.path if before else "",
+        "next": f"{request.path}?before={shown[-1].number}" if len(rows) > LISTED else "",
         "chart": told.chart(shown),
         "scores": told.scores(shown),
         "has_scores": any(row.score is not None for row in shown),

@@ -66,6 +66,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "presets": model.presets if model else [],
             "preset": model.preset if model else (),
             "fits": list(tryout.FITS.items()),
+            "orders": tryout.ORDERS,
             "model_bytes": sum(file.blob.size for file in heads.own_model(version, variant))
             if variant
             else 0,

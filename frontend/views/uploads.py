@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,7 +23,7 @@ from registry.services import registered_models, versions
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from registry.models import RegisteredModel
+    from registry.models import RegisteredModel, Version
 
 DESCRIBED = ("visibility", "license", "task", "summary")
 
@@ -36,13 +37,16 @@ def new_model(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
-            model = registered_models.create(
-                request.user,
-                namespace=selectors.namespace(given["namespace"]),
-                name=given["name"],
-                **{field: given[field] for field in DESCRIBED},
-            )
-            return _draft(request, model, given)
+            # Both or none: a model without its draft would keep the name from a second try.
+            with transaction.atomic():
+                model = registered_models.create(
+                    request.user,
+                    namespace=selectors.namespace(given["namespace"]),
+                    name=given["name"],
+                    **{field: given[field] for field in DESCRIBED},
+                )
+                version = _draft(request, model, given)
+            return _filled(request, version, given)
         except problems.Problem as problem:
             _explain(form, problem)
     return _page(request, form, {"namespaces": mine, "licences": words.LICENCES})
@@ -57,16 +61,20 @@ def new_version(request: HttpRequest, namespace: str, name: str) -> HttpResponse
     form = VersionForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            return _draft(request, model, form.cleaned_data)
+            version = _draft(request, model, form.cleaned_data)
+            return _filled(request, version, form.cleaned_data)
         except problems.Problem as problem:
             _explain(form, problem)
     return _page(request, form, {"model": model, "api_url": f"/api/v1/models/{model.ref}"})
 
 
-def _draft(request: HttpRequest, model: RegisteredModel, given: dict[str, Any]) -> HttpResponse:
-    version = versions.draft(
-        request.user, model=model, message=given["message"], label=given["label"]
-    )
+def _draft(request: HttpRequest, model: RegisteredModel, given: dict[str, Any]) -> Version:
+    return versions.draft(request.user, model=model, message=given["message"], label=given["label"])
+
+
+def _filled(request: HttpRequest, version: Version, given: dict[str, Any]) -> HttpResponse:
+    """The draft's own page, once the files are in it; what was refused is told there."""
+    model = version.model
     for refusal in receiving.take(request.user, version, given["file"]):
         messages.error(request, refusal)
     return HttpResponseRedirect(

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend import (
+    carbon,
     compare,
     compare_facts,
     conformance,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
     from registry.models import File, RegisteredModel, Variant, Version
+    from runners.models import Measurement
 
 VERSIONS_SHOWN = 100
 DERIVED_SHOWN = 4
@@ -64,27 +66,49 @@ def context(
 ) -> dict[str, Any]:
     """What the head of every page of a version needs; its variant is the one of the address."""
     model = version.model
-    listed = list(selectors.named_versions(request.user, model)[:VERSIONS_SHOWN])
+    named = selectors.named_versions(request.user, model)
+    listed = list(named[:VERSIONS_SHOWN])
+    count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
     newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
     variant = variant or heads.chosen_variant(version, request.GET.get("variant", ""))
     head = heads.head(
         version,
         tab,
-        listed,
+        # What is shown can be told in the list, however old it is.
+        listed if version in listed else [*listed, version],
         selectors.refs_of(request.user, model),
         newest.number if newest else None,
         variant,
+        count,
     )
-    best = timelines.fastest_of(variant)
+    best, told = timelines.fastest_of(variant), timelines.with_energy(variant)
+    for row in (best, told):
+        if row is not None and variant is not None:
+            # Their version is here, so that no address asks for it anew.
+            row.variant, variant.version = variant, version
     return {
         "section": "models",
         "head": head,
         "fastest": timings.brief(best) if best else None,
+        "fastest_url": timings.address(best) if best else "",
+        "running": _running(told),
+        "glyphs": conformance.glyphs(proofs.results_of(version), variant),
         "version": version,
         "model": model,
         "variant": variant,
         "may_edit": can(request.user, "model.edit", model),
         "may_have": selectors.may_have_files(request.user, model),
+    }
+
+
+def _running(row: Measurement | None) -> dict[str, str] | None:
+    """The carbon of a thousand runs, how it is known, and the run that tells it."""
+    if row is None or row.carbon_g is None:
+        return None
+    return {
+        "amount": carbon.of_thousand(row),
+        "kind": row.carbon_provenance,
+        "url": timings.address(row),
     }
 
 
@@ -245,6 +269,8 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
             "may_draft": can(request.user, "version.draft", model),
+            "may_yank": can(request.user, "version.yank", model),
+            "may_withdraw": can(request.user, "version.withdraw", model),
         },
     )
 

@@ -192,12 +192,18 @@ def _compare(options: argparse.Namespace) -> int:
 def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
     """Judge two records that were not made in turns: only where they may be compared at all."""
     from runners.engine.benchmark import record as form  # noqa: PLC0415
-    from runners.engine.benchmark import verdicts  # noqa: PLC0415
+    from runners.engine.benchmark import verdicts, verification  # noqa: PLC0415
 
     try:
         first, second = form.check(baseline), form.check(candidate)
     except form.InvalidRecordError as error:
         raise problems.HubError(f"One of the two is no record of a benchmark: {error}") from None
+    for side, one in (("first", first), ("second", second)):
+        if wrong := verification.problems(one):
+            raise problems.HubError(
+                f"The {side} record does not add up: {wrong[0]['field']} does not follow from what "
+                "was measured. `hub bench verify FILE` tells more."
+            )
     if first["comparability_key"] != second["comparability_key"]:
         verdict = verdicts.judge_apart(first, second)
         raise problems.HubError(

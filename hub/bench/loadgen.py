@@ -41,6 +41,7 @@ def run(subject: Subject, given: dict[str, Any], folder: Path) -> list[str]:
         opened = _open(subject, options, Path(made))
         settings = _settings(loadgen, opened.infer, options.timed_seconds)
         _ask(loadgen, opened.infer, settings, folder)
+        opened.expect_provider()
     return [line for line in (folder / _SUMMARY).read_text(encoding="utf-8").splitlines() if line]
 
 

@@ -42,7 +42,7 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     if stats["p50_ci95_ms"]:
         low, high = stats["p50_ci95_ms"]
         between = f"   95 % of {stats['n_processes']} processes' medians: {_ms(low)} to {_ms(high)}"
-    lines = [("p50", f"{_ms(latency['p50'])}{between}")]
+    lines = [("p50", f"{_ms(stats['p50_of_processes_ms'])}{between}")]
     for name in ("p90", "p99", "p99.9"):
         needed = stats["early_stopping"][name]["samples_needed"]
         few = f"not published: it takes {needed:,} samples, there are {stats['n_samples']:,}"

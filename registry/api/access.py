@@ -13,7 +13,8 @@ from hub.protocol import problems
 from registry import selectors
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
-from registry.api.views import fresh_model_data, parse
+from registry.api.inputs import Input, parse
+from registry.api.models import fresh_model_data
 from registry.models import AccessRequest, RegisteredModel
 from registry.services import access, registered_models
 
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class MoveInput(shapes.Input):
+class MoveInput(Input):
     """The name that a model shall have; the namespace stays where none is given."""
 
     namespace = serializers.CharField(required=False)
     name = serializers.CharField()
 
 
-class AccessInput(shapes.Input):
+class AccessInput(Input):
     """Words for those who decide."""
 
     message = serializers.CharField(max_length=access.LONGEST_MESSAGE, allow_blank=True, default="")
 
 
-class DecisionInput(shapes.Input):
+class DecisionInput(Input):
     """The answer to a request; `pending` takes an earlier one back."""
 
     status = serializers.ChoiceField(AccessRequest.Status.choices)

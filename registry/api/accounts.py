@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry import selectors
 from registry.api import pagination
-from registry.api import serializers as shapes
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
+from registry.api.people import MembershipOutput
+from registry.models import AccessToken
 from registry.permissions import SCOPES, require_user
 from registry.services import tokens
 
@@ -19,10 +21,46 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
+class WhoamiOutput(serializers.Serializer[Any]):
+    """Who a request comes from."""
+
+    username = serializers.CharField()
+    namespaces = MembershipOutput(many=True)
+    scopes = serializers.ListField(child=serializers.ChoiceField(SCOPES))
+
+
+class TokenInput(Input):
+    """A token to be made."""
+
+    name = serializers.CharField(max_length=100)
+    scopes = serializers.ListField(child=serializers.CharField(), min_length=1)
+    namespace = serializers.CharField(required=False, allow_null=True, default=None)
+    expires_days = serializers.IntegerField(default=90)
+
+
+class TokenOutput(serializers.Serializer[AccessToken]):
+    """A token, without its secret."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    prefix = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField())
+    namespace = serializers.CharField(source="namespace.slug", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class NewTokenOutput(TokenOutput):
+    """A token with its secret, shown this once."""
+
+    token = serializers.CharField()
+
+
 class Whoami(APIView):
     """Who the caller is."""
 
-    @extend_schema(operation_id="whoami", responses=shapes.WhoamiOutput)
+    @extend_schema(operation_id="whoami", responses=WhoamiOutput)
     def get(self, request: Request) -> Response:
         """Name, namespaces and scopes of the caller; 401 for a guest."""
         user = require_user(request.user)
@@ -34,29 +72,29 @@ class Whoami(APIView):
             ],
             "scopes": user.access_token.scopes if user.access_token else SCOPES,
         }
-        return Response(shapes.WhoamiOutput(data).data)
+        return Response(WhoamiOutput(data).data)
 
 
 class TokenList(APIView):
     """The caller's tokens."""
 
-    @extend_schema(operation_id="tokens_list", responses=pagination.paged(shapes.TokenOutput))
+    @extend_schema(operation_id="tokens_list", responses=pagination.paged(TokenOutput))
     def get(self, request: Request) -> Response:
         """List tokens, without their secrets."""
         rows, cursor = pagination.by_number(
             request, selectors.tokens(request.user), "id", pagination.limit_of(request)
         )
-        return pagination.respond(request, shapes.TokenOutput, rows, cursor)
+        return pagination.respond(request, TokenOutput, rows, cursor)
 
     @extend_schema(
         operation_id="tokens_create",
-        request=shapes.TokenInput,
-        responses={201: shapes.NewTokenOutput},
+        request=TokenInput,
+        responses={201: NewTokenOutput},
     )
     def post(self, request: Request) -> Response:
         """Make a token; its secret is in this answer and nowhere else."""
-        row, secret = tokens.create(request.user, **parse(shapes.TokenInput, request.data))
-        return Response({**shapes.TokenOutput(row).data, "token": secret}, status=201)
+        row, secret = tokens.create(request.user, **parse(TokenInput, request.data))
+        return Response({**TokenOutput(row).data, "token": secret}, status=201)
 
 
 class TokenDetail(APIView):

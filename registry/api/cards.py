@@ -14,8 +14,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry import cards, selectors
 from registry.api import etags
-from registry.api.serializers import Input
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
 from registry.authoring import edits, imports
 from registry.permissions import require
 from registry.services import files

@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 from registry import datasets as selectors
 from registry import selectors as registry
 from registry.api import etags, pagination
-from registry.api.serializers import Input, ReasonInput, api_url
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
+from registry.api.serializers import ReasonInput, api_url
 from registry.models import Dataset
 from registry.personal_data import CATEGORIES, LEGAL_BASES
 from registry.services import datasets

@@ -11,14 +11,35 @@ from rest_framework.views import APIView
 
 from registry import people, selectors
 from registry.api import pagination
-from registry.api.serializers import Input, MembershipOutput, NamespaceInput, NamespaceOutput
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
 from registry.models import Membership, Namespace, User
 from registry.permissions import require_admin, require_user
 from registry.services import files, namespaces, users
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+
+
+class MembershipOutput(serializers.Serializer[Any]):
+    """A namespace and the caller's role there."""
+
+    slug = serializers.CharField()
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class NamespaceInput(Input):
+    """An organisation to be made."""
+
+    slug = serializers.CharField()
+    display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
+
+
+class NamespaceOutput(serializers.Serializer[Namespace]):
+    """A namespace."""
+
+    slug = serializers.CharField()
+    kind = serializers.ChoiceField(Namespace.Kind.choices)
+    display_name = serializers.CharField()
 
 
 class NamespaceDetailOutput(NamespaceOutput):

@@ -71,9 +71,14 @@ class ModelsQuery(serializers.Serializer[Any]):
     personal_data = _of(PERSONAL_DATA, "status of some training data, as told")
     passes_on = _any("passes every check that applies on each of these runtimes")
     fails_on = _any("some variant fails a check on one of these runtimes")
-    evidence = _of(EVIDENCE, "has each of these; carbon: the emissions of training are told")
+    evidence = _of(
+        EVIDENCE,
+        "has each of these; carbon: the emissions of training are told; federated: rounds made it; "
+        "upgrade: a variant of a higher opset is ready; browser: it was timed in a browser",
+    )
     measured_on = _any("a worker of this hub timed some variant on one of these device classes")
     facets = _of(GROUPS, "groups whose values are to be counted")
+    opset = serializers.IntegerField(required=False, allow_null=True, default=None)
     opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
     max_bytes = _bound("bytes of its files together")
     max_parameters = _bound("parameters")

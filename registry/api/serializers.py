@@ -9,38 +9,21 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from hub.protocol import problems
+from registry.api.inputs import Input
 from registry.models import (
-    AccessToken,
     Check,
     DocumentSpeed,
     File,
     Membership,
-    Namespace,
     Ref,
     RegisteredModel,
     SearchDocument,
     Variant,
     Version,
 )
-from registry.permissions import SCOPES
 
 if TYPE_CHECKING:
     from registry.summaries import Detail, Summary
-
-
-class Input(serializers.Serializer[Any]):
-    """A request body; unknown fields are refused, so that a typing error is not ignored."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            unknown = sorted(set(data) - set(self.fields))
-            if unknown:
-                raise problems.InvalidRequest(
-                    f"Unknown fields: {', '.join(unknown)}. Known: {', '.join(self.fields)}.",
-                    errors=[{"pointer": f"/{name}", "detail": "unknown field"} for name in unknown],
-                )
-        return super().to_internal_value(data)
 
 
 def page_url(*parts: str) -> str:
@@ -383,71 +366,3 @@ class FacetOutput(serializers.Serializer[Any]):
 
     value = serializers.CharField(allow_null=True)
     count = serializers.IntegerField()
-
-
-class MembershipOutput(serializers.Serializer[Any]):
-    """A namespace and the caller's role there."""
-
-    slug = serializers.CharField()
-    role = serializers.ChoiceField(Membership.Role.choices)
-
-
-class NamespaceInput(Input):
-    """An organisation to be made."""
-
-    slug = serializers.CharField()
-    display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
-
-
-class NamespaceOutput(serializers.Serializer[Namespace]):
-    """A namespace."""
-
-    slug = serializers.CharField()
-    kind = serializers.ChoiceField(Namespace.Kind.choices)
-    display_name = serializers.CharField()
-
-
-class WhoamiOutput(serializers.Serializer[Any]):
-    """Who a request comes from."""
-
-    username = serializers.CharField()
-    namespaces = MembershipOutput(many=True)
-    scopes = serializers.ListField(child=serializers.ChoiceField(SCOPES))
-
-
-class TokenInput(Input):
-    """A token to be made."""
-
-    name = serializers.CharField(max_length=100)
-    scopes = serializers.ListField(child=serializers.CharField(), min_length=1)
-    namespace = serializers.CharField(required=False, allow_null=True, default=None)
-    expires_days = serializers.IntegerField(default=90)
-
-
-class TokenOutput(serializers.Serializer[AccessToken]):
-    """A token, without its secret."""
-
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    prefix = serializers.CharField()
-    scopes = serializers.ListField(child=serializers.CharField())
-    namespace = serializers.CharField(source="namespace.slug", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
-
-
-class NewTokenOutput(TokenOutput):
-    """A token with its secret, shown this once."""
-
-    token = serializers.CharField()
-
-
-class UploadOutput(serializers.Serializer[Any]):
-    """How far an upload is."""
-
-    uuid = serializers.UUIDField()
-    offset = serializers.IntegerField()
-    length = serializers.IntegerField()
-    state = serializers.CharField()
-    blob = Digest(source="blob_id", allow_null=True)

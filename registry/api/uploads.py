@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.utils.http import http_date
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry import selectors
-from registry.api import serializers as shapes
+from registry.api.serializers import Digest, api_url
 from registry.services import uploads
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 
 TUS = "1.0.0"
 BODY = "application/offset+octet-stream"
+
+
+class UploadOutput(serializers.Serializer[Any]):
+    """How far an upload is."""
+
+    uuid = serializers.UUIDField()
+    offset = serializers.IntegerField()
+    length = serializers.IntegerField()
+    state = serializers.CharField()
+    blob = Digest(source="blob_id", allow_null=True)
 
 
 class RawParser(BaseParser):
@@ -110,18 +121,18 @@ class UploadList(TusView):
             filename=metadata.get("filename", ""),
             claimed=metadata.get("sha256", ""),
         )
-        location = shapes.api_url("uploads", str(upload.uuid))
+        location = api_url("uploads", str(upload.uuid))
         return Response(status=201, headers=_headers(upload) | {"Location": location})
 
 
 class UploadDetail(TusView):
     """One upload."""
 
-    @extend_schema(operation_id="uploads_read", responses=shapes.UploadOutput)
+    @extend_schema(operation_id="uploads_read", responses=UploadOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
         """How far it is, and the blob it became."""
         upload = uploads.refresh(selectors.upload(request.user, uuid))
-        return Response(shapes.UploadOutput(upload).data)
+        return Response(UploadOutput(upload).data)
 
     @extend_schema(operation_id="uploads_offset", responses={200: None})
     def head(self, request: Request, uuid: UUID) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from registry.federated.models import Round
+from registry.federated.models import Aggregate, Round
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # A version tells of so many rounds, the newest ones.
 MOST = 200
+# From so many contributions on, everybody may read the median of their norms.
+FEWEST_OPEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Told:
 
     number: int
     contributions: int
-    examples: int
+    examples: int | None
     rule: str
     parameters: dict[str, Any]
     opened_at: datetime
@@ -58,6 +60,29 @@ def of(version: Version) -> History | None:
     )
 
 
+def open_examples(made: Aggregate) -> int | None:
+    """How many examples a round had, where that may be told; None where noise hides each device.
+
+    An exact sum beside an epsilon would tell more than that epsilon admits.
+    """
+    return None if _is_noisy(made) else made.examples
+
+
+def open_figures(made: Aggregate) -> dict[str, Any]:
+    """The figures of an aggregate that everybody may read; maintainers read them all.
+
+    A median of few norms is the norm of one device, and no exact figure stands beside noise.
+    """
+    hidden = {"median_norm", "examples"} if _is_noisy(made) else set()
+    if len(made.inputs) < FEWEST_OPEN:
+        hidden.add("median_norm")
+    return {name: value for name, value in made.figures.items() if name not in hidden}
+
+
+def _is_noisy(made: Aggregate) -> bool:
+    return made.rules.get("noise_multiplier") is not None
+
+
 def tally(left_out: dict[str, str]) -> dict[str, int]:
     """How many contributions were left out, by reason."""
     found: dict[str, int] = {}
@@ -71,7 +96,7 @@ def _told(row: Round) -> Told:
     return Told(
         number=row.number,
         contributions=len(made.inputs),
-        examples=made.examples,
+        examples=open_examples(made),
         rule=str(made.rules.get("rule", "")),
         parameters=dict(made.rules.get("parameters", {})),
         opened_at=row.opened_at,

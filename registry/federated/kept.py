@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Sum
+
 from registry.federated.models import Aggregate, Contribution, Round, Training
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+
+    from registry.models import Namespace
 
 # Rows with a blob, by the names of their columns, and the way from each to its model.
 _HOLDERS = (
@@ -16,6 +20,16 @@ _HOLDERS = (
     (Contribution, ("blob",), "round__training__model"),
     (Aggregate, ("result", "optimiser"), "round__training__model"),
 )
+
+
+def bytes_of_contributions(namespace: Namespace) -> int:
+    """Bytes that devices handed in to a namespace's trainings and that are kept still."""
+    kept = Contribution.objects.filter(
+        blob__isnull=False,
+        round__training__model__namespace=namespace,
+        round__training__model__deleted_at=None,
+    )
+    return kept.aggregate(sum=Sum("size"))["sum"] or 0
 
 
 def of_trainings(blob: Any) -> list[QuerySet[Any]]:

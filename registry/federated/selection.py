@@ -37,7 +37,7 @@ def new_seed() -> str:
 
 
 def commitment(seed: str) -> str:
-    """What is shown of a training's seed before it is: its SHA-256, in hex."""
+    """What is shown of a seed that is not shown, or not yet: its SHA-256, in hex."""
     return hashlib.sha256(bytes.fromhex(seed)).hexdigest()
 
 

@@ -8,10 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.db.models import OuterRef, Subquery
+
 from hub.protocol import problems
 from registry import selectors as registry
-from registry.federated.models import Contribution, Invite, Participant, Round, Training
-from registry.models import RegisteredModel, RetiredName
+from registry.federated.models import (
+    Contribution,
+    Fleet,
+    FleetDevice,
+    Invite,
+    Participant,
+    Round,
+    Training,
+)
+from registry.models import RegisteredModel, RetiredName, Version
 from registry.permissions import can, require
 
 if TYPE_CHECKING:
@@ -77,9 +87,10 @@ def round_(of: Training, number: int) -> Round:
     return found
 
 
-def rounds(of: Training) -> QuerySet[Round]:
-    """The rounds of a training, newest first."""
-    return Round.objects.filter(training=of).select_related("aggregate", "version")
+def rounds(of: Training, *, before: int | None = None) -> QuerySet[Round]:
+    """The rounds of a training, newest first; those below a number where one is given."""
+    rows = Round.objects.filter(training=of).select_related("aggregate", "version")
+    return rows if before is None else rows.filter(number__lt=before)
 
 
 def live_round(of: Training) -> Round | None:
@@ -103,6 +114,31 @@ def participant(actor: Actor, of: Training, pseudonym: str) -> Participant:
         raise problems.NotFound(f"{of} has no participant {pseudonym}.")
     found.training = of
     return found
+
+
+def fleets(actor: Actor, of: RegisteredModel) -> QuerySet[Fleet]:
+    """The fleets of a model, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of)
+    return Fleet.objects.filter(model=of).select_related("stable", "desired")
+
+
+def fleet(actor: Actor, of: RegisteredModel, name: str) -> Fleet:
+    """One fleet, for maintainers; raises NotAllowed, NotFound."""
+    found = fleets(actor, of).filter(name=name).first()
+    if found is None:
+        raise problems.NotFound(f"{of.ref} has no fleet {name}.")
+    found.model = of
+    return found
+
+
+def devices(of: Fleet) -> QuerySet[FleetDevice]:
+    """What the devices of a fleet, itself seen by the caller, said last; those that failed first.
+
+    Each row has the ``number`` of the version that it names; None where the model has no such one.
+    """
+    named = Version.objects.filter(model=of.model_id, manifest_sha256=OuterRef("running"))
+    rows = of.devices.annotate(number=Subquery(named.values("number")[:1]))
+    return rows.order_by("result", "device", "pk")
 
 
 def invites(actor: Actor, of: Training) -> QuerySet[Invite]:

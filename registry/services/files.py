@@ -12,6 +12,7 @@ from django.utils import timezone
 from hub.protocol import digests, problems, refs
 from registry import cards, events, formats, git, lifecycle, selectors
 from registry.blobs import store
+from registry.federated import kept as trainings
 from registry.models import Blob, CommitFile, File, Version
 from registry.permissions import require
 
@@ -118,7 +119,8 @@ def bytes_used(namespace: Namespace) -> int:
         .exclude(version__state=Version.State.WITHDRAWN)
         .aggregate(sum=Sum("blob__size"))["sum"]
     )
-    return (used or 0) + _bytes_of_commits(namespace)
+    sent = trainings.bytes_of_contributions(namespace)
+    return (used or 0) + _bytes_of_commits(namespace) + sent
 
 
 def _bytes_of_commits(namespace: Namespace) -> int:

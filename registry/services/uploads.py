@@ -295,7 +295,8 @@ def _recover(upload: Upload) -> Upload:
     upload.refresh_from_db()
     if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
         return upload
-    if upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
+    is_whole = upload.offset == upload.length  # else the digest is what somebody claimed
+    if is_whole and upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
         _register(upload, upload.claimed_sha256)
         return upload
     raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
@@ -365,8 +366,9 @@ def _finish(upload: Upload) -> None:
     hasher = _hashes.take(name, upload.length)
     sha256 = hasher.hexdigest() if hasher else digests.hash_file(path)
     if upload.claimed_sha256 and upload.claimed_sha256 != sha256:
-        store().discard(name)
+        # Said before the bytes go: a row without them that claims a digest would be recovered.
         Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED)
+        store().discard(name)
         raise problems.DigestMismatch(
             f"The bytes that came have sha256:{sha256}; claimed was "
             f"sha256:{upload.claimed_sha256}. Nothing was kept; upload the file again.",
@@ -374,7 +376,7 @@ def _finish(upload: Upload) -> None:
             computed=f"sha256:{sha256}",
         )
     # Written before the rename, so that after a crash the row knows which blob it became.
-    Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256)
+    Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256, offset=upload.length)
     store().commit(name, sha256)
     _register(upload, sha256)
 

@@ -16,8 +16,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry import selectors
 from registry.api import pagination
-from registry.api.serializers import Input
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
 from runners import benchmarking, benchmarks, contributions, samples
 from runners.api.measurements import (
     ComparisonOutput,
@@ -172,7 +171,7 @@ class BenchmarkRecord(APIView):
         self, request: Request, namespace: str, name: str, number: int, pk: int
     ) -> FileResponse:
         """The record with every sample, as it was written; `hub bench verify` checks its sums."""
-        row = _one(request, namespace, name, number, pk)
+        row = _whole(request, namespace, name, number, pk)
         file = open(samples.path(row), "rb")  # noqa: PTH123, SIM115 - the response closes it
         return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
 
@@ -183,7 +182,7 @@ class BenchmarkSamples(APIView):
     @extend_schema(operation_id="benchmarks_samples", responses=SamplesOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
         """The samples of each process in nanoseconds."""
-        row = _one(request, namespace, name, number, pk)
+        row = _whole(request, namespace, name, number, pk)
         found = [
             {
                 "ordinal": one.ordinal,
@@ -207,7 +206,7 @@ class BenchmarkTable(APIView):
         self, request: Request, namespace: str, name: str, number: int, pk: int
     ) -> StreamingHttpResponse:
         """The samples as CSV: process, place, and nanoseconds."""
-        row = _one(request, namespace, name, number, pk)
+        row = _whole(request, namespace, name, number, pk)
         samples.of(row)
         response = StreamingHttpResponse(samples.csv(row), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="benchmark-{pk}.csv"'
@@ -257,6 +256,13 @@ class ComparisonDetail(APIView):
 def _one(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
     version: Version = selectors.version(request.user, namespace, name, number)
     return benchmarks.one(version, pk)
+
+
+def _whole(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
+    """A result whose record or samples are sent: they are files of the version, gated as such."""
+    row = _one(request, namespace, name, number, pk)
+    selectors.require_files(request.user, row.variant.version.model)
+    return row
 
 
 def _jobs(request: Request, jobs: list[Any]) -> Response:

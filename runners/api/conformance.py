@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from registry import selectors
 from registry.api import pagination
-from registry.api.serializers import Digest, Input, file_url, page_url
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
+from registry.api.serializers import Digest, file_url, page_url
 from runners import proofs, verification
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult

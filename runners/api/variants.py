@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from registry import selectors
 from registry.api import pagination
-from registry.api.serializers import Digest, Input, VariantOutput, api_url
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
+from registry.api.serializers import Digest, VariantOutput, api_url
 from runners import derivations
 from runners.api.serializers import JobOutput
 

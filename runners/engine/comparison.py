@@ -155,19 +155,22 @@ def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[
     found = []
     for name in sorted(was.keys() | now.keys()):
         one, other = was.get(name), now.get(name)
-        words = [nodes.words_of(side)[1] if side is not None else "" for side in (one, other)]
+        told = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
+        kinds, words = ([pair[place] for pair in told] for place in (0, 1))
         shown = text.clip(name, nodes.NAME_CHARACTERS)
+        # What they are is told too: whoever may not have the weights is shown that alone.
+        change = _change("attribute", shown, *words) | {"kinds": kinds}
         if one is None or other is None:
-            found.append(_change("attribute", shown, *words))
+            found.append(change)
             continue
         stored = sides.stored_in(one) is not None or sides.stored_in(other) is not None
         if not stored:
             if words != [words[0], words[0]] or sides.plain(one) != sides.plain(other):
-                found.append(_change("attribute", shown, *words))
+                found.append(change)
             continue
         distance = weights.distance(one, other)
         if not distance.equal:
-            found.append(_change("attribute", shown, *words) | distance.to_json())
+            found.append(change | distance.to_json())
     return found
 
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from hub.protocol import problems
 from registry.models import RegisteredModel
 from runners import contributions, services
 from runners.engine.benchmark import verdicts
@@ -136,6 +137,55 @@ def test_contributing_has_its_limits(api, version, place, bob, monkeypatch):
     assert api(bob).post(f"{place}/benchmarks", sent(version, 3.0)).status_code == 403
     RegisteredModel.objects.update(visibility="private")
     assert api(bob).post(f"{place}/benchmarks", sent(version, 3.0)).status_code == 404
+
+
+def test_sending_and_removing_again_and_again_fills_no_disk(api, version, place, bob, monkeypatch):
+    """Files of a published version stay, so what was removed counts on."""
+    monkeypatch.setattr(contributions, "_OF_ONE", 2)
+    monkeypatch.setattr(contributions, "_OF_ALL", 3)
+    eve = factories.user("eve")
+
+    def send(who, median_ms):
+        return api(who).post(f"{place}/benchmarks", sent(version, median_ms))
+
+    def stored():
+        return version.files.filter(path__startswith="benchmarks/").count()
+
+    for median_ms in (1.0, 2.0):
+        address = send(bob, median_ms).json()["items"][0]["id"]
+        assert api(bob).delete(f"{place}/benchmarks/{address}").status_code == 204
+    answer = send(bob, 3.0)
+    assert (answer.status_code, answer.json()["title"], stored()) == (
+        413,
+        "The namespace has no room left",
+        2,
+    )
+    # What is stored anyway takes no room.
+    assert send(bob, 1.0).status_code == 201
+    assert stored() == 2
+    assert send(eve, 4.0).status_code == 201
+    assert send(eve, 5.0).status_code == 413
+    assert (stored(), Measurement.objects.count()) == (3, 2)
+
+
+def test_a_version_that_is_withdrawn_meanwhile_takes_nothing(version, bob):
+    stale = copy.copy(version)
+    type(version).objects.filter(pk=version.pk).update(state="withdrawn", reason="wrong")
+    with pytest.raises(problems.StateConflict):
+        contributions.contribute(bob, version=stale, data=sent(version))
+    assert not Measurement.objects.exists()
+    assert not version.files.filter(path__startswith="benchmarks/").exists()
+
+
+def test_records_and_samples_of_a_gated_model_are_files(api, version, place, ada, bob):
+    row = row_of(version)
+    RegisteredModel.objects.update(gate="manual")
+    for name in ("record.json", "samples.json", "samples.csv"):
+        path = f"{place}/benchmarks/{row.pk}/{name}"
+        assert api().get(path).status_code == 401
+        assert api(bob).get(path).status_code == 403
+        assert api(ada).get(path).status_code == 200
+    assert api().get(f"{place}/benchmarks/{row.pk}").status_code == 200
 
 
 def test_a_private_model_shows_none_of_its_results(api, version, place, ada, bob):

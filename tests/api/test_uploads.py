@@ -116,10 +116,39 @@ def test_a_crash_between_rename_and_row_is_healed_by_asking(api, ada):
     _, url = create(client, sha256=SHA256)
     upload = Upload.objects.get()
     store().staged(str(upload.uuid)).write_bytes(CONTENT)
+    Upload.objects.update(offset=len(CONTENT))  # as is written before the rename
     store().commit(str(upload.uuid), SHA256)
     head = client("HEAD", url, Tus_Resumable="1.0.0")
     assert (head["Upload-Offset"], head["Hub-Blob"]) == ("10000", f"sha256:{SHA256}")
     assert Blob.objects.get().size == len(CONTENT)
+
+
+def test_a_claim_alone_gives_no_right_to_anothers_bytes(api, ada, bob):
+    api(ada).upload(CONTENT)
+    client = api(bob)
+    _, url = create(client, sha256=SHA256)
+    store().staged(str(Upload.objects.get(owner=bob).uuid)).unlink()  # however it came to be lost
+    head = client("HEAD", url, Tus_Resumable="1.0.0")
+    assert head.status_code == 410
+    assert "Hub-Blob" not in head
+
+
+def test_a_refused_upload_stays_refused_when_its_bytes_are_gone(api, ada, bob, monkeypatch):
+    api(ada).upload(CONTENT)
+    client = api(bob)
+    _, url = create(client, sha256=SHA256)
+    seen = []
+    discard = type(store()).discard
+
+    def look(self, name):
+        discard(self, name)
+        seen.append(client("HEAD", url, Tus_Resumable="1.0.0"))
+
+    monkeypatch.setattr(type(store()), "discard", look)
+    refused = patch(client, url, 0, b"x" * len(CONTENT))
+    assert refused.status_code in (409, 422)
+    assert [answer.get("Hub-Blob") for answer in seen] == [None]
+    assert Upload.objects.get(owner=bob).state == Upload.State.REFUSED
 
 
 def test_a_crash_before_the_rename_is_healed_by_asking(api, ada):

@@ -307,6 +307,21 @@ def _prove(hub):
     )
     hub.made = json.loads(seeded.stdout)
     _train(hub)
+    _roll_out(hub)
+
+
+def _roll_out(hub):
+    """A fleet whose rollout was halted, and one that nobody told anything."""
+    fleets = "models/zoo/net/fleets"
+    hub.api("POST", fleets, {"name": "empty"})
+    hub.api("POST", fleets, {"name": "shops", "halt_percent": 20})
+    hub.api("PUT", f"{fleets}/shops/desired", {"version": 2, "percent": 10})
+    running = hub.api("GET", "models/zoo/net/versions/2")["manifest_sha256"]
+    for place in range(6):
+        told = {"running": running, "result": "ok"}
+        if place > 3:
+            told |= {"result": "failed", "detail": "Not enough memory for the model. " * 5}
+        hub.api("PUT", f"{fleets}/shops/devices/till-{place}", told)
 
 
 def _train(hub):

@@ -68,6 +68,7 @@ GUEST = {
     "try-table": "/models/zoo/wine-gbt/v/1/try",
     "try-withdrawn": "/models/zoo/gone/v/1/try",
     "trainings": "/trainings",
+    "trainings-model": "/models/zoo/net/trainings",
     "training": "/models/zoo/net/trainings/1",
     "round": "/models/zoo/net/trainings/1/rounds/1",
     "variants-stuck": "/models/zoo/stuck/v/1/variants",
@@ -100,6 +101,14 @@ SIGNED = {
     "conformance-run": "/models/zoo/proven/v/1/conformance",
     "conformance-draft": "/models/zoo/drafted/v/1/conformance",
     "graph-draft": "/models/zoo/drafted/v/1/graph",
+    "versions-kept": "/models/zoo/net/versions",
+    "version-yank": "/models/zoo/net/v/2/yank",
+    "version-withdraw": "/models/zoo/net/v/2/withdraw",
+    "model-delete": "/models/zoo/net/delete",
+    "settings": "/models/zoo/net/settings",
+    "fleet": "/models/zoo/net/fleets/shops",
+    "fleet-none": "/models/zoo/net/fleets/empty",
+    "trainings-kept": "/models/zoo/net/trainings",
     "training-kept": "/models/zoo/net/trainings/1",
     "round-kept": "/models/zoo/net/trainings/1/rounds/2",
     "try-server": "/models/zoo/digits-cnn/v/1/try",
@@ -192,8 +201,8 @@ def test_accessible_and_self_contained(window, name):
     assert " style=" not in html
     assert not re.search(r'<script(?![^>]* src=|[ ]type="application/ld\+json">)', html)
     assert one.page.evaluate("document.querySelectorAll('*').length") < 1500
-    # It reflows at 320 px, and with large text.
-    for width, size in ((320, 100), (1280, 200)):
+    # It reflows at 320 px, with large text, and with both.
+    for width, size in ((320, 100), (1280, 200), (320, 200)):
         one.page.set_viewport_size({"width": width, "height": 844})
         one.page.evaluate("size => document.documentElement.style.fontSize = size", f"{size}%")
         wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -9,7 +9,14 @@ import math
 
 import pytest
 
-from runners.engine.benchmark import power, statistics, summary, verdicts, verification
+from runners.engine.benchmark import (
+    power,
+    statistics,
+    subjects,
+    summary,
+    verdicts,
+    verification,
+)
 from runners.engine.benchmark import record as form
 from tests.engine import timings
 
@@ -115,8 +122,99 @@ def test_whatever_is_changed_is_named(change, field):
     assert field in [one["field"] for one in verification.problems(record)]
 
 
+def impossible():
+    """Records whose sums are right, of what cannot have been; each with the field that shows it."""
+
+    def first(**changed):
+        return [timings.process(1, **changed), *noisy(0)[1:]]
+
+    def swept(axis, value, **more):
+        config = {**timings.record()["config"], "batch": 8, "intra_op_threads": 2}
+        inner = timings.record(config=config, **more)
+        return timings.record(sweeps=[{"axis": axis, "value": value, "record": inner}])
+
+    other = {**timings.record()["model"], "sha256": "1" * 64}
+    place = "processes[0]."
+    return {
+        f"{place}inferences": timings.record(first(inferences=400)),
+        f"{place}samples_ns": timings.record(first(queries=300, inferences=300)),
+        f"{place}wall_s": timings.record(first(wall_s=2.0)),
+        f"{place}wall_s ": timings.record(first(wall_s=0.001, samples=2000)),
+        f"{place}samples_ns ": timings.record(first(kept_every=2)),
+        "sweeps[0].value": swept("batch", 9),
+        "sweeps[0].value ": swept("threads", 8),
+        "sweeps[0].record.model.sha256": swept("threads", 2, model=other),
+    }
+
+
+@pytest.mark.parametrize("field", impossible())
+def test_what_cannot_have_been_measured_is_named(field):
+    found = verification.problems(impossible()[field])
+    assert [one["field"] for one in found] == [field.strip()]
+
+
+def test_what_was_thinned_or_died_or_came_at_random_moments_is_possible():
+    thinned = timings.process(1, kept_every=3, queries=599, inferences=599, wall_s=0.6)
+    dead = subjects._died(2, "signalled", "It was ended.")
+    made = timings.record([thinned, dead, *noisy(0)[2:]])
+    assert verification.problems(made) == []
+    idle = [timings.process(k, wall_s=30.0) for k in range(1, 11)]
+    config = {**timings.record()["config"], "scenario": "server", "rate_per_s": 7.0}
+    assert verification.problems(timings.record(idle, config=config)) == []
+
+
+# Digests of what the sums of the first version gave, taken before there was another.
+_FIRST = {
+    "1dfab2c3de3671753411c16616dd593b1cceff8c8cb449184906de00c7d8bbcd": timings.QUIET,
+    "1a09881fb0cacf7ad78f91397ecb4337bd33e8cfcfcf4a1a7e857f866f294995": dict.fromkeys(
+        timings.QUIET, form.NOT_EXPOSED
+    ),
+}
+
+
+@pytest.mark.parametrize("digest", _FIRST)
+def test_records_of_the_first_version_keep_their_sums(digest):
+    processes = [timings.process(k, interference=_FIRST[digest]) for k in range(1, 11)]
+    record = timings.record(processes, format_version=1, method="1")
+    assert verification.problems(record) == []
+    assert form.digest({name: record[name] for name in form.DERIVED}) == digest
+
+
+def test_comparisons_of_the_first_version_keep_their_verdict():
+    first = timings.record(noisy(4), format_version=1, method="2")
+    made = verdicts.complete(first, first, "AB" * 5) | {"method": "2", "format_version": 1}
+    assert verification.problems(made) == []
+    digest = "7b9a45fe586009a8d2746c587b78440b7135681189930231315754427c79e9c2"
+    assert form.digest(made["verdict"]) == digest
+
+
+@pytest.mark.parametrize("version", [0, 3, True, "2"])
+def test_other_versions_of_a_record_are_refused(version):
+    with pytest.raises(form.InvalidRecordError, match="1 or 2"):
+        verification.problems({**timings.record(), "format_version": version})
+
+
+def test_a_host_that_shows_nothing_is_not_known_to_be_quiet():
+    hidden = dict.fromkeys(timings.QUIET, form.NOT_EXPOSED)
+    some = [timings.process(1, interference=hidden), *noisy(0)[1:]]
+    for processes in (some, [timings.process(k, interference=hidden) for k in range(1, 11)]):
+        record = timings.record(processes)
+        assert (record["status"], record["reasons"]) == ("noisy", ["nothing-readable"])
+    part = [timings.process(k, interference={**hidden, "steal": 0.0}) for k in range(1, 11)]
+    assert timings.record(part)["status"] == "accepted"
+
+
+def test_others_on_a_gpu_that_nobody_can_see_make_it_noisy():
+    provider = {**timings.record()["provider"], "claimed": "CUDAExecutionProvider"}
+    for seen, reasons in ((form.NOT_EXPOSED, ["gpu-not-readable"]), (0, [])):
+        told = {**timings.QUIET, "foreign_gpu_pids": seen}
+        processes = [timings.process(k, interference=told) for k in range(1, 11)]
+        record = timings.record(processes, provider=provider)
+        assert (record["status"] == "noisy", record["reasons"]) == (bool(reasons), reasons)
+
+
 def test_a_changed_sweep_is_named_by_its_place():
-    inner = timings.record()
+    inner = timings.record(config={**timings.record()["config"], "batch": 8})
     record = timings.record(sweeps=[{"axis": "batch", "value": 8, "record": inner}])
     assert verification.problems(record) == []
     inner["stats"]["throughput_per_s"] = 9e9
@@ -156,9 +254,13 @@ def test_what_may_differ_between_comparable_records():
         timings.record(config={**timings.record()["config"], "intra_op_threads": 2}),
         timings.record(config={**timings.record()["config"], "batch": 2}),
         timings.record(method="2"),
+        timings.record(environment={**timings.ENVIRONMENT, "cgroup_cpu_limit": "50000 100000"}),
+        timings.record(environment={**timings.ENVIRONMENT, "ep_version": "CUDA 12080"}),
+        timings.record(config={**timings.record()["config"], "timed": {"least_s": 0.5}}),
+        timings.record(config={**timings.record()["config"], "warmup": {"least_s": 0.3}}),
     ]
     assert {one["comparability_key"] for one in same} == {key}
-    assert key not in {one["comparability_key"] for one in other}
+    assert len({key, *(one["comparability_key"] for one in other)}) == 1 + len(other)
 
 
 def test_energy_says_how_it_was_come_by_and_is_never_made_up():
@@ -225,7 +327,7 @@ def test_processor_time_has_to_agree():
 
 
 def test_of_a_noisy_host_processor_time_decides_and_nothing_is_the_same():
-    both = ["baseline-noisy", "candidate-noisy"]
+    both = ["baseline-noisy", "candidate-noisy", "rejected-processes-used"]
     slower = judged(wavering(1.0, 0.3), wavering(1.1, 0.3))
     assert (slower["word"], slower["reasons"]) == ("slower", [*both, "by-cpu-time"])
     assert judged(wavering(1.1, 0.3), wavering(1.0, 0.3))["word"] == "faster"
@@ -257,7 +359,21 @@ def test_several_threads_on_a_crowded_host_are_not_compared():
     two = timings.record(wavering(1.0, 0.3), **config)
     verdict = verdicts.judge(two, timings.record(wavering(0.5, 0.3)))
     assert verdict["word"] == "inconclusive"
-    assert verdict["reasons"] == ["baseline-noisy", "candidate-noisy", "too-few-processes"]
+    assert verdict["reasons"] == [
+        *("baseline-noisy", "candidate-noisy", "rejected-processes-used", "too-few-processes"),
+    ]
+
+
+def test_processes_that_do_not_count_decide_only_as_a_noisy_host_does():
+    """Six that count make a side accepted, and are too few for an interval."""
+    sides = [timings.record(noisy(4, p50_ms=p50)) for p50 in (1.0, 1.0, 1.1)]
+    assert [one["status"] for one in sides] == ["accepted"] * 3
+    same, slower = (verdicts.judge(sides[0], one) for one in sides[1:])
+    assert (same["word"], same["reasons"]) == ("inconclusive", ["rejected-processes-used"])
+    assert slower["word"] == "slower"
+    assert slower["reasons"] == ["rejected-processes-used", "by-cpu-time"]
+    enough = timings.record(noisy(2))
+    assert verdicts.judge(enough, enough)["reasons"] == []
 
 
 def test_fewer_threads_are_slower_although_they_cost_less_processor_time():
@@ -297,7 +413,11 @@ def test_records_that_were_made_apart_are_judged_apart():
     pair = [timings.record(side(p50)) for p50 in (1.0, 1.1)]
     assert verdicts.judge_apart(*pair)["word"] == "slower"
     verdict = verdicts.judge_apart(pair[0], timings.record(noisy(6, p50_ms=2.0)))
-    assert (verdict["word"], verdict["reasons"]) == ("inconclusive", ["candidate-noisy"])
+    assert (verdict["word"], verdict["reasons"][0]) == ("inconclusive", "candidate-noisy")
+    few = [timings.record(side(p50)[:7]) for p50 in (1.0, 2.0)]
+    verdict = verdicts.judge_apart(*few)
+    assert (verdict["word"], verdict["reasons"]) == ("inconclusive", ["too-few-processes"])
+    assert verdict["wall_ratio"] is None
 
 
 def test_a_comparison_is_verified_like_its_records():

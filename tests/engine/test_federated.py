@@ -475,13 +475,50 @@ def test_a_mean_is_within_one_ulp_of_float64_in_whatever_order(ask):
 
 def test_no_claim_of_examples_decides_a_round(ask):
     contents = [delta(change(seed)) for seed in range(4)]
-    claims = {None: [10, 12, 9, 10_000], 2.0: [10, 12, 9, 24], 1.0: [10, 12, 9, 12]}
+    claims = {None: [10, 12, 9, 10_000], 2.0: [10, 12, 9, 20], 1.0: [10, 10, 9, 10]}
     for multiple, counted in claims.items():
         rules = {"examples_multiple": multiple}
         report, _ = aggregate(ask, contents, rules, ns=[10, 12, 9, 10**6])
         assert [one["n"] for one in report.facts["contributions"]] == counted
     report, _ = aggregate(ask, contents, {}, ns=[10, 12, 9, 10**6])
     assert [one["n"] for one in report.facts["contributions"]] == claims[2.0]  # unless told
+
+
+def test_of_two_devices_the_claim_of_one_decides_nothing(ask):
+    report, _ = aggregate(ask, [delta(change(seed)) for seed in range(2)], {}, ns=[10, 10_000])
+    assert [one["n"] for one in report.facts["contributions"]] == [10, 20]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"clip_norm": 1.0},
+        {"clip_norm": 1.0, "clip_multiple": 2.0},
+        {"rule": "median"},
+        {"rule": "median", "clip_norm": 1.0},
+        {"rule": "multi-krum", "clip_norm": 1.0},
+        {"clip_multiple": 1.0},
+    ],
+)
+def test_a_statistic_out_of_all_measure_moves_nothing_far(ask, rules):
+    made = [change(seed) for seed in range(9)]
+    made[4]["mean"] = np.full_like(made[4]["mean"], 1e30)
+    report, files = aggregate(ask, [delta(one) for one in made], rules)
+    assert report.outcome == "passed", report.findings
+    moved = unpack(files["weights.safetensors"])["mean"] - BASE["mean"][0].astype("f4")
+    longest = max(np.linalg.norm(one["mean"]) for one in made if one is not made[4])
+    assert np.linalg.norm(moved) < 2 * longest
+
+
+def test_a_result_beyond_float32_fails_its_round(ask):
+    made = [{name: np.full_like(v, 3e38) for name, v in change(1).items()} for _ in range(2)]
+    base = {
+        name: (np.full_like(v[0], 2e38), v[1]) for name, v in BASE.items() if name in {"w", "b"}
+    }
+    report, files = aggregate(ask, [delta(one) for one in made], base=pack({**BASE, **base}))
+    assert (report.outcome, codes(report)) == ("failed", ["training-round-unfit"])
+    assert "beyond what float32 can hold" in report.findings[0].message
+    assert files == {}
 
 
 def test_counts_are_capped_and_long_updates_shortened(ask):

@@ -41,15 +41,21 @@ def processes():
     return found
 
 
+BUSY = 3
+
+
 def wait_for(condition, what, seconds=30.0):
-    """Poll until ``condition()`` is true and return it; fail by name when it never is."""
-    until = time.monotonic() + seconds
+    """Poll until ``condition()`` is true and return it; fail by name when it never is.
+
+    ``seconds`` are those of a quiet machine; a busy one takes its time.
+    """
+    until = time.monotonic() + BUSY * seconds
     while time.monotonic() < until:
         value = condition()
         if value:
             return value
         time.sleep(0.05)
-    pytest.fail(f"waited {seconds} s in vain for {what}")
+    pytest.fail(f"waited {BUSY * seconds} s in vain for {what}")
 
 
 def own_environment():

@@ -259,6 +259,7 @@ def test_publishing_does_not_wait_for_who_holds_the_graphs(production, database)
 
 def test_who_froze_in_a_transaction_loses_its_locks(production):
     """Every claim needs the row of its host, which a process holds that does nothing more."""
+    production.wait_until(submit(production, "claimed", samples.mlp(hidden=7)), "published", 60)
     holder = subprocess.Popen(
         production.inside(
             "import time\n"

@@ -3,12 +3,15 @@
 
 const place = () => document.getElementById("job");
 const started = Date.now();
+// How far the hub's clock is ahead of this one: elapsed time is counted from the hub's.
+const ahead = Date.parse(document.getElementById("clock").dataset.now) - started;
 let quarter = 0;
 
 function count() {
   for (const part of document.querySelectorAll("time[data-since]")) {
-    const seconds = Math.max(0, Math.round((Date.now() - Date.parse(part.dateTime)) / 1000));
-    part.textContent = seconds < 90 ? `${seconds}\u202fs` : `${Math.floor(seconds / 60)}\u202fmin`;
+    const seconds = Math.max(0, Math.round((Date.now() + ahead - Date.parse(part.dateTime)) / 1000));
+    const told = seconds < 90 ? `${seconds}\u202fs` : `${Math.floor(seconds / 60)}\u202fmin`;
+    part.textContent = told + part.dataset.since;
   }
 }
 

@@ -16,10 +16,9 @@ from rest_framework.response import Response
 from hub.protocol import digests, federated, problems, safetensors
 from registry import selectors as registry
 from registry.api import downloads, etags
-from registry.api.serializers import UploadOutput
-from registry.api.uploads import BODY, TusView, _headers, _metadata, _number
+from registry.api.inputs import parse
+from registry.api.uploads import BODY, TusView, UploadOutput, _headers, _metadata, _number
 from registry.api.uploads import RawParser as AnyParser
-from registry.api.views import parse
 from registry.federated import selectors, tasks
 from registry.federated.api import shapes
 from registry.federated.api.authentication import participant, seeker

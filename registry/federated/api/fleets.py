@@ -14,8 +14,9 @@ from hub.protocol import digests, problems
 from registry import selectors as registry
 from registry.api import etags
 from registry.api.authentication import TokenAuthentication
-from registry.api.serializers import Digest, Input
-from registry.api.views import parse
+from registry.api.inputs import Input, parse
+from registry.api.serializers import Digest
+from registry.federated import selectors
 from registry.federated.models import Fleet, FleetDevice
 from registry.federated.models.fleets import NAME
 from registry.federated.services import fleets
@@ -107,19 +108,14 @@ class FleetView(APIView):
 
 def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
     """A fleet, for its devices and for maintainers; raises NotFound, NotAllowed."""
-    rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
     secret = request.headers.get("Authorization", "").partition(" ")[2].strip()
     if secret.startswith(fleets.TOKEN_PREFIX):
+        rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
         found = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
         if found is None or found.model.ref.lower() != f"{namespace}/{name}".lower():
             raise problems.NotAuthenticated("This token is not one of this fleet.")
         return found
-    model = registry.model(request.user, namespace, name)
-    require(request.user, "training.manage", model)
-    found = rows.filter(model=model, name=fleet).first()
-    if found is None:
-        raise problems.NotFound(f"{model.ref} has no fleet {fleet}.")
-    return found
+    return selectors.fleet(request.user, registry.model(request.user, namespace, name), fleet)
 
 
 class FleetList(FleetView):
@@ -129,8 +125,7 @@ class FleetList(FleetView):
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List fleets, for maintainers."""
         model = registry.model(request.user, namespace, name)
-        require(request.user, "training.manage", model)
-        rows = Fleet.objects.filter(model=model).select_related("stable", "desired")[:200]
+        rows = selectors.fleets(request.user, model)[:200]
         return Response({"items": [FleetOutput(row).data for row in rows]})
 
     @extend_schema(

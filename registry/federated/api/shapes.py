@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from registry.api.serializers import Digest, Input, api_url
+from registry.api.inputs import Input
+from registry.api.serializers import Digest, api_url
 from registry.federated import history, selection
 from registry.federated.models import (
     Aggregate,
@@ -177,16 +178,30 @@ class AggregateOutput(serializers.Serializer[Any]):
 
     rules = serializers.JSONField()
     participants = serializers.SerializerMethodField()
-    examples = serializers.IntegerField(help_text="as the devices count them")
+    examples = serializers.SerializerMethodField(
+        help_text="as the devices count them; null for who is no maintainer where noise is added"
+    )
     left_out = serializers.SerializerMethodField(help_text="how many, by reason")
     result = Digest(source="result_sha256")
-    figures = serializers.JSONField()
+    figures = serializers.SerializerMethodField(help_text="maintainers read all of them")
+    seed_commitment = serializers.SerializerMethodField(
+        help_text="the digest of the seed of the noise, which nobody is shown; null without noise"
+    )
     engine = serializers.JSONField()
     planned_at = serializers.DateTimeField()
     made_at = serializers.DateTimeField(allow_null=True)
 
     def get_participants(self, row: Aggregate) -> int:
         return len(row.inputs)
+
+    def get_examples(self, row: Aggregate) -> int | None:
+        return row.examples if self.context["may_manage"] else history.open_examples(row)
+
+    def get_figures(self, row: Aggregate) -> dict[str, Any]:
+        return row.figures if self.context["may_manage"] else history.open_figures(row)
+
+    def get_seed_commitment(self, row: Aggregate) -> str | None:
+        return f"sha256:{selection.commitment(row.seed)}" if row.seed else None
 
     def get_left_out(self, row: Aggregate) -> dict[str, int]:
         return history.tally(row.left_out)
@@ -227,7 +242,7 @@ class RoundOutput(serializers.Serializer[Round]):
         return {"asked": len(row.selected), **(drawn if row.seed else {})}
 
     def get_contributions(self, row: Round) -> dict[str, int]:
-        return rounds.counts(row)
+        return rounds.counts([row])[row.pk]
 
     def get_result(self, row: Round) -> str | None:
         made = getattr(row, "aggregate", None)

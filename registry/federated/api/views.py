@@ -14,8 +14,8 @@ from hub.protocol import problems
 from registry import selectors as registry
 from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
+from registry.api.inputs import parse
 from registry.api.throttles import UserThrottle
-from registry.api.views import parse
 from registry.federated import selectors
 from registry.federated.api import certificates, shapes
 from registry.federated.api.authentication import (
@@ -364,7 +364,9 @@ class AggregateDetail(TrainingView):
         made = getattr(row, "aggregate", None)
         if made is None:
             raise problems.NotFound(f"Round {row.number} has no aggregate: it is {row.state}.")
-        return etags.respond(request, dict(shapes.AggregateOutput(made).data))
+        may_manage = can(request.user, "training.manage", row.training.model)
+        told = shapes.AggregateOutput(made, context={"may_manage": may_manage})
+        return etags.respond(request, dict(told.data))
 
 
 def _round(request: Request, namespace: str, name: str, number: int, round_number: int) -> Round:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import digests, federated, problems, safetensors
+from registry import events
 from registry.blobs import store
 from registry.federated.models import Contribution, Participant, Round
 from registry.federated.services import receiving
-from registry.models import Blob
+from registry.models import Blob, Event
+from registry.services import uploads
 
 if TYPE_CHECKING:
     from registry.models import Upload
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 INLINE_BYTES = 8_000_000
 MOST_TRIES = 2
 CHECK_FAILED = "check-failed"
+WITHDRAWN = "contribution.withdrawn"
+SENT_AWAY = "participant-sent-away"
+# How often a day a device may take back what it handed in: the bytes stay for a while each time.
+MOST_WITHDRAWALS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ def hand_in(participant: Participant, *, task: Round, sent: Sent) -> tuple[Contr
     At most two rows are written. The same digest again gives what is there. Raises
     ContributionDiffers, RoundClosed, NotAllowed, StaleBase, NonceWrong, ManifestReplayed,
     SignatureInvalid, ExamplesLimit, EncodingRefused, BlobUnknown, DigestMismatch, TooLarge,
-    TensorMismatch.
+    TensorMismatch, QuotaExceeded.
     """
     if known := _known(participant, task, sent):
         return known, False
@@ -81,14 +88,30 @@ def find(participant: Participant, task: Round) -> Contribution:
 
 @transaction.atomic
 def withdraw(participant: Participant, *, task: Round) -> None:
-    """Take a contribution back while its round is open; raises NotFound, RoundClosed."""
+    """Take a contribution back while its round is open; raises NotFound, RoundClosed, Throttled."""
     found = find(participant, task)
     live = Round.objects.select_for_update().get(pk=found.round_id)
     if live.state != Round.State.OPEN:
         raise problems.RoundClosed(
             f"Round {live.number} is {live.state}: what was handed in stays.", state=live.state
         )
+    _expect_few_withdrawals(participant)
     Contribution.objects.filter(pk=found.pk).delete()
+    events.record(
+        WITHDRAWN, participant, actor=None, model=participant.training.model, number=task.number
+    )
+
+
+def _expect_few_withdrawals(participant: Participant) -> None:
+    today = Event.objects.filter(
+        subject_kind="participant", subject_id=str(participant.pk), verb=WITHDRAWN,
+        at__gt=timezone.now() - timedelta(days=1),
+    )  # fmt: skip
+    if today.count() >= MOST_WITHDRAWALS:
+        raise problems.Throttled(
+            f"{MOST_WITHDRAWALS} contributions were taken back within a day; this one stays.",
+            retry_after=3600,
+        )
 
 
 @transaction.atomic
@@ -106,6 +129,22 @@ def judge(key: int, verdict: Verdict) -> bool:
             figures=verdict.figures or {},
             checked_at=timezone.now(),
         )
+    )
+
+
+def reject_of(participant: Participant) -> int:
+    """Reject what somebody who was sent away has in rounds that are not planned; says how much."""
+    waiting = Contribution.objects.filter(
+        participant=participant,
+        state__in=[Contribution.State.RECEIVED, Contribution.State.ACCEPTED],
+        round__state__in=Round.LIVE,
+        round__aggregate=None,
+    )
+    return waiting.update(
+        state=Contribution.State.REJECTED,
+        problem=SENT_AWAY,
+        detail=f"{participant.pseudonym} was suspended or revoked before its round was planned.",
+        checked_at=timezone.now(),
     )
 
 
@@ -255,6 +294,7 @@ def _keep_stored(
 def _keep_content(
     participant: Participant, task: Round, into: Round, sent: Sent
 ) -> tuple[Contribution, bool]:
+    uploads.expect_room(participant.training.model.namespace, len(sent.content or b""))
     store().expect_room(len(sent.content or b""))
     store().write(sent.content or b"")
     with transaction.atomic():

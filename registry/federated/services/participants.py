@@ -15,6 +15,7 @@ from django.utils import timezone
 from hub.protocol import federated, problems
 from registry import events
 from registry.federated.models import Invite, Participant
+from registry.federated.services import contributions, rounds
 from registry.permissions import require, require_user
 from registry.services.tokens import digest
 
@@ -153,10 +154,12 @@ def edit(
 ) -> Participant:
     """Suspend, let back in, or revoke a participant for good; bind it to another certificate.
 
-    An empty ``certificate`` lets it come with any, or none. Raises TrainingConflict.
+    What one that is sent away has in a round that is not planned yet is rejected. An empty
+    ``certificate`` lets it come with any, or none. Raises TrainingConflict.
     """
     model = participant.training.model
     require(actor, "training.manage", model)
+    rounds.lock(participant.training)
     found = Participant.objects.select_for_update().get(pk=participant.pk)
     if certificate is not None:
         found.certificate = certificate.removeprefix("sha256:")
@@ -169,6 +172,8 @@ def edit(
         found.state = state
         if state == Participant.State.REVOKED:
             found.ended_at = timezone.now()
+        if state != Participant.State.ACTIVE:
+            contributions.reject_of(found)
         events.record(
             f"participant.{state}", found, actor=actor, model=model, pseudonym=found.pseudonym
         )

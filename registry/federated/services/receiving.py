@@ -57,11 +57,14 @@ def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload
     uploads.expect_room(participant.training.model.namespace, length)
     owner = keeper()
     open_ones = Upload.objects.filter(
-        owner=owner, filename=_mark(participant), state=Upload.State.RECEIVING
+        owner=owner,
+        filename=_mark(participant),
+        state__in=[Upload.State.RECEIVING, Upload.State.STORED],
     )
     if open_ones.count() >= MOST_AT_ONCE:
         raise problems.Throttled(
-            "Two uploads of yours are under way. Go on with one of them, or delete one.",
+            "Two uploads of yours are under way, or stored and not handed in. Go on with one of "
+            "them, hand it in, or delete one.",
             retry_after=60,
         )
     upload = Upload.objects.create(

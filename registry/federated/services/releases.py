@@ -15,7 +15,8 @@ from django.db import transaction
 from hub.protocol import federated, problems
 from registry import cards, events, lifecycle
 from registry.blobs import store
-from registry.federated.models import Round, Training
+from registry.federated import history
+from registry.federated.models import Aggregate, Round, Training
 from registry.models import Blob, File, RegisteredModel
 from registry.services import files, uploads
 
@@ -30,6 +31,11 @@ KEPT_FIELDS = (
     "summary", "intended_uses", "limitations", "risks", "personal_data",
 )  # fmt: skip
 MOST_ROUNDS_NAMED = 100
+# Files that hold weights, in the formats that models are published in.
+WEIGHT_ENDINGS = (
+    ".onnx", ".onnx_data", ".onnx.data", ".ort", ".safetensors", ".bin", ".pt", ".pth", ".ckpt",
+    ".h5", ".keras", ".msgpack", ".tflite", ".gguf", ".pb", ".mlmodel", ".npz", ".pkl", ".joblib",
+)  # fmt: skip
 
 
 def try_release(training: Training, ended: Round) -> None:
@@ -159,14 +165,22 @@ def _rows(training: Training, ended: Round) -> list[str]:
     for row in reversed(made.order_by("-number")[:MOST_ROUNDS_NAMED]):
         aggregate = row.aggregate
         rows.append(
-            f"| {row.number} | {len(aggregate.inputs)} | {aggregate.examples} "
+            f"| {row.number} | {len(aggregate.inputs)} | {_examples(aggregate)} "
             f"| {len(aggregate.left_out)} | `{aggregate.result_sha256[:16]}…` |"
         )
     return rows
 
 
+def _examples(aggregate: Aggregate) -> str:
+    told = history.open_examples(aggregate)
+    return "not told, because of the noise" if told is None else str(told)
+
+
 def _kept_files(training: Training) -> list[tuple[str, Blob]]:
-    """Files of the base besides its models, their external data and its card."""
+    """Files of the base besides its models, their external data, other weights and its card.
+
+    Weights in another format are those of the base: they would pass for the result.
+    """
     base = training.base
     replaced = {cards.CARD_PATH, str(PurePosixPath(training.entry).parent / federated.WEIGHTS)}
     for variant in base.variants.select_related("entry"):
@@ -177,7 +191,7 @@ def _kept_files(training: Training) -> list[tuple[str, Blob]]:
     return [
         (row.path, row.blob)
         for row in rows
-        if row.path not in replaced and not row.path.lower().endswith(".onnx")
+        if row.path not in replaced and not row.path.lower().endswith(WEIGHT_ENDINGS)
     ]
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, Sum
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import problems, training_rules
 from registry import events
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
@@ -36,6 +36,8 @@ log = structlog.get_logger(__name__)
 
 BELOW_QUORUM = "below-quorum"
 NOT_MADE = "aggregation-failed"
+# Why a contribution is left out that came after as many as a robust rule takes.
+OVER_LIMIT = "over-limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ def give_score(actor: Actor, *, of: Round, score: float) -> Round:
 def due() -> list[Round]:
     """Live rounds that somebody has to look at: over, full, closing, or with bytes to check."""
     waiting = Contribution.objects.filter(round=OuterRef("pk"), state=Contribution.State.RECEIVED)
-    rows = Round.objects.filter(state__in=Round.LIVE).filter(
+    there = Round.objects.filter(state__in=Round.LIVE, training__model__deleted_at=None)
+    rows = there.filter(
         Q(deadline__lte=timezone.now()) | Q(state=Round.State.CLOSING) | Exists(waiting)
     )
     return list(rows.select_related("training__model__namespace").order_by("deadline", "pk")[:100])
@@ -189,11 +192,13 @@ def advance(of: Round) -> Aggregate | None:
     While contributions wait for their check, or uploads in flight have grace, nothing moves.
     """
     training = lock(of.training)
-    found = Round.objects.filter(pk=of.pk).first()
+    # Locked, as whoever hands in locks it: what is planned below is all that was ever taken.
+    found = Round.objects.select_for_update().filter(pk=of.pk).first()
     if found is None or not found.is_live:
         return None
     if found.state == Round.State.OPEN:
-        is_full = found.target and _accepted(found).count() >= found.target
+        target = min(found.target or math.inf, _most(training))
+        is_full = _accepted(found).count() >= target
         if not is_full and found.deadline > timezone.now():
             return None
         _close(training, found.pk)
@@ -294,6 +299,12 @@ def _fail(training: Training, failed: Round, reason: str) -> None:
         open_next(training)
 
 
+def _most(training: Training) -> float:
+    """How many contributions the rule of a training can take."""
+    is_robust = training.rules["rule"] in training_rules.ROBUST
+    return training_rules.MOST_ROBUST if is_robust else math.inf
+
+
 def _accepted(of: Round) -> Any:
     return Contribution.objects.filter(round=of, state=Contribution.State.ACCEPTED)
 
@@ -303,14 +314,19 @@ def _plan(training: Training, closing: Round) -> Aggregate:
     planned = Aggregate.objects.filter(round=closing).first()
     if planned is not None:
         return planned
-    inputs = _accepted(closing).order_by("participant_id", "pk")
+    columns = ("participant_id", "pk", "n")
+    accepted = list(_accepted(closing).order_by("received_at", "pk").values_list(*columns))
+    most = int(min(_most(training), len(accepted)))
+    inputs = sorted(accepted[:most])
     others = closing.contributions.exclude(state=Contribution.State.ACCEPTED)
+    left_out = {str(row.pk): row.problem or row.state for row in others}
+    left_out |= {str(key): OVER_LIMIT for _, key, _ in accepted[most:]}
     return Aggregate.objects.create(
         round=closing,
         rules=training.rules,
-        inputs=list(inputs.values_list("pk", flat=True)),
-        left_out={str(row.pk): row.problem or row.state for row in others},
-        examples=inputs.aggregate(sum=Sum("n"))["sum"] or 0,
+        inputs=[key for _, key, _ in inputs],
+        left_out=left_out,
+        examples=sum(n for _, _, n in inputs),
         seed=secrets.token_hex(32) if training.rules["noise_multiplier"] is not None else "",
     )
 
@@ -331,7 +347,10 @@ def _finish_training(training: Training) -> None:
     events.record("training.finished", training, actor=None, model=training.model)
 
 
-def counts(of: Round) -> dict[str, int]:
-    """How many contributions of a round are in each state."""
-    rows = Contribution.objects.filter(round=of).values_list("state")
-    return dict(rows.annotate(n=Count("pk")).order_by())
+def counts(of: Sequence[Round]) -> dict[int, dict[str, int]]:
+    """How many contributions of each round are in each state, by the round's key."""
+    found: dict[int, dict[str, int]] = {row.pk: {} for row in of}
+    rows = Contribution.objects.filter(round__in=of).values_list("round", "state")
+    for key, state, number in rows.annotate(n=Count("pk")).order_by():
+        found[key][state] = number
+    return found

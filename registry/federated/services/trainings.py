@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from hub.protocol import federated, problems
+from hub.protocol import federated, problems, training_rules
 from hub.protocol.training_rules import Rules
 from registry import events
 from registry.federated import selection
@@ -21,6 +21,7 @@ from registry.models import Blob, File, RegisteredModel, Version
 from registry.permissions import require, require_user
 
 if TYPE_CHECKING:
+    from registry.outbox import Subject
     from registry.permissions import Actor
 
 LONGEST_HYPERPARAMETERS = 20_000
@@ -55,6 +56,8 @@ def create(
             state=version.state,
         )
     path = _entry(version, entry)
+    said = {"rules": _rules(rules or {}), "schedule": _schedule(schedule or {})}
+    _expect_quorum_fits(said)
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
     training = Training.objects.create(
@@ -63,8 +66,7 @@ def create(
         base=version,
         entry=path,
         title=title.strip()[:200],
-        rules=_rules(rules or {}),
-        schedule=_schedule(schedule or {}),
+        **said,
         roles=_patterns(roles or {}),
         hyperparameters=_bounded(hyperparameters or {}),
         release_every=release_every,
@@ -123,6 +125,7 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
                     f"The {name} are fixed since the training is open. Begin another training."
                 )
             changes[name] = read(getattr(training, name) | changes[name])
+    _expect_quorum_fits({"rules": training.rules, "schedule": training.schedule} | changes)
     _bounded(changes.get("hyperparameters", {}))
     for name, value in changes.items():
         setattr(training, name, value)
@@ -159,6 +162,18 @@ def set_state(actor: Actor, *, training: Training, state: str, reason: str = "")
     events.record(f"training.{state}", training, actor=actor, model=training.model, reason=reason)
     releases.release_best(training)
     return training
+
+
+@transaction.atomic
+def on_deleted(subject: Subject) -> None:
+    """Cancel the trainings of a model that was deleted, with their rounds."""
+    gone = Training.objects.filter(model=subject.model_id, model__deleted_at__isnull=False)
+    for training in map(rounds.lock, gone.filter(state__in=_MOVES)):
+        training.state, training.reason = Training.State.CANCELLED, "Its model was deleted."
+        training.ended_at = timezone.now()
+        training.save(update_fields=["state", "reason", "ended_at"])
+        rounds.cancel_live(training)
+        events.record("training.cancelled", training, actor=None, model=training.model)
 
 
 _MOVES = {
@@ -223,6 +238,17 @@ def _rules(said: dict[str, Any]) -> dict[str, Any]:
             "could join. Whoever operates it names such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
     return rules.to_json()
+
+
+def _expect_quorum_fits(said: dict[str, Any]) -> None:
+    """Raise InvalidRequest for a quorum above what the rule can take: no round could be made."""
+    most = training_rules.MOST_ROBUST
+    if said["rules"]["rule"] in training_rules.ROBUST and said["schedule"]["quorum"] > most:
+        raise problems.InvalidRequest.at(
+            "/schedule/quorum",
+            f"The rule {said['rules']['rule']} takes {most} contributions at most; choose a quorum "
+            "up to that, or another rule.",
+        )
 
 
 def _schedule(said: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _FACTS = (
     *("runtime_version", "runtime_build", "claimed", "graph_opt_level", "execution_mode"),
-    "optimised_model_sha256",
+    *("optimised_model_sha256", "ep_version"),
 )
 _MOST_ROWS, _MOST_NAMES = 1000, 200
 _TEXT = 500

@@ -24,6 +24,7 @@ FIELDS = (
 GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
 _LIBRARY = "libnvidia-ml.so.1"
 _MOST_PIDS = 64
+_TOO_SMALL = 7  # NVML_ERROR_INSUFFICIENT_SIZE
 _TEXT = 96
 
 
@@ -84,11 +85,20 @@ def processes(library: str = _LIBRARY) -> set[int] | None:
         if pair is None:
             return None
         nvml, gpu = pair
-        count, found = ctypes.c_uint(_MOST_PIDS), (_Process * _MOST_PIDS)()
         ask = getattr(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", None)
-        if ask is None or ask(gpu, ctypes.byref(count), found) != 0:
+        if ask is None:
             return None
-        return {int(found[place].pid) for place in range(count.value)}
+        room = _MOST_PIDS
+        for _ in range(2):
+            count, found = ctypes.c_uint(room), (_Process * room)()
+            code = ask(gpu, ctypes.byref(count), found)
+            if code == 0:
+                return {int(found[place].pid) for place in range(count.value)}
+            if code != _TOO_SMALL:
+                return None
+            # As many as it says there are, and some that begin meanwhile.
+            room = count.value + _MOST_PIDS
+        return None
 
 
 def joules(library: str = _LIBRARY) -> float | None:
@@ -117,7 +127,7 @@ def _bound(library: str) -> Iterator[tuple[Any, Any] | None]:
     try:
         gpu = ctypes.c_void_p()
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
-        if wanted.startswith("GPU-"):
+        if wanted.startswith(("GPU-", "MIG-")):
             code = nvml.nvmlDeviceGetHandleByUUID(wanted.encode(), ctypes.byref(gpu))
         else:
             number = int(wanted) if wanted.isdigit() else 0

@@ -103,11 +103,10 @@ def in_turns(scenario: str, infers: Sequence[Infer], pace: Pace, turn_seconds: f
     order = list(zip(spans, infers, strict=True))
     while True:
         for span, infer in order:
-            used, began = time.process_time(), time.perf_counter()
-            samples = timed(scenario, infer, each)
-            span.wall_s += time.perf_counter() - began
-            span.cpu_s += time.process_time() - used
-            span.samples += samples
+            turn = timed(scenario, infer, each)
+            span.wall_s += turn.wall_s
+            span.cpu_s += turn.cpu_s
+            span.samples += turn.samples
         order.reverse()
         if len(infers) == 1 or all(_had_its_time(span, pace) for span in spans):
             return spans
@@ -118,14 +117,19 @@ def _had_its_time(span: Span, pace: Pace) -> bool:
     return served and span.wall_s >= pace.seconds
 
 
-def timed(scenario: str, infer: Infer, pace: Pace) -> list[int]:
-    """Run one scenario; gives each query's nanoseconds, in order."""
+def timed(scenario: str, infer: Infer, pace: Pace) -> Span:
+    """Run one scenario; gives each query's nanoseconds, in order, and what they took in all."""
+    waited = 0.0
+    used, began = time.process_time(), time.perf_counter()
     if scenario == form.SERVER:
-        return _by_arrival(infer, pace)
-    if scenario == form.MULTI_STREAM:
-        return _one_after_another(lambda: _several(infer, pace.per_query), pace)
-    # Offline is the same loop: all samples wait from the start, and its figure is the throughput.
-    return _one_after_another(infer, pace)
+        samples, waited = _by_arrival(infer, pace)
+    elif scenario == form.MULTI_STREAM:
+        samples = _one_after_another(lambda: _several(infer, pace.per_query), pace)
+    else:
+        # Offline is the loop of a single stream: its figure is the throughput.
+        samples = _one_after_another(infer, pace)
+    wall_s = time.perf_counter() - began
+    return Span(samples, wall_s, max(time.process_time() - used - waited, 0.0))
 
 
 def _several(infer: Infer, count: int) -> None:
@@ -146,34 +150,42 @@ def _one_after_another(infer: Infer, pace: Pace) -> list[int]:
             return samples
 
 
-def _by_arrival(infer: Infer, pace: Pace) -> list[int]:
+def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], float]:
     """Queries arrive at random moments, and each waits for those before it.
 
     The gaps are exponential, so that arrivals are Poisson's. A query's time runs from its arrival,
-    whether or not the one before had ended.
+    whether or not the one before had ended. Gives the processor seconds of the waiting, too: they
+    are no part of an inference.
     """
     draw = random.Random(pace.seed)  # noqa: S311 - a schedule that anybody can repeat
-    samples = []
+    samples, waited = [], 0.0
     begin = _clock()
     least, most = begin + int(pace.seconds * 1e9), begin + int(pace.cap_seconds * 1e9)
     arrival = begin
     while True:
         arrival += int(draw.expovariate(pace.rate_per_s) * 1e9)
-        _wait_until(arrival)
+        waited += _wait_until(arrival)
         infer()
         after = _clock()
         samples.append(after - arrival)
         if after >= most or (after >= least and len(samples) >= pace.wanted):
-            return samples
+            return samples, waited
 
 
-def _wait_until(moment: int) -> None:
-    """Sleep for most of the time, and watch the clock for the rest: sleep is not exact."""
+def _wait_until(moment: int) -> float:
+    """Sleep for most of the time, and watch the clock for the rest: sleep is not exact.
+
+    Gives the processor seconds that it took, read before the moment: after it they would cost time.
+    """
     left = moment - _clock()
+    if left <= 0:
+        return 0.0
+    began = used = time.process_time()
     if left > 2 * _SPIN_NS:
         time.sleep((left - _SPIN_NS) / 1e9)
     while _clock() < moment:
-        pass
+        used = time.process_time()
+    return used - began
 
 
 def clock_ns() -> float:

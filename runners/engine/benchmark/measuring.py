@@ -12,10 +12,13 @@ import os
 import resource
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import devices, loops, readings
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+
+if TYPE_CHECKING:
+    from runners.engine.benchmark import sessions
 
 _PROFILE_RUNS = 100
 _CPUS = Path("/sys/devices/system/cpu")
@@ -37,15 +40,17 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
     _, floor = instruments.memory()
     models = arguments["models"]
     opened = [_open(model) for model in models]
-    told = _timed(arguments, [infer for infer, _ in opened], instruments)
+    told = _timed(arguments, [session.infer for session, _ in opened], instruments)
+    for session, _ in opened:
+        session.expect_provider()
     memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
     return [
         {**process, **start, **memory} for process, (_, start) in zip(told, opened, strict=True)
     ]
 
 
-def _open(model: dict[str, Any]) -> tuple[loops.Infer, dict[str, Any]]:
-    """Load a model, infer once and warm up; gives its inference, and how it started."""
+def _open(model: dict[str, Any]) -> tuple[sessions.Opened, dict[str, Any]]:
+    """Load a model, infer once and warm up; gives its session, and how it started."""
     from runners.engine.benchmark import sessions, stored  # noqa: PLC0415 - after the confinement
 
     values = stored.read(Path(model["inputs"]))
@@ -55,7 +60,7 @@ def _open(model: dict[str, Any]) -> tuple[loops.Infer, dict[str, Any]]:
     opened.infer()
     first = time.perf_counter()
     warm = loops.warm_up(opened.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
-    return opened.infer, {
+    return opened, {
         "warmup_count": warm.count,
         "warmup_s": round(warm.seconds, 6),
         "steady": warm.is_steady,

@@ -9,6 +9,7 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
+_MOST_RATE = 1e6
 # What loading, importing and the end of a process may take beside its own phases.
 _AROUND_SECONDS = 30.0
 _PREPARE_SECONDS = 120.0
@@ -28,6 +29,7 @@ class Options:
     provider_options: dict[str, Any] = field(default_factory=dict)
     strict_provider: bool = False
     scenario: str = form.SINGLE_STREAM
+    # Arrivals a second, for the server; 0 is half of what one stream reaches.
     rate_per_s: float = 0.0
     call_style: str = "run"
     batch: int = 1
@@ -90,6 +92,7 @@ class Options:
         _within("quiet_wait_seconds", (self.quiet_wait_seconds,), 0, 3600)
         _within("quiet_seconds", (self.quiet_seconds,), 0.1, 60)
         _within("budget_seconds", (self.budget_seconds,), 1, 7200)
+        _within("rate_per_s", (self.rate_per_s,), 0, _MOST_RATE)
         _within("seed", (self.seed,), 0, 2**31 - 1)
         _within("shapes", tuple(self.shapes.values()) or (1,), 1, 1 << 20)
         count = len(self.sweep_batch) + len(self.sweep_threads)

@@ -42,15 +42,17 @@ def sources(
             "source": str(options.declared.get("source", "")),
         }
     if devices.is_gpu(options.provider):
-        if devices.joules() is not None:
-            return {
-                "provenance": "measured",
-                "method": "NVML energy counter",
-                "boundary": "GPU board",
-                "meters": ["nvml"],
-                "idle_power_w": idle,
-            }
-    elif found := readings.meters(powercap):
+        # Watts of a processor's core say nothing of a board: without its meter there is no figure.
+        if devices.joules() is None:
+            return {"provenance": "none", "method": "none"}
+        return {
+            "provenance": "measured",
+            "method": "NVML energy counter",
+            "boundary": "GPU board",
+            "meters": ["nvml"],
+            "idle_power_w": idle,
+        }
+    if found := readings.meters(powercap):
         return {
             "provenance": "measured",
             "method": "RAPL energy counter",

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     Check = Callable[[Any, str], None]
 
 FORMAT = "onnx-model-hub/benchmark"
-FORMAT_VERSION = 1
+# Records of version 1 keep the sums they were made with: docs/decisions/0033.
+FORMAT_VERSION = 2
+FORMAT_VERSIONS = (1, FORMAT_VERSION)
 # Each changes whenever figures made before and after could not be compared.
-METHOD_VERSION = "1"
+METHOD_VERSION = "3"
 # Of comparisons, and of the records in them: both models in one process, in turns.
-COMPARISON_METHOD_VERSION = "2"
+COMPARISON_METHOD_VERSION = "4"
+COMPARISON_METHODS = ("2", COMPARISON_METHOD_VERSION)
 
 NOT_EXPOSED = "not-exposed"
 NOT_APPLICABLE = "not-applicable"
@@ -106,6 +109,11 @@ def measured(record: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def is_first(record: dict[str, Any]) -> bool:
+    """Whether a record is of the first version, whose sums differ in a few places."""
+    return bool(record["format_version"] == 1)
+
+
 def without_samples(record: dict[str, Any]) -> dict[str, Any]:
     """The record as it is queried and shown: all but the samples, of which only the number stays.
 
@@ -131,9 +139,11 @@ def check(data: Any) -> dict[str, Any]:
 
 def _check(data: Any, where: str, *, is_nested: bool) -> None:
     _object(data, where, MEASURED | DERIVED)
-    for name, wanted in (("format", FORMAT), ("format_version", FORMAT_VERSION)):
-        if data[name] != wanted:
-            raise InvalidRecordError(f"{where}.{name}: it must be {wanted!r}")
+    if data["format"] != FORMAT:
+        raise InvalidRecordError(f"{where}.format: it must be {FORMAT!r}")
+    if type(data["format_version"]) is not int or data["format_version"] not in FORMAT_VERSIONS:
+        known = " or ".join(map(str, FORMAT_VERSIONS))
+        raise InvalidRecordError(f"{where}.format_version: it must be {known}")
     for name, checker in _FIELDS.items():
         checker(data[name], f"{where}.{name}")
     _list(data["processes"], f"{where}.processes", MOST_PROCESSES)

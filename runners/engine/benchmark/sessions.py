@@ -6,8 +6,11 @@ Works in children only.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import hashlib
 import importlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,11 @@ DEVICE_OF = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda
 OPENVINO_CPU = "OpenVINO:CPU"
 # Larger models are not written a second time to learn the digest of their optimised form.
 _MOST_OPTIMISED = 256 << 20
+_MOST_MAJOR = 40
+
+
+class ProviderLostError(RuntimeError):
+    """Another execution provider stands where the one that was asked for stood."""
 
 
 @dataclass(slots=True)
@@ -32,6 +40,8 @@ class Opened:
 
     infer: Callable[[], object]
     facts: dict[str, Any]
+    # Asked when the stopwatch has stopped; raises ProviderLostError.
+    expect_provider: Callable[[], None] = lambda: None
     # Of a profiled session: ends the profile and gives what it held.
     finish: Callable[[int], dict[str, Any]] | None = None
     kept: list[Any] = field(default_factory=list)
@@ -57,20 +67,34 @@ def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         else:
             wanted.append(CPU)
-    session = onnxruntime.InferenceSession(asked["model"], options, providers=wanted)
+    # Else a provider that fails is replaced by another one, and that would be timed.
+    session = onnxruntime.InferenceSession(
+        asked["model"], options, providers=wanted, enable_fallback=0
+    )
     kinds = {port.name: port.type for port in session.get_inputs()}
     values = {
         name: onnxruntime_cpu._to_feed(value, kinds[name])  # noqa: SLF001 - the same feeds
         for name, value in feeds.items()
         if name in kinds
     }
-    opened = Opened(_call(session, values, asked), _facts(onnxruntime, session, asked))
+    opened = Opened(
+        _call(session, values, asked),
+        _facts(onnxruntime, session, asked),
+        lambda: _expect_provider(session, provider),
+    )
     if profiled:
         from runners.engine.benchmark import profiles  # noqa: PLC0415
 
         opened.finish = lambda warm: profiles.of_onnxruntime(session, warm)
         opened.facts["optimised_model_sha256"] = _digest(options.optimized_model_filepath)
     return opened
+
+
+def _expect_provider(session: Any, provider: str) -> None:
+    held = list(session.get_providers())
+    if held[:1] != [provider]:
+        names = ", ".join(map(str, held)) or "nothing"
+        raise ProviderLostError(f"{provider} was asked for, and {names} ran the model")
 
 
 def _options(onnxruntime: Any, asked: dict[str, Any], *, profiled: bool) -> Any:
@@ -136,11 +160,58 @@ def _facts(onnxruntime: Any, session: Any, asked: dict[str, Any]) -> dict[str, A
     return {
         "runtime_version": str(onnxruntime.__version__),
         "runtime_build": str(onnxruntime.get_build_info())[:500],
+        "ep_version": _ep_version(asked["provider"]),
         "claimed": asked["provider"] if asked["provider"] in claimed else claimed[0],
         "providers": claimed,
         "graph_opt_level": "all",
         "execution_mode": "sequential",
     }
+
+
+def _ep_version(provider: str) -> str:
+    """The versions of the libraries that a GPU's provider works with, as they say themselves.
+
+    Only what this process has loaded is asked: nothing is loaded to be asked.
+    """
+    if provider not in DEVICE_OF:
+        return NOT_APPLICABLE
+    found = []
+    for name, library, ask in _LIBRARIES:
+        loaded = _loaded(library)
+        with contextlib.suppress(AttributeError):
+            if loaded is not None and (said := ask(loaded)):
+                found.append(f"{name} {said}")
+    return ", ".join(found) or NOT_EXPOSED
+
+
+def _loaded(library: str) -> Any:
+    """A library that this process holds, of whatever major version; None where it does not."""
+    for major in range(_MOST_MAJOR):
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(f"{library}.{major}", mode=os.RTLD_NOLOAD)
+    return None
+
+
+def _cuda_version(library: Any) -> int | None:
+    said = ctypes.c_int()
+    return int(said.value) if library.cudaRuntimeGetVersion(ctypes.byref(said)) == 0 else None
+
+
+def _cudnn_version(library: Any) -> int:
+    library.cudnnGetVersion.restype = ctypes.c_size_t
+    return int(library.cudnnGetVersion())
+
+
+def _tensorrt_version(library: Any) -> int:
+    return int(library.getInferLibVersion())
+
+
+# Name, library, and what it is asked: numbers as each library writes them.
+_LIBRARIES = (
+    ("CUDA", "libcudart.so", _cuda_version),
+    ("cuDNN", "libcudnn.so", _cudnn_version),
+    ("TensorRT", "libnvinfer.so", _tensorrt_version),
+)
 
 
 def _digest(path: str) -> str:
@@ -178,6 +249,7 @@ def _open_openvino(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bo
     facts = {
         "runtime_version": importlib.import_module("importlib.metadata").version("openvino"),
         "runtime_build": str(openvino.get_version())[:500],
+        "ep_version": NOT_APPLICABLE,
         "claimed": OPENVINO_CPU,
         "providers": [OPENVINO_CPU],
         "graph_opt_level": NOT_APPLICABLE,

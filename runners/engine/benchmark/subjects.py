@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine import text
 from runners.engine.bench import told
-from runners.engine.benchmark import answers, devices, environments, feeds, statistics
+from runners.engine.benchmark import answers, devices, environments, feeds, sessions, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
@@ -122,7 +122,7 @@ class Subject:
         ending = self._child({**arguments, "models": models}, len(sides))
         foreign = self._foreign()
         if ending.kind != "answered":
-            return [_died(ordinal, ending.kind, self._words(ending)) for _ in sides]
+            return [_died(ordinal, _code(ending), self._words(ending)) for _ in sides]
         if not isinstance(ending.answer, list) or len(ending.answer) != len(sides):
             return [_died(ordinal, "unreadable", "It answered for other models.") for _ in sides]
         if isinstance(before, int) and isinstance(foreign, int):
@@ -139,7 +139,8 @@ class Subject:
             if not tried["samples_ns"]:
                 raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
             middle = statistics.median(tried["samples_ns"]) / 1e9
-            self.rate_per_s = statistics.rounded(_USUAL_LOAD / middle)
+            # Two digits: as results are compared only at equal rates, they must be able to be.
+            self.rate_per_s = float(f"{_USUAL_LOAD / middle:.2g}")
 
     def _foreign(self) -> int | str:
         if not devices.is_gpu(self.options.provider):
@@ -198,6 +199,11 @@ def _process(answer: Any, ordinal: int, foreign: int | str) -> dict[str, Any]:
     # Who it was and how it was counted is ours to say.
     process["ordinal"] = ordinal
     return process
+
+
+def _code(ending: Ending) -> str:
+    lost = ending.kind == "raised" and ending.answer[0] == sessions.ProviderLostError.__name__
+    return "ep-not-used" if lost else ending.kind
 
 
 def _sentence(words: str) -> str:

@@ -53,7 +53,10 @@ def summarise(measured: dict[str, Any]) -> dict[str, Any]:
     finished = [one for one in processes if one["samples_ns"]]
     used = kept if len(kept) >= _least(measured) else finished
     stats = _stats(used, measured, is_gated=used is kept) if used else None
-    status, reasons = _status(measured, len(kept), len(finished), stats)
+    status, reasons = _status(measured, len(kept), finished, stats)
+    if stats is not None and not measured["failure"] and not form.is_first(measured):
+        reasons += _unreadable(measured, used)
+        status = form.NOISY if reasons else status
     energy = _energy(measured["power"], used)
     comparability = _comparability(measured)
     return {
@@ -105,7 +108,10 @@ def faults(process: dict[str, Any], gate: dict[str, Any]) -> list[str]:
 
 
 def _status(
-    measured: dict[str, Any], kept: int, finished: int, stats: dict[str, Any] | None
+    measured: dict[str, Any],
+    kept: int,
+    finished: list[dict[str, Any]],
+    stats: dict[str, Any] | None,
 ) -> tuple[str, list[str]]:
     if measured["failure"]:
         return form.FAILED, [str(measured["failure"].get("code", "failed"))]
@@ -115,10 +121,24 @@ def _status(
         return form.REJECTED, ["host-busy"]
     reasons = []
     if kept < _least(measured):
-        reasons.append("too-few-processes" if finished < _least(measured) else "interference")
+        few = len(finished) < _least(measured)
+        reasons.append("too-few-processes" if few else "interference")
     if stats["between_process_cv"] > limit(measured["gate"], "between_process_cv"):
         reasons.append("spread-between-processes")
     return (form.NOISY if reasons else form.ACCEPTED), reasons
+
+
+def _unreadable(measured: dict[str, Any], used: list[dict[str, Any]]) -> list[str]:
+    """What nobody could see of the host: then nobody knows that it was at rest."""
+    reasons = []
+    seen = [one["interference"] for one in used]
+    names = (*(name for name, _ in _READINGS), "throttled")
+    if any(all(isinstance(one[name], str) for name in names) for one in seen):
+        reasons.append("nothing-readable")
+    is_gpu = measured["provider"]["claimed"] in _GPU_PROVIDERS
+    if is_gpu and any(isinstance(one["foreign_gpu_pids"], str) for one in seen):
+        reasons.append("gpu-not-readable")
+    return reasons
 
 
 def _accounting(processes: list[dict[str, Any]], kept: int, finished: int) -> dict[str, Any]:
@@ -298,7 +318,10 @@ def _carbon(energy: dict[str, Any], grid: dict[str, Any] | None) -> dict[str, An
 
 
 def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
-    """The hard fields: figures may be ranked together only where all of these are equal."""
+    """The hard fields: figures may be ranked together only where all of these are equal.
+
+    Records of the first version have neither the quota nor the rules of warm-up and timing in it.
+    """
     config, provider = measured["config"], measured["provider"]
     around = measured["environment"]
     is_gpu = provider["claimed"] in _GPU_PROVIDERS
@@ -306,7 +329,15 @@ def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
     if isinstance(memory, str | None):
         memory = around.get("memory_total_bytes")
     wanted = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
+    since: dict[str, Any] = {}
+    if not form.is_first(measured):
+        since = {
+            "cgroup_cpu_limit": around.get("cgroup_cpu_limit", NOT_EXPOSED),
+            "warmup": config.get("warmup", NOT_APPLICABLE),
+            "timed": config.get("timed", NOT_APPLICABLE),
+        }
     return {
+        **since,
         "method": measured["method"],
         "device": "gpu" if is_gpu else "cpu",
         "hardware": around.get("gpu_model" if is_gpu else "cpu_model", NOT_EXPOSED),

@@ -89,7 +89,7 @@ def measure_of(record: dict[str, Any]) -> dict[str, Any]:
         "scenario": record["config"]["scenario"],
         "batch": record["config"]["batch"],
         "threads": record["config"]["intra_op_threads"],
-        "p50_ms": latency.get("p50"),
+        "p50_ms": stats.get("p50_of_processes_ms"),
         "p99_ms": latency.get("p99"),
         "throughput_per_s": stats.get("throughput_per_s"),
     }

@@ -22,7 +22,8 @@ FORMAT = "onnx-model-hub/speed-comparison"
 SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
 WORDS = (SLOWER, FASTER, SAME, INCONCLUSIVE)
 BY_CPU_TIME = "by-cpu-time"
-# Fewer pairs have no 99 % interval.
+REJECTED_USED = "rejected-processes-used"
+# Fewer pairs have no 99 % interval, nor have fewer processes of a side that was made apart.
 LEAST_PAIRS = 8
 # What a ratio must be beyond before anybody speaks of a difference; by the clock of a noisy host
 # it takes more.
@@ -39,16 +40,19 @@ def judge(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]
     """Say slower, faster, same or inconclusive of two records made in turns, with the reasons.
 
     Median latency decides, and processor time must have moved to the same side. Where a side is
-    noisy nothing is the same. But one thread takes at least its processor time, so that decides
-    instead there, if latency moved to the same side. Several threads on a crowded host wait for
-    each other: there only processes count that had room, and latency must be beyond the wide
-    margin. Processor times of different numbers of threads are not held against each other.
+    noisy, or processes are used that do not count, nothing is the same. But one thread takes at
+    least its processor time, so that decides instead there, if latency moved to the same side.
+    Several threads on a crowded host wait for each other: there only processes count that had
+    room, and latency must be beyond the wide margin. Processor times of different numbers of
+    threads are not held against each other.
     """
     sides = (baseline, candidate)
     noise = _noise(sides)
+    pairs, is_mixed = _pairs(baseline, candidate)
+    if is_mixed and not any(form.is_first(one) for one in sides):
+        noise = [*noise, REJECTED_USED]
     threads = [one["config"]["intra_op_threads"] for one in sides]
     is_single = threads == [1, 1] and all(one["comparability"]["device"] == "cpu" for one in sides)
-    pairs = _pairs(baseline, candidate)
     if noise and not is_single:
         pairs = [pair for pair in pairs if _had_room(pair[0])]
     wall = _paired(pairs, summary.medians_ms)
@@ -71,12 +75,14 @@ def judge_apart(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str
     The interval is a bootstrap over the processes of each side.
     """
     sides = (baseline, candidate)
-    used = [_counting(one) for one in sides]
+    used = [[one for one in side["processes"] if not one["rejected"]] for side in sides]
     wall = _apart([summary.medians_ms(one) for one in used])
     cpu = _apart([summary.cpu_ms(one) for one in used])
     noise = _noise(sides)
     word, reasons = INCONCLUSIVE, noise
-    if wall is not None and cpu is not None and not noise:
+    if wall is None or cpu is None:
+        reasons = [*noise, "too-few-processes"]
+    elif not noise:
         word, reasons = _word(wall, cpu, MARGIN)
     return _told(sides, word, reasons, wall, cpu)
 
@@ -110,26 +116,23 @@ def _noise(sides: tuple[dict[str, Any], dict[str, Any]]) -> list[str]:
     ]
 
 
-def _pairs(baseline: dict[str, Any], candidate: dict[str, Any]) -> list[Pair]:
-    """The processes of both sides, of those that count on both; of all where these are too few."""
+def _pairs(baseline: dict[str, Any], candidate: dict[str, Any]) -> tuple[list[Pair], bool]:
+    """The processes of both sides, of those that count on both; of all where these are too few.
+
+    Tells also whether there are such among them that do not count.
+    """
     both = list(zip(baseline["processes"], candidate["processes"], strict=True))
     finished = [pair for pair in both if all(one["samples_ns"] for one in pair)]
     kept = [pair for pair in finished if not any(one["rejected"] for one in pair)]
-    return kept if len(kept) >= LEAST_PAIRS else finished
+    if len(kept) >= LEAST_PAIRS:
+        return kept, False
+    return finished, len(finished) > len(kept)
 
 
 def _had_room(process: dict[str, Any]) -> bool:
     """Whether others left most of the host's processors to a process, as far as it shows."""
     taken = [process["interference"][name] for name in ("foreign_cpu", "steal")]
     return not any(isinstance(one, str) for one in taken) and sum(taken) <= _MOST_TAKEN
-
-
-def _counting(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The processes that count, or all that finished where too few do."""
-    kept = [one for one in record["processes"] if not one["rejected"]]
-    if len(kept) >= summary.PROVISIONAL["least_processes"]:
-        return kept
-    return [one for one in record["processes"] if one["samples_ns"]]
 
 
 def _paired(
@@ -144,7 +147,7 @@ def _paired(
 
 
 def _apart(sides: list[list[float]]) -> list[float] | None:
-    if not all(values and min(values) > 0 for values in sides):
+    if not all(len(values) >= LEAST_PAIRS and min(values) > 0 for values in sides):
         return None
     return [rounded(one) for one in statistics.ratio_interval(sides[0], sides[1], 0)]
 
@@ -184,10 +187,9 @@ def check(data: Any) -> dict[str, Any]:
     """Give the data back if it has the shape of a comparison; raises InvalidRecordError."""
     if not isinstance(data, dict) or data.keys() != _KEYS or data["format"] != FORMAT:
         raise form.InvalidRecordError(f"comparison: it must be of the format {FORMAT}")
-    if data["method"] != form.COMPARISON_METHOD_VERSION:
-        raise form.InvalidRecordError(
-            f"comparison.method: it must be {form.COMPARISON_METHOD_VERSION!r}"
-        )
+    if data["method"] not in form.COMPARISON_METHODS:
+        known = " or ".join(form.COMPARISON_METHODS)
+        raise form.InvalidRecordError(f"comparison.method: it must be {known}")
     if not isinstance(data["verdict"], dict):
         raise form.InvalidRecordError("comparison: its verdict must be an object")
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:

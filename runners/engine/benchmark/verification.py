@@ -1,7 +1,8 @@
 """Whether a record's figures follow from its samples: the sums are made again and compared.
 
-That shows a record which was changed afterwards. It cannot show that the samples were ever
-measured: for that one has to repeat them.
+What was measured must also be possible: counts that belong together, times that fit into the time
+there was, sweeps of the same file. That shows a record which was changed afterwards. It cannot
+show that the samples were ever measured: for that one has to repeat them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from runners.engine.benchmark import summary, verdicts
 
 _MOST = 20
 # What a change in a measured field shows itself by first comes first.
+# How far apart the samples' own time and that of the whole timed part may be: so many times, and
+# seconds for what lies between samples, more where only some of them were kept.
+_TIMES, _BETWEEN_S, _UNSEEN_S = 4.0, 0.25, 1.0
+_SWEPT = {"batch": "batch", "threads": "intra_op_threads"}
 _ORDER = ("environment_digest", "comparability_key", "status", "reasons", "stats", "accounting")
 
 
@@ -44,8 +49,31 @@ def _compare_record(said: dict[str, Any], where: str, found: list[dict[str, Any]
     for place, (one, other) in enumerate(zip(said["processes"], right["processes"], strict=True)):
         for name in sorted(form.DERIVED_OF_PROCESS):
             _compare(one[name], other[name], f"{where}processes[{place}].{name}", found)
+    for place, one in enumerate(said["processes"]):
+        _count(one, said["config"], f"{where}processes[{place}]", found)
     for place, one in enumerate(said["sweeps"]):
-        _compare_record(one["record"], f"{where}sweeps[{place}].record.", found)
+        spot, inner = f"{where}sweeps[{place}]", one["record"]
+        _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", found)
+        same = (inner["model"]["sha256"], said["model"]["sha256"])
+        _compare(*same, f"{spot}.record.model.sha256", found)
+        _compare_record(inner, f"{spot}.record.", found)
+
+
+def _count(
+    one: dict[str, Any], config: dict[str, Any], where: str, found: list[dict[str, Any]]
+) -> None:
+    """Hold the counts and times of a process against its samples, as `measuring` makes them."""
+    queries, every, kept = one["queries"], one["kept_every"], len(one["samples_ns"])
+    _compare(one["inferences"], queries * config["samples_per_query"], f"{where}.inferences", found)
+    _compare(kept, -(-queries // every) if every else 0, f"{where}.samples_ns", found)
+    if not kept or config["scenario"] == form.SERVER:
+        return
+    told, largest = (value * every / 1e9 for value in (sum(one["samples_ns"]),
+                                                       max(one["samples_ns"])))  # fmt: skip
+    room = _BETWEEN_S if every == 1 else _UNSEEN_S
+    # The largest of those that were kept need not stand for others.
+    if told - largest > _TIMES * one["wall_s"] + room or one["wall_s"] > _TIMES * told + room:
+        found.append({"field": f"{where}.wall_s", "said": one["wall_s"], "computed": told})
 
 
 def _compare(said: Any, right: Any, where: str, found: list[dict[str, Any]]) -> None:

@@ -35,7 +35,6 @@ def run(job: Job) -> Report:
     entry, files, out = job.request.entry, job.request.files, job.out
     keeps = [aggregation.OPTIMISER] if aggregation.OPTIMISER in files else []
     wanted = [entry, *keeps, *(row["path"] for row in rows)]
-    wanted += [row.get("base", entry) for row in rows]
     job.tell(10, "aggregate")
     with mapping.mapped(files, wanted) as buffers:
         size = mapping.size_of(buffers)
@@ -90,15 +89,14 @@ def _aggregate(
 ) -> dict[str, Any]:
     entry, options = job.request.entry, job.request.options
     rows = options["contributions"]
-    paths = {entry, *(row.get("base", entry) for row in rows)}
-    bases = {path: Weights(buffers[path]) for path in sorted(paths)}
-    members = [_member(row, buffers, bases[row.get("base", entry)], parts) for row in rows]
+    base = Weights(buffers[entry])
+    members = [_member(row, buffers, base, parts) for row in rows]
     kept = buffers.get(aggregation.OPTIMISER)
     return aggregation.aggregate(
         Round(
             parts,
             rules,
-            bases[entry],
+            base,
             members,
             options.get("norm_history", ()),
             seed,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 OPTIMISER = "optimiser.safetensors"
 # The running median of norms looks back over so many rounds.
 _HISTORY = 5
+# What bounds statistics where the rules give no multiple themselves.
+_STATISTIC_MULTIPLE = 1.0
 _ROLES = (federated.TRAINABLE, federated.STATISTIC)
 
 Norms = dict[str, float]
@@ -100,16 +102,22 @@ def _medians(members: Sequence[Member]) -> Norms:
 
 
 def _limits(job: Round, medians: Norms) -> Norms:
-    """How long an update may be, by role: a fixed norm, or a multiple of the running median."""
-    if job.rules.clip_norm is not None:
-        return {federated.TRAINABLE: job.rules.clip_norm}
-    if job.rules.clip_multiple is None:
+    """How long an update may be, by role: a fixed norm, or a multiple of the running median.
+
+    Statistics have no fixed norm and travel by no robust rule, so wherever anything bounds what one
+    device can do, the multiple of their own running median bounds them.
+    """
+    fixed, multiple = job.rules.clip_norm, job.rules.clip_multiple
+    if fixed is None and multiple is None and job.rules.rule not in training_rules.ROBUST:
         return {}
     seen = [*list(job.history)[-_HISTORY:], medians]
-    return {
-        role: job.rules.clip_multiple * statistics.median(one[role] for one in seen)
-        for role in _ROLES
-    }
+    middle = {role: statistics.median(one[role] for one in seen) for role in _ROLES}
+    limits = {role: (multiple or _STATISTIC_MULTIPLE) * middle[role] for role in _ROLES}
+    if fixed is not None:
+        limits[federated.TRAINABLE] = fixed
+    elif multiple is None:
+        del limits[federated.TRAINABLE]
+    return limits
 
 
 def _clipped(job: Round, limits: Norms) -> list[Member]:
@@ -144,7 +152,8 @@ def _most_examples(job: Round) -> int:
     cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
     if multiple is None:
         return cap
-    middle = statistics.median_high(min(member.examples, cap) for member in job.members)
+    # The lower one of two in the middle: with two devices, a lie of one decides nothing.
+    middle = statistics.median_low(min(member.examples, cap) for member in job.members)
     return min(cap, math.ceil(multiple * middle))
 
 
@@ -224,9 +233,21 @@ def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> 
         before += step
         if part.least is not None:
             np.maximum(before, part.least, out=before)
-        yield before.astype("<f4").tobytes()
+        yield _float32(before, part)
     if trains:
         memory.close(part, kept)
+
+
+def _float32(values: Array, part: Part) -> bytes:
+    """What is written of a part; raises UnfitError where a value is beyond float32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = values.astype("<f4")
+    if not np.isfinite(made).all():
+        raise UnfitError(
+            f"The next values of {part.name!r} are beyond what float32 can hold, so the round has "
+            "no result. Bound what devices send with norm_limit, or lower the rate of the rule."
+        )
+    return made.tobytes()
 
 
 def _within(kept: dict[str, Array], first: int, end: int) -> dict[str, Array]:
@@ -321,4 +342,4 @@ class _Memory:
         for slot, values in kept.items():
             if self._file is not None:
                 self._file.seek(self._places[slot + part.name])
-                self._file.write(values.astype("<f4").tobytes())
+                self._file.write(_float32(values, part))

@@ -43,7 +43,7 @@ def read_options(job: Job) -> tuple[list[Part], list[dict[str, Any]]]:
 
 def _judge(job: Job, parts: list[Part], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entry, files = job.request.entry, job.request.files
-    wanted = [entry, *(row["path"] for row in rows), *(row.get("base", entry) for row in rows)]
+    wanted = [entry, *(row["path"] for row in rows)]
     with mapping.mapped(files, wanted) as buffers:
         limits = job.request.limits.grown_by(mapping.size_of(buffers))
         ending = job.stage(
@@ -62,14 +62,12 @@ def _judge(job: Job, parts: list[Part], rows: list[dict[str, Any]]) -> list[dict
 def _answers(
     buffers: dict[str, Any], parts: list[Part], rows: list[dict[str, Any]], entry: str
 ) -> list[dict[str, Any]]:
-    bases = {
-        path: Weights(buffers[path]) for path in {entry, *(row.get("base", entry) for row in rows)}
-    }
+    base = Weights(buffers[entry])
     return [
         judging.judge(
             Wanted(row["id"], row["encoding"], row["sha256"], row.get("norm_limit")),
             buffers[row["path"]],
-            bases[row.get("base", entry)],
+            base,
             parts,
         ).to_json()
         for row in rows

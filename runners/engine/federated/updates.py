@@ -101,8 +101,12 @@ class Blocks(Dense):
 class Sparse:
     """A part of which only the largest values travelled."""
 
-    def __init__(self, index: Array, values: Array) -> None:
+    def __init__(self, index: Array, values: Array, elements: int) -> None:
         self._index, self._values = index, values
+        # Where each block begins, looked up at once: a search of its own for each run would read
+        # the whole index every time, since files do not align it.
+        edges = np.append(np.arange(0, elements, federated.BLOCK), elements)
+        self._edges = np.searchsorted(index, edges)
 
     def run(self, first: int, end: int, into: Array) -> Array:
         out = into[: end - first]
@@ -116,7 +120,8 @@ class Sparse:
         total[places] += values.astype(np.float64) * factor
 
     def _within(self, first: int, end: int) -> tuple[Array, Array]:
-        low, high = np.searchsorted(self._index, (first, end))
+        low = self._edges[first // federated.BLOCK]
+        high = self._edges[-(-end // federated.BLOCK)]
         return self._index[low:high].astype(np.int64) - first, self._values[low:high]
 
 
@@ -130,6 +135,7 @@ def part_of(weights: Weights, part: Part, encoding: str) -> Dense | Sparse:
         return Sparse(
             weights.values(part.name + federated.INDEX),
             weights.values(part.name + federated.VALUE),
+            part.elements,
         )
     return Dense(weights.values(part.name))
 

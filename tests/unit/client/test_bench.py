@@ -112,6 +112,13 @@ def test_records_of_one_key_are_compared_and_others_are_not(capsys):
     assert code == 0
     assert "not measured in turns" in out
     assert "verdict     slower" in out
+    tampered = timings.record()
+    tampered["stats"]["p50_of_processes_ms"] = 0.1
+    write("t.json", tampered)
+    for pair in (("a.json", "t.json"), ("t.json", "a.json")):
+        code, out, err = bench(capsys, "compare", *pair)
+        assert (code, out) == (1, "")
+        assert "does not add up: stats.p50_of_processes_ms" in err
     other = {**timings.ENVIRONMENT, "cpu_model": "Another processor"}
     write("c.json", timings.record(environment=other))
     code, _, err = bench(capsys, "compare", "a.json", "c.json")

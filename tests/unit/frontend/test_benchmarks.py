@@ -7,9 +7,10 @@ import re
 import pytest
 
 from frontend import charts, run_facts, run_view, strips, timings
+from frontend.views import benchmarks as views
 from metadata import evaluations
 from registry.models import Version
-from runners import samples
+from runners import benchmarks, samples, standings, timelines
 from runners.models import Comparison, Measurement
 from tests import factories, proven, shared, timed
 
@@ -48,7 +49,7 @@ def test_results_stand_in_groups_and_noisy_ones_have_no_place(guest, version):
     assert "Not ranked" in noisy
     assert 'class="noisy"' in noisy
     assert 'data-word="Place"><span class="muted">none<' in noisy
-    assert "its processes differ by more than 5" in noisy
+    assert "its processes differ by 31.62\u202f%, more than its limit" in noisy
     firm = next(group for group in groups if "Example CPU, 2 cores" in group and group != noisy)
     assert re.search(r'data-word="Place">1<', firm)
     assert "the fastest is 0.999\u202fms on Another CPU, 2 cores" in page
@@ -138,6 +139,29 @@ def test_across_models_one_key_at_a_time(guest, version):
     assert guest.get("/benchmarks?sort=beauty").status_code == 400
 
 
+def test_the_key_with_most_results_is_listed_whole_page_by_page(guest, ada, monkeypatch):
+    """Its rows come after those of another key, and after the first page of all rows."""
+    versions = [factories.listed(ada, factories.model(ada, f"m{number}")) for number in range(3)]
+    places = {
+        timed.benchmark(versions[0], environment=place, deliver=False).comparability_key: place
+        for place in ({}, OTHER)
+    }
+    last = max(places)
+    for number in (1, 2):
+        timed.benchmark(versions[number], 1.0 + number, environment=places[last], deliver=False)
+    monkeypatch.setattr(views, "LISTED", 2)
+    page = guest.page("/benchmarks")
+    assert re.findall(r'<tr data-item><td class="num">(\d+)<', page) == ["1", "2"]
+    following = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page)[1].replace("&amp;", "&")
+    assert f"key={last}" in following
+    rest = guest.page(f"/benchmarks{following}")
+    assert re.findall(r'<tr data-item><td class="num">(\d+)<', rest) == ["3"]
+    assert "ada/m2@1" in rest
+    assert "Other comparabilities" in rest
+    monkeypatch.setattr(standings, "CANDIDATES", 2)
+    assert "Only the best 2 are listed" in guest.page("/benchmarks")
+
+
 def declaring(owner, name, value, *, metric="accuracy", dataset="digits", median=2.0):
     """A timed version of a model whose card reports a share."""
     card = f"""---
@@ -223,6 +247,19 @@ def test_a_device_and_a_runtime_have_pages(guest, version):
     assert guest.get("/runtimes/none-such").status_code == 404
 
 
+def test_a_list_that_is_cut_says_so(guest, version, monkeypatch):
+    timed.benchmark(version, 4.0, config={"batch": 8})
+    said = "Not in this list: "
+    for place in ("/devices/example-cpu-2-cores", "/runtimes/onnxruntime"):
+        assert said not in guest.page(place)
+    assert "do not stand here" not in guest.page(TAB)
+    monkeypatch.setattr(timelines, "MOST", 2)
+    monkeypatch.setattr(benchmarks, "RESULTS", 2)
+    assert f"{said}1 more result." in guest.page("/devices/example-cpu-2-cores")
+    assert f"{said}2 more results." in guest.page("/runtimes/onnxruntime")
+    assert "2 more results do not stand here" in guest.page(TAB)
+
+
 def test_maintainers_alone_may_run_again(guest, reader, version):
     assert "Run again" not in guest.page(TAB)
     assert guest.post(f"{TAB}/again", {"variant": "default"}).status_code in (302, 401, 403)
@@ -278,6 +315,31 @@ def test_questions_do_not_grow_with_results(guest, version, django_assert_num_qu
     assert len(first) >= len(many)
 
 
+def test_why_a_result_is_noisy_names_its_own_limit(version):
+    narrow = timed.measured("0" * 64)["gate"] | {"between_process_cv": 0.03}
+    row = timed.benchmark(version, 7.0, spread=0.03, gate=narrow, deliver=False)
+    assert row.reasons == ["spread-between-processes"]
+    cv = f"{row.between_process_cv:.4f}"
+    assert 0.03 < float(cv) < 0.05
+    said = timings.why(Measurement.objects.get(pk=row.pk))
+    assert said == "its processes differ by 4.74\u202f%, more than the 3\u202f% that it may"
+    assert timings.why(Measurement.objects.defer("record").get(pk=row.pk)).endswith("its limit")
+
+
+def test_a_strip_draws_the_processes_that_its_figures_are_over(version):
+    """Of three that count and two that do not, all five make the figures of a noisy result."""
+    loud = timed.INTERFERENCE | {"foreign_cpu": 0.5}
+    slow = [timed.process(n, [9_000_000 + n] * 20, interference=loud) for n in range(2)]
+    fast = [timed.process(n, [1_000_000 + n] * 20) for n in range(2, 5)]
+    row = timed.benchmark(version, processes=[*slow, *fast], deliver=False)
+    assert (row.status, row.processes) == ("noisy", 5)
+    assert max(strips.spread_of(row).dots) > 8
+    more = [timed.process(n, [1_000_000 + n] * 20) for n in range(5, 7)]
+    row = timed.benchmark(version, processes=[*slow, *fast, *more], deliver=False)
+    assert (row.status, row.processes) == ("accepted", 5)
+    assert max(strips.spread_of(row).dots) < 2
+
+
 # --- drawing --------------------------------------------------------------------------------------
 
 
@@ -316,11 +378,34 @@ def test_many_samples_are_a_band_and_few_a_line():
     part = run_view.line([process], {"from": "0", "to": "400"})
     assert "<polygon" not in part.drawing
     assert run_view.line([], {}) is None
-    assert sum(bar.count for bar in run_view.histogram([process])) == 2000
+    assert sum(bar.count for bar in run_view.histogram(Measurement(processes=1), [process])) == 2000
+
+
+def test_a_histogram_is_of_the_processes_that_the_figures_are_over():
+    kept = samples.Process(0, (1_000_000,) * 3, 1, False, (), {})
+    rejected = samples.Process(1, (9_000_000,) * 5, 1, True, ("foreign-cpu",), {})
+    for processes, count in ((1, 3), (2, 8)):  # of too few that were kept all are used
+        bars = run_view.histogram(Measurement(processes=processes), [kept, rejected])
+        assert sum(bar.count for bar in bars) == count
 
 
 def test_what_nothing_beats_is_the_frontier():
     points = [charts.Point(1, 5), charts.Point(2, 2), charts.Point(3, 3), charts.Point(4, 1)]
     assert charts.undominated(points) == [True, True, False, True]
     assert charts.line(points[:1]) == ""
-    assert timings.thousand(0.5) == "500\u202fJ"
+
+
+@pytest.mark.parametrize(
+    ("joules", "provenance", "words"),
+    [
+        (0.5, "measured", "500\u202fJ"),
+        (0.01234, "measured", "12.3\u202fJ"),
+        (0.01234, "declared", "12.3\u202fJ"),
+        (0.01234, "estimated", "≈\u202f12\u202fJ"),
+        (0.1234, "estimated", "≈\u202f120\u202fJ"),
+        (None, "none", ""),
+    ],
+)
+def test_an_estimate_of_energy_says_about_and_has_two_digits(joules, provenance, words):
+    row = Measurement(energy_j=joules, energy_provenance=provenance)
+    assert timings.energy(row) == words

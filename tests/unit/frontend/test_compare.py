@@ -106,6 +106,39 @@ def test_variants_and_versions(guest, ada, pair):
     assert "/compare?m=ada/one@1:int8&amp;m=ada/one@1&amp;m=ada/one@2" in html  # for ever
 
 
+def test_energy_and_carbon_say_how_they_are_known(guest, pair):
+    """An estimate is never printed as measured, on the page or in the file."""
+    grid = {"region": "FR", "g_per_kwh": 36.0, "source": "Ember 2025", "year": 2024}
+    stated = {"provenance": "estimated", "source": "a formula", "watts_per_core": 10.0}
+    told = {"provenance": "declared", "source": "its maker", "j_per_inference": 0.25}
+    for version, power in zip(pair, (stated, told), strict=True):
+        timed.benchmark(version, deliver=False, power=power, grid=grid)
+    html = guest.page("/compare?m=ada/one&m=ada/two")
+    estimated, declared = row(html, "Energy of 1 000 inferences")
+    assert (estimated.split()[-1], declared) == ("estimated", "250 J declared")
+    assert "Energy of 1 000 inferences<small>measured" not in html
+    carbon = row(html, "Carbon of 1 000 inferences")
+    assert [cell.split()[-1] for cell in carbon] == ["estimated", "declared"]
+    text = guest.get("/compare.csv?m=ada/one&m=ada/two").content.decode()
+    found = {line[0]: line for line in csv.reader(io.StringIO(text))}
+    assert [cell.rpartition(", ")[2] for cell in found["Energy of 1 000 inferences"][2:]] == [
+        "estimated",
+        "declared",
+    ]
+    latency = guest.page("/models/ada/one").partition('id="latency"')[2].partition("</section>")[0]
+    assert "J <small>estimated</small>" in latency
+    assert '<span class="tag pass">measured</span>' in latency
+
+
+def test_neighbours_of_one_model_lead_to_the_difference_of_their_graphs(guest, ada, pair):
+    one, _ = pair
+    shelf.again(ada, one.model, license="mit")
+    html = guest.page("/compare?m=ada/one@1&m=ada/one@1:int8&m=ada/one@2&m=ada/two")
+    assert 'href="/models/ada/one/v/1/graph/diff/1?variant=int8&amp;with=default"' in html
+    assert 'href="/models/ada/one/v/2/graph/diff/1?with=int8"' in html
+    assert html.count("Graphs of ") == 2
+
+
 def test_the_address_is_the_state(guest, pair):
     asked = guest.get("/compare?m=&m=ada%2Fone&m=ada/two&m=ada/one&x=1")
     assert asked.status_code == 302

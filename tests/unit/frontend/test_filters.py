@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from frontend import filters
+from frontend import filters, licences
+from frontend.templatetags import parts
 from hub.protocol import problems
 from registry.search import Query
 
@@ -65,3 +66,57 @@ def test_seven_values_then_the_rest():
     counts = nothing | {"keyword": [(f"w{index}", 1) for index in range(10)]}
     (group,) = filters.groups(Query(), counts, counts)
     assert (len(group.first), len(group.rest)) == (7, 3)
+
+
+def test_an_exact_opset_is_a_choice_of_its_own():
+    nothing = {name: [] for name in filters.GROUPS}
+    counts = nothing | {"opset": [("21", 3), ("17", 2)]}
+    query = filters.read(QueryDict("opset=17"))
+    assert query == Query(opset=17)
+    assert filters.address(query) == "/models?opset=17"
+    (group,) = filters.groups(query, counts, counts)
+    assert [(choice.words, choice.count, choice.on) for choice in group.first] == [
+        ("any", None, False),
+        ("21", 3, False),
+        ("17", 2, True),
+    ]
+    with pytest.raises(problems.InvalidRequest):
+        filters.read(QueryDict("opset=latest"))
+
+
+def test_licences_stand_in_families():
+    nothing = {name: [] for name in filters.GROUPS}
+    names = ["llama3", "cc-by-nc-4.0", "mit", "gpl-3.0-only", "apache-2.0", "cc-by-nc-sa-4.0"]
+    counts = nothing | {"license": [(name, 1) for name in names]}
+    (group,) = filters.groups(Query(license=("mit",)), counts, counts)
+    assert [(choice.family, choice.value) for choice in group.first] == [
+        ("Permissive", "mit"),
+        ("Permissive", "apache-2.0"),
+        ("Share-alike", "gpl-3.0-only"),
+        ("Non-commercial", "cc-by-nc-4.0"),
+        ("Non-commercial", "cc-by-nc-sa-4.0"),
+        ("Other", "llama3"),
+    ]
+    html = str(parts.choices(group, group.first))
+    assert html.count('<p class="family">Permissive</p>') == 1
+    assert html.count('<p class="family">') == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("BSD-3-Clause", "Permissive"),
+        ("cc0-1.0", "Permissive"),
+        ("cc-by-4.0", "Permissive"),
+        ("cc-by-sa-4.0", "Share-alike"),
+        ("lgpl-3.0", "Share-alike"),
+        ("mpl-2.0", "Share-alike"),
+        ("cc-by-nc-nd-4.0", "Non-commercial"),
+        ("cc-by-nd-4.0", "Other"),
+        ("openrail", "Other"),
+        ("mitten", "Other"),
+        ("", "Other"),
+    ],
+)
+def test_family_of_a_licence(name, family):
+    assert licences.family(name) == family

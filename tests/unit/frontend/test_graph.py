@@ -415,6 +415,53 @@ def test_a_withdrawn_side_takes_its_difference_along(guest, reader, ada, two):
     assert not Job.objects.filter(kind=differences.KIND).exists()
 
 
+def weighed(value, *, alpha):
+    """A model whose attributes are weights: a bias that is a constant, a slope, and an axis."""
+    nodes = [
+        helper.make_node("Constant", [], ["c"], "bias", value_floats=[value]),
+        helper.make_node("LeakyRelu", ["c"], ["y"], "leak", alpha=alpha),
+        helper.make_node("Flatten", ["c"], ["f"], "flat", axis=int(alpha > 0.5)),
+    ]
+    return samples.model(nodes).SerializeToString()
+
+
+SECRETS = ("0.2578", "0.6328", "0.4375", "0.5625")
+
+
+def test_a_gated_difference_keeps_small_weights(guest, reader, api, ada, bob):
+    first = factories.listed(ada, contents={"model.onnx": weighed(0.2578125, alpha=0.4375)})
+    contents = {"model.onnx": weighed(0.6328125, alpha=0.5625)}
+    again = factories.listed(ada, first.model, contents=contents)
+    RegisteredModel.objects.update(gate="manual")
+    reader.post(DIFF)
+    job = drawn.compare(first.variants.get(), again.variants.get())
+    stranger = Reader()
+    stranger.force_login(bob)
+    for somebody, client in ((guest, api()), (stranger, api(bob))):
+        page = somebody.page(DIFF)
+        assert "alpha: (float) → (float)" in unescape(page)
+        assert "axis: 0 → 1" in unescape(page)
+        told = [client.get(path).content.decode() for path in (f"jobs/{job.pk}", "jobs")]
+        assert '"(float)"' in told[0]
+        for text in (page, *told):
+            assert [secret for secret in SECRETS if secret in text] == []
+    assert "alpha: 0.4375 → 0.5625" in unescape(reader.page(DIFF))
+    for path in (f"jobs/{job.pk}", "jobs"):
+        assert "0.5625" in api(ada).get(path).content.decode()
+
+
+def test_an_operator_that_replaces_a_constant_keeps_its_value():
+    change = {"what": "attribute", "name": "value_int", "before": "41", "after": ""}
+    change |= {"kinds": ["int", ""]}
+    was = {"what": "operator", "name": "", "before": "Constant", "after": "Cast"}
+    report = {"facts": {"changed": [{"op": "Cast", "changes": [was, change]}]}}
+    (row,) = differences.without_weights(report)["facts"]["changed"]
+    assert row["changes"] == [was, change | {"before": "(int)"}]
+    old = {"op": "Cast", "changes": [{"what": "attribute", "before": "0.5", "after": "0.6"}]}
+    (row,) = differences.without_weights({"facts": {"changed": [old]}})["facts"]["changed"]
+    assert {row["changes"][0][side] for side in ("before", "after")} == {"(not shown)"}
+
+
 def test_a_difference_of_unknown_shape_is_no_error():
     for facts in ({}, {"counts": 3, "added": "x", "before": {"cells": 4}, "weights": []}):
         found = worded.read(facts, {"list": "added", "page": "x"}, {})

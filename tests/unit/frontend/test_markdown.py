@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 import pytest
 
@@ -11,8 +12,58 @@ from frontend.markdown import LONGEST_CARD, render
 FILES = "/models/lab/net/v/3/files/"
 
 
+ALLOWED = {
+    "a": {"href", "title", "rel"},
+    "img": {"src", "alt", "title", "width", "height", "loading"},
+    "ol": {"start"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan"},
+    "abbr": {"title"},
+    "details": {"open"},
+    "span": {"class"},
+    "div": {"class", "role", "tabindex", "aria-label"},
+    **{f"h{level}": {"id"} for level in range(3, 7)},
+}
+
+
 def card(text, *paths):
     return str(render(text, FILES, frozenset(paths)))
+
+
+class Strict(HTMLParser):
+    """Reads a result as a browser does: every element closed in order, known attributes alone."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        assert {name for name, _ in attrs} <= ALLOWED.get(tag, set()), (tag, attrs)
+        if tag not in {"br", "hr", "img"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+ATTACK = "onmouseover=alert(1) style=position:fixed x="
+# Headings that hold headings, which Markdown cannot write and HTML can.
+HEADINGS = [
+    f"<h1> {ATTACK}<b><h2>x</h2></b></h1>",
+    f"<h1> {ATTACK}<b><i><u><h2>x</h2></u></i></b> {ATTACK}</h1>",
+    f"<h1> {ATTACK}<b><h2> {ATTACK}<i><h3>x</h3></i></h2></b></h1>",
+    f"<h1> {ATTACK}<b><h2>x",
+    f"<h1> {ATTACK}<span><h2>x</h1></h2></span>",
+    f"<h1> {ATTACK}<table><tr><td><h2>x</h2></td></tr></table></h1>",
+    f"<table><tr><th> {ATTACK}<table><tr><th></th></tr></table></th></tr></table>",
+    f"<table><tr><td><h1> {ATTACK}<b><h2>x</h2></b></td></tr></table>",
+    f"- <h1> {ATTACK}<em><h2>x</h2></em>\n- </h1></h2>",
+    f"<ul><li><h1> {ATTACK}<a href='#x'><h2>x</h2></a></h1></li></ul>",
+    f"# <b>\n{ATTACK}\n\n## x\n\n</b>",
+]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +90,12 @@ def card(text, *paths):
         '# <img src=x onerror="alert(1)"> "><script>',
         '![" onload="alert(1)](https://evil.example/p.png)',
         '![x](https://evil.example/"onmouseover="alert)',
+        *HEADINGS,
     ],
 )
 def test_nothing_runs(attack):
     html = card(attack)
+    Strict(html)
     inside_tags = " ".join(re.findall(r"<[^>]*>", html))
     assert not re.search(r"\son\w+\s*=", re.sub(r'"[^"]*"', '""', inside_tags))
     assert not re.search(r"<(script|style|iframe|form|svg|math|base|meta|object|embed)", html)
@@ -90,6 +143,11 @@ def test_headings_are_below_the_page_and_skip_no_level():
     ]
 
 
+def test_headings_in_headings_keep_their_own_anchors():
+    html = card("<h1>A <b><h2>x</h2></b></h1>")
+    assert html == '<h3 id="card-a-x">A <b><h4 id="card-x">x</h4></b></h3>'
+
+
 def test_anchors_differ_and_are_found_by_links():
     html = card("[go](#How-it-was-made)\n\n## How it was made\n\n## How it was made")
     assert 'href="#card-how-it-was-made"' in html
@@ -120,3 +178,16 @@ def test_header_without_words_is_a_plain_cell():
 
 def test_a_huge_card_is_cut():
     assert len(card("a " * LONGEST_CARD)) < LONGEST_CARD + 100
+
+
+@pytest.mark.parametrize("piece", ["<h1>a<b>", "<x>", "<div title='1'>", "<b></i>"])
+def test_html_that_only_opens_is_shown_as_text(piece):
+    shown = render(piece * 30_000, FILES)
+    assert shown.startswith("<p>The HTML of this card is nested too deep")
+    assert "<b>" not in shown
+    assert "&lt;" in shown
+
+
+def test_many_elements_side_by_side_are_a_page():
+    card = "<details><summary>More</summary><p>One<p>Two<ul><li>a<li>b</ul></details>\n" * 1000
+    assert render(card, FILES).count("<details>") == 1000

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import AccessToken, RegisteredModel, Version
@@ -166,6 +167,31 @@ def test_search_finds_and_an_empty_list_names_the_filter_to_drop(guest, version)
     assert "Text: zzz" in html
 
 
+def test_many_versions_are_counted_and_the_shown_one_is_selected(guest, version):
+    now = timezone.now()
+    Version.objects.bulk_create(
+        Version(
+            model=version.model,
+            number=number,
+            state="published",
+            created_by=version.created_by,
+            manifest_sha256=f"{number:064x}",
+            commit_id=f"{number:040x}",
+            published_at=now,
+        )
+        for number in range(2, 131)
+    )
+    html = guest.page("/models/ada/net/v/1/files")
+    select = html.partition('name="v"')[2].partition("</select>")[0]
+    assert re.findall(r'value="(\d+)" selected', select) == ["1"]
+    assert select.count("<option") == 101
+    assert re.search(r'Versions <span class="count">130</span>', html)
+    newest = guest.page("/models/ada/net/v/130/files")
+    select = newest.partition('name="v"')[2].partition("</select>")[0]
+    assert re.findall(r'value="(\d+)" selected', select) == ["130"]
+    assert select.count("<option") == 100
+
+
 def test_version_select_goes_to_the_same_tab(guest, version):
     response = guest.get("/models/ada/net?v=1&tab=files")
     assert response["Location"] == "/models/ada/net/v/1/files"
@@ -187,6 +213,25 @@ def test_form_that_is_wrong_keeps_what_was_typed(reader, version):
     assert "exists already" in html
     assert "Keep me" in html
     assert RegisteredModel.objects.count() == 1
+
+
+def test_a_wrong_label_makes_no_model(reader, ada):
+    given = {"namespace": "ada", "name": "net", "visibility": "public", "summary": "Keep me"}
+
+    def send(label):
+        file = SimpleUploadedFile("model.onnx", samples.mlp())
+        return reader.post("/upload", {**given, "label": label, "file": file})
+
+    for label in ("2", "sha256", "a b"):
+        response = send(label)
+        assert response.status_code == 422
+        html = response.content.decode()
+        assert "The label" in html
+        assert "Keep me" in html
+        assert f'value="{label}"' in html
+        assert not RegisteredModel.objects.exists()
+    assert send("2.0")["Location"] == "/models/ada/net/v/1/draft"
+    assert RegisteredModel.objects.get().versions.get().label == "2.0"
 
 
 def test_form_over_its_limit_is_refused_before_it_is_read(reader, version, monkeypatch):
@@ -224,6 +269,34 @@ def test_notes_above_ended_and_superseded_versions(guest, ada, version):
     assert "Withdrawn" in html
     assert "Download" not in html.partition('id="get"')[2].partition("</section>")[0]
     guest.page("/models/ada/net/v/1/files/model.onnx", 410)
+
+
+def test_a_version_keeps_what_its_own_card_says(guest, ada):
+    """An address that never changes shows no other version's licence, task or words."""
+    first = factories.listed(ada, card=factories.CARD)
+    front = "license: mit\npipeline_tag: text-generation\ntags: [prose]\n"
+    later = f"---\n{front}---\nIt writes now, a lot."
+    factories.listed(ada, first.model, card=later)
+    old = guest.page("/models/ada/net/v/1")
+    head, _, body = old.partition('aria-label="Parts of this version"')
+    assert "?license=apache-2.0" in head
+    assert "?task=image-classification" in head
+    assert '<p class="summary">It tells digits apart.</p>' in head
+    assert "?keyword=digits" in body
+    new = guest.page("/models/ada/net/v/2")
+    assert "?license=mit" in new
+    assert "?task=text-generation" in new
+    assert '<p class="summary">It writes now, a lot.</p>' in new
+    assert "?keyword=prose" in new
+
+
+def test_a_silent_card_leaves_the_models_words(guest, ada):
+    of = factories.model(ada, license="mit", task="text-generation", summary="It writes.")
+    factories.listed(ada, of, card="")
+    html = guest.page("/models/ada/net/v/1")
+    assert "?license=mit" in html
+    assert "?task=text-generation" in html
+    assert '<p class="summary">It writes.</p>' in html
 
 
 def test_token_is_shown_once_and_revoked_by_name(reader, ada):
@@ -295,5 +368,5 @@ def test_queries_do_not_grow_with_rows(reader, ada, version):
 
 
 def test_model_page_has_a_fixed_number_of_queries(guest, version, django_assert_max_num_queries):
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(21):
         guest.page("/models/ada/net/v/1")

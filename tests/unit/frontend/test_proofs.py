@@ -9,11 +9,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from frontend import conformance, figures, formatting
-from registry.models import Upload, Variant
+from registry.models import Upload, Variant, Version
 from runners import services, verification
 from runners.engine import agreement
 from runners.models import ConformanceResult, Job, SuiteRun
-from tests import factories, proven, shared
+from tests import factories, proven, samples, shared
 
 pytestmark = pytest.mark.django_db
 PAGE = "/models/ada/net/v/1"
@@ -168,6 +168,33 @@ def test_evidence_has_every_figure_the_node_and_its_past(guest, version):
     assert f'href="{MATRIX}/{found.pk}"' in before
     groups = words(guest.page(f"{PAGE}/files"))
     assert "Evidence1 file" in groups
+
+
+def test_evidence_names_its_data_its_environment_and_a_way_to_repeat_it(guest, ada):
+    folder = "test_data_set_0"
+    contents = {
+        "model.onnx": samples.mlp(),
+        f"{folder}/input_0.pb": b"1",
+        f"{folder}/output_0.pb": b"2",
+        f"{folder}0/input_0.pb": b"of another set",
+    }
+    factories.listed(ada, factories.model(ada, "tested"), contents)
+    of = Version.objects.get(model__name="tested")
+    outputs = [proven.figures(), proven.figures(dataset="generated")]
+    found = proven.conformance(of, [proven.measure("reference", outputs=outputs, datasets=2)])
+    row = found["reference"]
+    html = guest.page(f"/models/ada/tested/v/1/conformance/{row.pk}")
+    place = f"/models/ada/tested/v/1/files/{folder}"
+    for name in ("input_0.pb", "output_0.pb"):
+        assert f'<a href="{place}/{name}" download>{name}</a>' in html
+    assert f"{place}0/" not in html
+    assert "<code>generated</code> <span" in html
+    assert f"worker {row.job.worker}" in words(html)
+    assert "no log is kept" in html
+    command = unescape(html.partition('id="repeat"')[2].partition("<code>")[2].partition("<")[0])
+    wanted = '{"variant": "default", "runtime": "onnxruntime"}'
+    assert f"-d '{wanted}'" in command
+    assert command.endswith("/api/v1/models/ada/tested/versions/1/conformance")
 
 
 def test_evidence_of_a_file_that_was_replaced_says_so(guest, version):

@@ -14,12 +14,24 @@ from metadata import listing, upkeep
 from metadata.models import NamedGraph
 from registry import search
 from registry.models import Version
-from tests import factories, proven, timed
+from runners import browser_runs
+from tests import factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
+from tests.conftest import Api
 
 pytestmark = pytest.mark.django_db
 HOME = "http://testserver"
 GUEST = AnonymousUser()
+RAN = {
+    "browser": "Chromium 156",
+    "device": "laptop",
+    "times_ms": [2.0, 2.5, 2.1, 2.2],
+    "first_ms": 9.0,
+    "loading_ms": 120.5,
+    "clock_ms": 0.1,
+    "threads": 2,
+    "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
+}
 SCALER = {"operators": [{"domain": "ai.onnx.ml", "name": "Scaler", "count": 1}]}
 
 
@@ -35,13 +47,19 @@ def store(django_db_setup, django_db_blocker):
         patched.setattr("metadata.reports.renew", lambda _: False)
         ada, bob = factories.user("ada"), factories.user("bob")
         models_of_all_kinds.fill(ada, bob)
-        models_of_all_kinds.publish(
+        trees = models_of_all_kinds.publish(
             bob, "trees", SCALER, tags="[Digits, Größe]", license="license-ref-own", language="de"
         )
         both = models_of_all_kinds.publish(bob, "both", tags="[digits]", license="mit")
         for runtime in ("onnxruntime", "openvino"):
             proven.conformance(both, [proven.measure("reference", runtime=runtime)], runtime)
         proven.convert(both)
+        proven.upgrade(both)
+        proven.upgrade(trees, target=9)  # a lower opset is no upgrade that stands ready
+        browser_runs.contribute(
+            ada, variant=both.variants.get(name="default"), told=RAN, runtime_version="1.30.0"
+        )
+        make_in_rounds(ada)
         proven.conformance(both, [proven.measure("determinism", "failed")], entry="model.int8.onnx")
         timed.benchmark(both)
         timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
@@ -53,6 +71,15 @@ def store(django_db_setup, django_db_blocker):
             graphs.load(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
         yield graphs
         transaction.set_rollback(True)
+
+
+def make_in_rounds(ada):
+    """A model whose newest version came of a federated round."""
+    training = learning.training(ada, release_every=1)
+    code = learning.invited(ada, training)
+    for device in [learning.Device(Api, training, code) for _ in range(2)]:
+        device.push(device.task(), learning.tensors())
+    learning.work()
 
 
 def time_models_of_all_kinds(both):
@@ -104,6 +131,8 @@ NARROWED = {
     "precisions": {"precision": ("mixed", "fp32")},
     "opset": {"opset_max": 16},
     "higher opset": {"opset_max": 19},
+    "exact opset": {"opset": 17},
+    "another exact opset": {"opset": 16, "opset_max": 19},
     "operator": {"operator": ("GridSample",)},
     "operators": {"operator": ("GridSample", "ai.onnx.ml.Scaler")},
     "pixel format": {"pixel_format": ("Bgr8",)},
@@ -113,6 +142,9 @@ NARROWED = {
     "passes on both": {"passes_on": ("onnxruntime", "openvino")},
     "fails": {"fails_on": ("onnxruntime",)},
     "evidence": {"evidence": ("carbon",)},
+    "upgrade ready": {"evidence": ("upgrade",)},
+    "federated": {"evidence": ("federated",)},
+    "ran in a browser": {"evidence": ("browser",)},
     "no such evidence": {"evidence": ("nothing",)},
     "measured on": {"measured_on": ("example-cpu-2-cores",)},
     "measured on one of two": {"measured_on": ("another-cpu-2-cores", "nothing")},
@@ -166,7 +198,8 @@ def test_most_filters_narrow_to_something(store):
 
 
 def test_every_filter_and_sort_of_the_page_is_there():
-    groups = set(listing._WRITERS) | {"opset_max", "max_bytes", "max_parameters", "contains"}
+    groups = set(listing._WRITERS) | {"opset_max", "opset", "max_bytes"}
+    groups |= {"max_parameters", "contains"}
     assert groups == {*filters.GROUPS, *filters.MORE}
     assert set(listing._ORDER) == set(filters.SORTS)
     assert {field.name for field in fields(search.Query)} == {

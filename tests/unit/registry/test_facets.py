@@ -59,6 +59,7 @@ def by_rows(actor):
             counted[group][getattr(row, group)] += 1
         counted["namespace"][row.namespace_slug] += 1
         counted["opset_max"][str(row.opset)] += 1
+        counted["opset"][str(row.opset)] += 1
         counted["keyword"].update(row.keywords)
         for fact in row.facts.all():
             if fact.group in counted:

@@ -21,6 +21,7 @@ from runners import (
     samples,
     services,
     standings,
+    timelines,
     verification,
     vetting,
 )
@@ -85,6 +86,23 @@ def test_a_record_becomes_a_row_with_its_files(version):
     assert Event.objects.filter(verb="benchmark.added").count() == 1
 
 
+def test_what_is_shown_and_ranked_is_the_middle_of_its_own_interval(version):
+    """One process with most of the samples moves the median of all samples out of it."""
+    most = timed.process(0, [900_000] * 1000)
+    rest = [timed.process(n, [1_000_000 + n] * 20) for n in range(1, 5)]
+    row = row_of(version, processes=[most, *rest])
+    stats = row.record["stats"]
+    assert stats["latency_ms"]["p50"] < row.p50_low_ms < row.p50_ms < row.p50_high_ms
+    assert row.p50_ms == stats["p50_of_processes_ms"]
+    # The percentiles of all samples stay in the record where they lie below.
+    assert stats["latency_ms"]["p90"] == 0.9
+    assert (row.p90_ms, row.p95_ms) == (None, 1.000002)
+    # Records of the first version have another statistic in all rows of their keys.
+    sha256 = entry_of(version)
+    told = timed.record(sha256, processes=[most, *rest], format_version=1, method="1")
+    assert vetting.median_of(vetting.checked(told)) == 0.9
+
+
 def test_the_same_report_is_taken_once(version):
     row = row_of(version)
     assert measuring.take(row.job) == 0
@@ -124,6 +142,9 @@ def faked(sha256):
     found["batch"] = timed.record(sha256, config={"batch": 2**40})
     found["infinite"] = copy.deepcopy(right)
     found["infinite"]["stats"]["latency_ms"]["mean"] = "Infinity"
+    found["another count"] = timed.record(
+        sha256, processes=[timed.process(0, [1_000_000] * 20, inferences=4000)]
+    )
     found["huge"] = timed.record(sha256, environment={str(n): "x" * 1000 for n in range(100)})
     return found
 
@@ -229,6 +250,36 @@ def test_the_newest_accepted_counts_and_old_ones_stay(version):
     assert benchmarks.of_version(version) == [second]
     assert len(benchmarks.of_version(version, with_history=True)) == 3
     assert set(benchmarks.history_of(second)) == {first, second, noisy}
+
+
+def test_lists_and_charts_show_the_newest_accepted_not_the_newest(version):
+    row_of(version, 1.0)
+    firm, noisy = row_of(version, 2.0), row_of(version, 3.0, spread=0.3)
+    assert (firm.comparability_key, noisy.status) == (noisy.comparability_key, "noisy")
+    assert timelines.of_device(GUEST, firm.device).rows == [firm]
+    assert timelines.of_runtime(GUEST, "onnxruntime").rows == [firm]
+    key = firm.comparability_key
+    assert timelines.over_versions(GUEST, version.model, key) == [firm]
+
+
+def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeypatch):
+    mine = [row_of(version, 1.0, config={"batch": batch}) for batch in (1, 2)]
+    for batch in (4, 5, 6):
+        told = timed.record(entry_of(version), config={"batch": batch})
+        [sent] = contributions.contribute(bob, version=version, data=told)
+    monkeypatch.setattr(benchmarks, "RESULTS", 2)
+    monkeypatch.setattr(benchmarks, "CONTRIBUTED", 1)
+    found = benchmarks.listing_of(version)
+    assert (set(found.rows), found.left_out) == ({*mine, sent}, 2)
+    assert set(benchmarks.of_version(version)) == {*mine, sent}
+    assert benchmarks.listing_of(version, with_history=True).left_out == 2
+    monkeypatch.setattr(timelines, "MOST", 2)
+    monkeypatch.setattr(timelines, "MOST_CONTRIBUTED", 1)
+    for found in (
+        timelines.of_device(GUEST, sent.device),
+        timelines.of_runtime(GUEST, "onnxruntime"),
+    ):
+        assert (set(found.rows), found.left_out) == ({*mine, sent}, 2)
 
 
 def test_a_result_counts_only_while_its_variant_is_the_file_that_was_run(version):

@@ -1,0 +1,123 @@
+"""The API of files: those of a version, its card, and bytes by their digest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from registry import search, selectors, summaries
+from registry.api import downloads, etags
+from registry.api import serializers as shapes
+from registry.api.inputs import parse
+from registry.api.versions import version_data
+from registry.services import files
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class FileDetail(APIView):
+    """One file of a version."""
+
+    @extend_schema(operation_id="files_read", responses={(200, "application/octet-stream"): bytes})
+    def get(
+        self, request: Request, namespace: str, name: str, number: int, path: str
+    ) -> HttpResponseBase:
+        """The file's bytes; ranges and conditional requests are understood."""
+        found = summaries.public_file(namespace, name, number, path)
+        if found is None:
+            version = selectors.version(request.user, namespace, name, number)
+            selectors.require_files(request.user, version.model)
+            found = selectors.file(version, path).blob, version.model_id
+            model = version.model
+            is_public = model.is_public and not (version.is_draft or model.is_gated)
+        else:
+            is_public = True
+        blob, model_id = found
+        answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
+        if path.endswith(".onnx") and downloads.wants_beginning(request._request):  # noqa: SLF001
+            search.count_download(model_id)
+        return answer
+
+    head = get
+
+    @extend_schema(
+        operation_id="files_put", request=shapes.FileInput, responses={201: shapes.FileOutput}
+    )
+    def put(self, request: Request, namespace: str, name: str, number: int, path: str) -> Response:
+        """Point a path of a draft at a blob."""
+        version = selectors.version(request.user, namespace, name, number)
+        given = parse(shapes.FileInput, request.data)
+        file, created = files.put(request.user, version=version, path=path, digest=given["blob"])
+        file.version = version
+        return Response(shapes.FileOutput(file).data, status=201 if created else 200)
+
+    @extend_schema(operation_id="files_delete", responses={204: None})
+    def delete(
+        self, request: Request, namespace: str, name: str, number: int, path: str
+    ) -> Response:
+        """Take a file out of a draft."""
+        version = selectors.version(request.user, namespace, name, number)
+        files.remove(request.user, version=version, path=path)
+        return Response(status=204)
+
+
+class MarkdownParser(BaseParser):
+    """Takes Markdown as text."""
+
+    media_type = "text/markdown"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        content: bytes = stream.read()
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise problems.CardInvalid("The card is not UTF-8 text; save it as UTF-8.") from error
+
+
+class CardDetail(APIView):
+    """The card of a version: README.md with YAML front matter."""
+
+    parser_classes = [MarkdownParser]
+
+    @extend_schema(operation_id="card_read", responses={(200, "text/markdown"): OpenApiTypes.STR})
+    def get(self, request: Request, namespace: str, name: str, number: int) -> HttpResponse:
+        """The card as Markdown."""
+        version = selectors.version(request.user, namespace, name, number)
+        response = HttpResponse(version.readme, content_type="text/markdown; charset=utf-8")
+        response["ETag"] = etags.of(version.readme)
+        return response
+
+    @extend_schema(
+        operation_id="card_put",
+        request={"text/markdown": OpenApiTypes.STR},
+        responses=shapes.VersionOutput,
+    )
+    def put(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Write the card of a draft; needs If-Match where there is one already."""
+        version = selectors.version(request.user, namespace, name, number)
+        if version.readme:
+            etags.require(request, etags.of(version.readme))
+        version = files.write_card(request.user, version=version, text=str(request.data))
+        response = Response(version_data(version))
+        response["ETag"] = etags.of(version.readme)
+        return response
+
+
+class BlobDetail(APIView):
+    """Bytes by their digest, for whoever may read a version that holds them."""
+
+    @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
+    def get(self, request: Request, sha256: str) -> HttpResponseBase:
+        """The bytes; ranges and conditional requests are understood."""
+        blob = selectors.readable_blob(request.user, sha256)
+        return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
+
+    head = get

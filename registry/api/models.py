@@ -1,0 +1,178 @@
+"""The API of models: the list of those that the caller may see, and each of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers as fields
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from registry import conditions, documents, search, selectors, speeds, summaries
+from registry import facets as facet_counts
+from registry.api import etags, pagination, queries
+from registry.api import serializers as shapes
+from registry.api.inputs import parse
+from registry.services import registered_models
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
+    from registry.permissions import Actor
+
+LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
+PLAIN = (
+    "sort", "opset_max", "max_bytes", "max_parameters", "contains", *speeds.Setup._fields,
+)  # fmt: skip
+
+
+def model_data(actor: Actor, title: str) -> dict[str, Any] | None:
+    """A model as the API gives it, from its document; None where there is none for the actor."""
+    detail = summaries.read(actor, title)
+    return shapes.model_detail(detail) if detail else None
+
+
+def fresh_model_data(actor: Actor, model: RegisteredModel) -> dict[str, Any]:
+    """The same for a model that is there, whose document is made at once where it is missing."""
+    data = model_data(actor, model.ref)
+    if data is None:
+        documents.refresh(model.pk)
+        data = model_data(actor, model.ref)
+    if data is None:  # deleted, or hidden from the actor, since it was found
+        raise problems.NotFound(f"{model.ref} is gone.")
+    return data
+
+
+def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, Any]:
+    """The counts of some groups; nothing where none was asked for."""
+    if not groups:
+        return {}
+    found = facet_counts.count(actor, query)
+    told = {
+        group: [
+            *({"value": value, "count": count} for value, count in found[group]),
+            *([{"value": None, "count": found.untold[group]}] if found.untold.get(group) else []),
+        ]
+        for group in groups
+    }
+    return {"facets": told, "facets_capped": found.capped}
+
+
+def _listed(rows: Sequence[summaries.Summary], setup: speeds.Setup | None) -> list[dict[str, Any]]:
+    """Models as a list gives them, with their speeds where a setup was asked for."""
+    items = [shapes.model_summary(row) for row in rows]
+    if setup is not None:
+        known = speeds.of_documents([row.pk for row in rows], setup)
+        for row, item in zip(rows, items, strict=True):
+            item["speed"] = shapes.speed(known[row.pk], row) if row.pk in known else None
+    return items
+
+
+class ModelList(APIView):
+    """Every model the caller may see."""
+
+    @extend_schema(
+        operation_id="models_list",
+        parameters=[queries.ModelsQuery],
+        responses=pagination.paged(
+            shapes.ListedModelOutput,
+            setup=shapes.SetupOutput(
+                required=False, allow_null=True, help_text="what the speeds were measured on"
+            ),
+            count=fields.IntegerField(),
+            count_capped=fields.BooleanField(),
+            facets=fields.DictField(
+                child=shapes.FacetOutput(many=True), required=False, help_text="where asked for"
+            ),
+            facets_capped=fields.BooleanField(
+                required=False, help_text="whether only the first matches were counted"
+            ),
+        ),
+    )
+    def get(self, request: Request) -> Response:
+        """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
+
+        With `sort=fastest`, `device`, `runtime` or `provider` each model has its `speed` in the
+        `setup` that these name: models are ordered by it, each with its own input; that is no
+        ranking (see /benchmarks).
+        """
+        given = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
+        plain = {
+            key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
+        }
+        asked = parse(queries.ModelsQuery, plain | given)
+        chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
+        chosen |= {key: tuple(asked[key]) for key in LISTS}
+        query = search.Query(text=asked["q"], **chosen)
+        timed = query.sort == search.FASTEST or any(query.setup)
+        if timed:
+            offers = speeds.offers(request.user)
+            setup = speeds.settled(offers, query.setup, query.measured_on)
+            query = replace(query, **setup._asdict())
+        page = search.find(
+            request.user,
+            query,
+            limit=pagination.limit_of(request),
+            cursor=request.query_params.get("cursor", ""),
+            columns=summaries.COLUMNS,
+        )
+        return pagination.answer(
+            request,
+            _listed(page.items, query.setup if timed else None),
+            page.next,
+            count=page.count,
+            count_capped=page.capped,
+            **({"setup": query.setup._asdict() if query.device else None} if timed else {}),
+            **_facets(request.user, query, asked["facets"]),
+        )
+
+    @extend_schema(
+        operation_id="models_create", request=shapes.ModelInput, responses={201: shapes.ModelOutput}
+    )
+    def post(self, request: Request) -> Response:
+        """Make a model without versions."""
+        given = parse(shapes.ModelInput, request.data)
+        namespace = selectors.namespace(given.pop("namespace"))
+        model = registered_models.create(request.user, namespace=namespace, **given)
+        data = fresh_model_data(request.user, model)
+        response = etags.respond(request, data, status=201)
+        response["Location"] = shapes.api_url("models", model.ref)
+        return response
+
+
+class ModelDetail(APIView):
+    """One model."""
+
+    @extend_schema(operation_id="models_read", responses=shapes.ModelOutput)
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """Read a model with its refs and the caller's role."""
+        data = model_data(request.user, f"{namespace}/{name}")
+        if data is None:  # written in another case, not listed yet, or not there
+            model = selectors.model(request.user, namespace, name)
+            data = fresh_model_data(request.user, model)
+        return etags.respond(request, data)
+
+    @extend_schema(
+        operation_id="models_edit", request=shapes.ModelEdit, responses=shapes.ModelOutput
+    )
+    def patch(self, request: Request, namespace: str, name: str) -> Response:
+        """Change what is said of a model; needs If-Match."""
+        model = selectors.model(request.user, namespace, name)
+        etags.require(request, etags.of(fresh_model_data(request.user, model)))
+        model = registered_models.edit(
+            request.user, model=model, **parse(shapes.ModelEdit, request.data)
+        )
+        return etags.respond(request, fresh_model_data(request.user, model))
+
+    @extend_schema(operation_id="models_delete", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str) -> Response:
+        """Delete a model; a name that was ever published is never given again."""
+        model = selectors.model(request.user, namespace, name)
+        registered_models.delete(request.user, model=model)
+        return Response(status=204)

@@ -1,0 +1,86 @@
+"""The API of refs: tags and aliases, and what a reference stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import refs
+from registry import selectors
+from registry.api import etags, queries
+from registry.api import serializers as shapes
+from registry.api.inputs import parse
+from registry.services import refs as ref_services
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class RefDetail(APIView):
+    """A tag or an alias of a model."""
+
+    @extend_schema(operation_id="refs_put", request=shapes.RefInput, responses=shapes.RefOutput)
+    def put(self, request: Request, namespace: str, name: str, ref: str) -> Response:
+        """Make a tag or alias, or move an alias."""
+        model = selectors.model(request.user, namespace, name)
+        given = parse(shapes.RefInput, request.data)
+        row, created = ref_services.put(
+            request.user, model=model, name=ref, kind=given["kind"], number=given["version"]
+        )
+        return Response(shapes.RefOutput(row).data, status=201 if created else 200)
+
+    @extend_schema(operation_id="refs_delete", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str, ref: str) -> Response:
+        """Delete a tag or alias."""
+        model = selectors.model(request.user, namespace, name)
+        ref_services.delete(request.user, model=model, name=ref)
+        return Response(status=204)
+
+
+class Resolve(APIView):
+    """A reference as files and digests."""
+
+    @extend_schema(
+        operation_id="resolve",
+        parameters=[queries.ResolveQuery],
+        responses=shapes.ResolutionOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """Find the version and variant that a reference names."""
+        given = parse(queries.ResolveQuery, request.query_params)
+        ref = refs.parse(given["ref"])
+        model = selectors.model(request.user, ref.namespace, ref.model)
+        version = selectors.find_version(request.user, model, ref)
+        variant = selectors.variant(
+            version, given["variant"] or ref.variant, given["opset"], given["precision"]
+        )
+        files_ = selectors.files_for(variant)
+        for file in files_:
+            file.version = version
+        warning = (
+            f"{version.ref} was yanked: {version.reason}" if version.state == "yanked" else None
+        )
+        data = shapes.ResolutionOutput(
+            {
+                "ref": version.ref,
+                "namespace": model.namespace.slug,
+                "model": model.name,
+                "number": version.number,
+                "label": version.label,
+                "commit_id": version.commit_id,
+                "manifest_sha256": version.manifest_sha256,
+                "state": version.state,
+                "variant": variant,
+                "files": files_,
+                "warning": warning,
+            }
+        ).data
+        response = etags.respond(request, dict(data))
+        if warning:
+            response["Warning"] = f'299 - "{warning[:200]}"'.encode("latin-1", "replace").decode(
+                "latin-1"
+            )
+        return response
