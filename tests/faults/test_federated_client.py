@@ -26,7 +26,7 @@ def devices(hub, tmp_path, monkeypatch):
     given = {
         "version": 1,
         "release_every": 1,
-        "rules": {"clip_multiple": None},
+        "rules": {"clip_multiple": None, "examples_multiple": None},
         "schedule": {"quorum": 2, "target": 2, "poll_seconds": 1, "most_rounds": 1},
     }
     status, _, told = hub.call("POST", "models/zoo/deep/trainings", given)

@@ -13,11 +13,11 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary, verdicts
 
 _MOST = 20
-# What a change in a measured field shows itself by first comes first.
 # How far apart the samples' own time and that of the whole timed part may be: so many times, and
 # seconds for what lies between samples, more where only some of them were kept.
 _TIMES, _BETWEEN_S, _UNSEEN_S = 4.0, 0.25, 1.0
 _SWEPT = {"batch": "batch", "threads": "intra_op_threads"}
+# What a change in a measured field shows itself by first comes first.
 _ORDER = ("environment_digest", "comparability_key", "status", "reasons", "stats", "accounting")
 
 
