@@ -156,7 +156,7 @@ def test_a_model_lists_its_trainings_and_for_maintainers_its_fleets(ada, bob):
     shown = text(signed_in(ada).get("/models/ada/net/fleets/shops"))
     assert "The rollout is halted." in shown
     assert "4 of 6 devices that reported" in shown
-    assert shown.index("<code>d4</code>") < shown.index("<code>d0</code>")
+    assert shown.index(">d4</th>") < shown.index(">d0</th>")
     assert "no memory" in shown
     assert signed_in(ada).get("/models/ada/net/fleets/none").status_code == 404
 
