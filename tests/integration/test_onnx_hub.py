@@ -247,8 +247,14 @@ def test_another_hub_imports_from_the_manifest_of_the_first(hub, second, importe
     assert sum("test_data_set_0/input_0.pb" in path for path in there) == len(models)
     model = second.call("GET", "models/zoo/net")[2]
     assert model["license"] == "apache-2.0"
-    again = run_import(second, tmp_path, address, "--only", "squeezenet")
-    assert again.stdout.startswith("present   zoo/squeezenet"), again.stdout + again.stderr
+    # What workers of the first hub derived meanwhile is new once; then everything is there.
+    wait_for(
+        lambda: run_import(second, tmp_path, address, "--only", "squeezenet").stdout.startswith(
+            "present   zoo/squeezenet"
+        ),
+        "an import that brings nothing",
+        60,
+    )
 
 
 def test_a_manifest_that_is_known_is_not_sent_again(hub, imported):
