@@ -72,7 +72,7 @@ class Connection:
         self.phase = Phase.HEAD
         self.since = time.monotonic()
         self.pace = Pace(0)
-        self.is_registered = False
+        self.on_ready: Callable[[Connection], None] | None = None
         self.keep_alive = False
         self.is_streaming = False
         self.has_ended = False
@@ -105,6 +105,12 @@ class Connection:
         if self.phase is Phase.RESPONSE:
             return self.writer.taken_bytes()
         return self.body.size if self.body is not None else 0
+
+    def body_rate(self) -> float:
+        """Bytes per second at which the body came so far."""
+        if self.body is None:
+            return 0.0
+        return self.body.size / (1 + time.monotonic() - self.body.started)
 
     def await_client(self) -> None:
         """The response goes on when the client takes more of it."""
@@ -229,6 +235,7 @@ class Connection:
             f"HTTP/1.1 {status}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
             f"Retry-After: 5\r\nContent-Length: {len(content)}\r\n\r\n"
         )
+        self.keep_alive = False
         self.writer.sendall(head.encode())
         self.writer.sendall(content)
 

@@ -10,16 +10,18 @@ import socket
 import struct
 import tempfile
 import termios
+import time
 from collections import deque
 from dataclasses import dataclass
 from typing import BinaryIO
 
 # What a client has not taken yet is held in memory up to here, then in an unnamed file.
 MEMORY_BYTES = 2**18
-# An application that is this far ahead of its client waits for it.
+# An application that is this far ahead of its client waits for it, which holds a thread ...
 AHEAD_BYTES = 2**26
-# How long it waits for a client that takes nothing, in seconds.
-STALLED_SECONDS = 30.0
+# ... so the client must take so many bytes per second, looked at in windows of WINDOW_SECONDS.
+RATE = 2**16
+WINDOW_SECONDS = 10.0
 # One call sends no more than this, so that other connections have their turn.
 TURN_BYTES = 2**24
 
@@ -49,6 +51,7 @@ class ResponseWriter:
         self._is_aborted = False
         self.waiting_bytes = 0
         self._sent_bytes = 0
+        self._window, self._window_bytes = time.monotonic(), 0
 
     # What gunicorn calls.
 
@@ -159,6 +162,7 @@ class ResponseWriter:
             last.file.seek(0, os.SEEK_END)
             last.length += last.file.write(data)
         self.waiting_bytes += len(data)
+        self._window, self._window_bytes = time.monotonic(), self._sent_bytes
         while self.waiting_bytes > AHEAD_BYTES:
             self._wait_for_client()
             self.send_waiting()
@@ -186,9 +190,14 @@ class ResponseWriter:
         return taken
 
     def _wait_for_client(self) -> None:
+        now = time.monotonic()
+        if now - self._window > WINDOW_SECONDS:
+            if self._sent_bytes - self._window_bytes < RATE * WINDOW_SECONDS:
+                raise TimeoutError("The client takes the response too slowly.")
+            self._window, self._window_bytes = now, self._sent_bytes
         poll = select.poll()
         poll.register(self._socket, select.POLLOUT)
-        if not poll.poll(STALLED_SECONDS * 1000):
+        if not poll.poll(WINDOW_SECONDS * 1000):
             raise TimeoutError("The client takes nothing of the response.")
 
     def _cork(self, *, on: bool) -> None:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from hub.server.front.body import RequestBody
-
 HEAD_SECONDS = 20.0
 CLOSING_SECONDS = 2.0
 # In which each body and each response must keep the minimum rate.
@@ -43,6 +41,7 @@ TRANSFER_THREADS = 4
 # One call receives no more than this of a body, so that other connections have their turn.
 TURN_BYTES = 2**23
 ACCEPTS = 64
+_TOO_MANY = "Too many slow uploads are going on."
 
 
 class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
@@ -119,16 +118,13 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self.connections[connection] = None
             self.heads[connection] = None
             # Most clients have sent their request already.
-            self._on_head(connection)
+            self._guard(connection, self._on_head)
 
     def _on_head(self, connection: Connection) -> None:
         try:
             is_complete = connection.receive_head()
         except BlockingIOError:
             is_complete = False
-        except OSError:
-            self._drop(connection)
-            return
         if is_complete:
             self._run_application(connection)
         else:
@@ -140,19 +136,15 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             receive = partial(connection.receive_body, TURN_BYTES)
             self._transfer(connection, receive, self._after_receiving)
             return
-        try:
-            connection.receive_body(TURN_BYTES)
-        except OSError:
-            self._drop(connection)
-        else:
-            self._after_receiving(connection)
+        connection.receive_body(TURN_BYTES)
+        self._after_receiving(connection)
 
     def _after_receiving(self, connection: Connection, _result: object = None) -> None:
         if connection.has_ended or connection.body is None or connection.body.is_complete:
             self._run_application(connection)
         elif connection.is_fast() and self.streams < self.stream_limit:
             self._stream(connection)
-        elif connection.body.size >= AHEAD_BYTES or self._is_full(connection.body):
+        elif connection.body.size >= AHEAD_BYTES:
             self._pause(connection)
             connection.phase = Phase.QUEUED
             self.queued.append(connection)
@@ -160,13 +152,19 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         else:
             connection.phase = Phase.BODY
             self._await(connection, selectors.EVENT_READ, self._on_body)
+            if connection.body.is_on_disk:
+                self._bound_bodies()
 
-    def _is_full(self, body: RequestBody) -> bool:
-        """Whether a body must wait, since all together they have what they may."""
-        if not body.is_on_disk:
-            return False
-        bodies = (one.body.size for one in self.bodies if one.body is not None)
-        return sum(bodies) > int(settings.HUB_LIMITS_BODIES_BYTES)
+    def _bound_bodies(self) -> None:
+        """Refuse the slowest while all bodies together have more than they may."""
+        over = sum(one.transferred() for one in self.bodies) - settings.HUB_LIMITS_BODIES_BYTES
+        if over <= 0:
+            return
+        waiting = (one for one in self.bodies if one.phase is Phase.BODY)
+        for slowest in sorted(waiting, key=Connection.body_rate):
+            if over > 0:
+                over -= slowest.transferred()
+                self._guard(slowest, self._refuse, "503 Service Unavailable", _TOO_MANY)
 
     def _stream_queued(self) -> None:
         while self.queued and self.streams < self.stream_limit:
@@ -184,21 +182,21 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._pause(connection)
         connection.phase = Phase.RUNNING
         work = self.tpool.submit(self.handle, connection)
-        work.add_done_callback(partial(self.method_queue.defer, self._after_running, connection))
+        go_on = partial(self._guard, connection, self._after_running)
+        work.add_done_callback(partial(self.method_queue.defer, go_on))
 
     def _after_running(self, connection: Connection, work: Future[bool | None]) -> None:
         if connection.is_streaming:
             connection.is_streaming = False
             self.streams -= 1
             self._stream_queued()
-        if work.cancelled() or work.exception() is not None:
-            self._drop(connection)
-        elif work.result() is None:
+        is_sent = work.result()
+        if is_sent is None:
             self.bodies.add(connection)
             self._after_receiving(connection)
         else:
             self.bodies.discard(connection)
-            self._after_sending(connection, work.result())
+            self._after_sending(connection, is_sent)
 
     def _after_sending(self, connection: Connection, is_done: object) -> None:
         if not is_done:
@@ -220,22 +218,13 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._await(connection, selectors.EVENT_READ, self._on_head)
 
     def _begin_closing(self, connection: Connection) -> None:
-        try:
-            connection.begin_closing()
-        except OSError:
-            self._drop(connection)
-        else:
-            self._await(connection, selectors.EVENT_READ, self._on_closing)
+        connection.begin_closing()
+        self._await(connection, selectors.EVENT_READ, self._on_closing)
 
     def _on_closing(self, connection: Connection) -> None:
-        try:
-            is_closed = connection.drain()
-        except BlockingIOError:
-            return
-        except OSError:
-            is_closed = True
-        if is_closed:
-            self._drop(connection)
+        with contextlib.suppress(BlockingIOError):
+            if connection.drain():
+                self._drop(connection)
 
     def _transfer(
         self,
@@ -247,13 +236,23 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._pause(connection)
         connection.phase = Phase.TRANSFER
 
-        def go_on(future: Future[object]) -> None:
-            if future.cancelled() or future.exception() is not None:
-                self._drop(connection)
-            else:
-                after(connection, future.result())
+        def result(connection: Connection, future: Future[object]) -> None:
+            after(connection, future.result())
 
+        go_on = partial(self._guard, connection, result)
         self.transfers.submit(work).add_done_callback(partial(self.method_queue.defer, go_on))
+
+    def _guard(
+        self, connection: Connection, callback: Callable[..., None], *arguments: object
+    ) -> None:
+        """What fails for one connection ends that connection, not the loop."""
+        try:
+            callback(connection, *arguments)
+        except OSError:
+            self._drop(connection)
+        except Exception:
+            self.log.exception("A connection was dropped")
+            self._drop(connection)
 
     # --- in a thread ---
 
@@ -285,35 +284,34 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     def _end_overdue(self) -> None:
         now = time.monotonic()
-        if now < self.next_look:
-            return
-        self.next_look = now + LOOK_SECONDS
-        for connection in list(self.connections):
-            age = now - connection.since
-            phase = connection.phase
-            if phase is Phase.HEAD:
-                patience = self.cfg.keepalive if connection.is_idle else HEAD_SECONDS
-                if age > patience:
-                    self._drop(connection)
-            elif phase is Phase.CLOSING:
-                if age > CLOSING_SECONDS:
-                    self._drop(connection)
-            elif phase in (Phase.BODY, Phase.RESPONSE) and connection.pace.is_slow(
-                connection.transferred(), settings.HUB_LIMITS_CLIENT_RATE, WINDOW_SECONDS
-            ):
-                if phase is Phase.BODY:
-                    self._refuse(connection)
-                else:
-                    self._drop(connection)
+        if now >= self.next_look:
+            self.next_look = now + LOOK_SECONDS
+            for connection in list(self.connections):
+                self._guard(connection, self._end_if_overdue)
 
-    def _refuse(self, connection: Connection) -> None:
-        rate = settings.HUB_LIMITS_CLIENT_RATE
-        connection.refuse(
-            "408 Request Timeout",
-            f"The body came at less than {rate} bytes per second. Send it again on a faster line.",
-        )
+    def _end_if_overdue(self, connection: Connection) -> None:
+        age = time.monotonic() - connection.since
+        phase = connection.phase
+        if phase is Phase.HEAD:
+            if age > (self.cfg.keepalive if connection.is_idle else HEAD_SECONDS):
+                self._drop(connection)
+        elif phase is Phase.CLOSING:
+            if age > CLOSING_SECONDS:
+                self._drop(connection)
+        elif phase in (Phase.BODY, Phase.RESPONSE):
+            rate = settings.HUB_LIMITS_CLIENT_RATE
+            if not connection.pace.is_slow(connection.transferred(), rate, WINDOW_SECONDS):
+                return
+            if phase is Phase.BODY:
+                detail = f"The body came at less than {rate} bytes per second."
+                self._refuse(connection, "408 Request Timeout", detail)
+            else:
+                self._drop(connection)
+
+    def _refuse(self, connection: Connection, status: str, detail: str) -> None:
         self._pause(connection)
-        connection.keep_alive = False
+        self.bodies.discard(connection)
+        connection.refuse(status, f"{detail} Send the request again.")
         self._after_sending(connection, connection.writer.finish())
 
     def _make_room(self) -> None:
@@ -329,20 +327,21 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self, connection: Connection, events: int, callback: Callable[[Connection], None]
     ) -> None:
         """Call ``callback`` in the loop when the connection is ready for ``events``."""
-
-        def on_event(_socket: object) -> None:
-            callback(connection)
-
-        if connection.is_registered:
-            self.poller.modify(connection.socket, events, on_event)
+        is_registered = connection.on_ready is not None
+        connection.on_ready = callback
+        if is_registered:
+            self.poller.modify(connection.socket, events, partial(self._on_event, connection))
         else:
-            self.poller.register(connection.socket, events, on_event)
-            connection.is_registered = True
+            self.poller.register(connection.socket, events, partial(self._on_event, connection))
+
+    def _on_event(self, connection: Connection, _socket: object) -> None:
+        if connection.on_ready is not None:  # else an event before in the same turn ended the wait
+            self._guard(connection, connection.on_ready)
 
     def _pause(self, connection: Connection) -> None:
-        if connection.is_registered:
+        if connection.on_ready is not None:
             self.poller.unregister(connection.socket)
-            connection.is_registered = False
+            connection.on_ready = None
         self.heads.pop(connection, None)
 
     def _drop(self, connection: Connection) -> None:

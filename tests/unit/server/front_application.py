@@ -10,14 +10,20 @@ import time
 
 from django.conf import settings
 
-from hub.server.front import worker
+from hub.server.front import connection, worker
+
+
+def _limit(name, default):
+    return type(default)(os.environ.get(f"FRONT_{name}", default))
+
 
 settings.configure(
     FILE_UPLOAD_TEMP_DIR=os.environ["FRONT_TEMP"],
     HUB_LIMITS_CLIENT_RATE=1_000,
-    HUB_LIMITS_BODIES_BYTES=2**30,
+    HUB_LIMITS_BODIES_BYTES=_limit("BODIES_BYTES", 2**30),
 )
-worker.WINDOW_SECONDS = float(os.environ["FRONT_WINDOW"])
+worker.WINDOW_SECONDS = _limit("WINDOW_SECONDS", worker.WINDOW_SECONDS)
+connection.FAST_RATE = _limit("FAST_RATE", connection.FAST_RATE)
 _large = tempfile.TemporaryFile(dir=os.environ["FRONT_TEMP"])  # noqa: SIM115 - as long as the process
 _large.write(bytes(range(256)) * 2**16)  # 16 MiB
 _large.flush()

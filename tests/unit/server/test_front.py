@@ -5,6 +5,7 @@ It has two threads here, so three clients that held one each would stop it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ BODY = os.urandom(3_000_000)
 class Server:
     """gunicorn with the hub's worker and the application beside this file."""
 
-    def __init__(self, folder, *, window=30.0, connections=1000):
+    def __init__(self, folder, *, connections=1000, **limits):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.listener.set_inheritable(True)
         self.place = self.listener.getsockname()
@@ -38,9 +39,8 @@ class Server:
             "--bind", f"fd://{self.listener.fileno()}",
             "tests.unit.server.front_application:application",
         ]  # fmt: skip
-        environment = os.environ | {
-            "FRONT_TEMP": str(folder), "FRONT_WINDOW": str(window), "PYTHONPATH": str(ROOT),
-        }  # fmt: skip
+        environment = os.environ | {"FRONT_TEMP": str(folder), "PYTHONPATH": str(ROOT)}
+        environment |= {f"FRONT_{name.upper()}": str(value) for name, value in limits.items()}
         environment.pop("DJANGO_SETTINGS_MODULE", None)
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment, pass_fds=[self.listener.fileno()], text=True,
@@ -295,7 +295,7 @@ def test_the_application_sees_that_its_client_left(server):
 
 
 def test_clients_slower_than_the_minimum_rate_are_ended(tmp_path):
-    server = Server(tmp_path, window=1.0)
+    server = Server(tmp_path, window_seconds=1)
     body = server.connect()
     body.sendall(request("/digest", "POST", ["Content-Length: 3000000"], b"x"))
     reader = server.connect(SO_RCVBUF=4096)
@@ -315,11 +315,40 @@ def test_clients_slower_than_the_minimum_rate_are_ended(tmp_path):
     server.stop()
 
 
+def test_the_slowest_bodies_are_refused_where_all_are_too_large(tmp_path):
+    server = Server(tmp_path, bodies_bytes=2_500_000, fast_rate=10**12)
+    head = request("/digest", "POST", [f"Content-Length: {len(BODY)}"])
+    slow = [server.connect() for _ in range(3)]
+    for client in slow:
+        client.sendall(head + BODY[:400_000])
+    time.sleep(1)
+    with server.connect() as quick:
+        quick.sendall(head + BODY[:1_800_000])
+        refused, _, _ = select.select(slow, [], [], 20)
+        status, headers, _ = receive(refused[0])
+        assert (status, headers["retry-after"]) == ("HTTP/1.1 503 Service Unavailable", "5")
+        assert posted(quick, BODY[1_800_000:]) == digest_of(BODY)
+    for client in slow:
+        client.close()
+    server.stop()
+
+
+def test_a_large_slow_body_is_received_and_then_streamed(tmp_path):
+    server = Server(tmp_path, fast_rate=10**12)
+    body = BODY * 25  # more than is received ahead of the application
+    with server.connect() as client:
+        client.sendall(request("/digest", "POST", [f"Content-Length: {len(body)}"]))
+        assert posted(client, body) == digest_of(body)
+        assert ask(client, "/after")[1] == b"/after"
+    server.stop()
+
+
 def test_a_new_client_takes_the_place_of_one_that_says_nothing(tmp_path):
     server = Server(tmp_path, connections=8)
     idle = [server.connect() for _ in range(40)]
     for client in idle[::2]:
-        client.sendall(b"GET / HT")
+        with contextlib.suppress(ConnectionError):  # it was replaced already
+            client.sendall(b"GET / HT")
     with server.connect() as client:
         assert ask(client, "/served")[1] == b"/served"
     assert idle[0].recv(1) == b""
