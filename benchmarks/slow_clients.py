@@ -21,18 +21,16 @@ sys.path.insert(0, str(ROOT))
 
 from tests.faults.conftest import Hub  # noqa: E402
 from tests.faults.proxies import caddy  # noqa: E402
-from tests.slow_clients import SlowClients, latencies, p95  # noqa: E402
+from tests.slow_clients import crowd, latencies, p95  # noqa: E402
 
 
-def measure(name: str, port: int, path: str, token: str, crowd: dict[str, int]) -> None:
-    """One line for each kind of crowd, and one for all together."""
-    headers = f"Authorization: Bearer {token}\r\n"
-    crowds = [{}, *({kind: count} for kind, count in crowd.items() if count), crowd]
+def measure(name: str, hub: Hub, port: int, path: str, counts: dict[str, int]) -> None:
+    """One line for each kind of slow clients, and one for all together."""
+    crowds = [{}, *({kind: count} for kind, count in counts.items() if count), counts]
     for each in crowds:
         label = ", ".join(f"{count} {kind}" for kind, count in each.items()) or "nobody else"
-        clients = SlowClients(port, path=path, headers=headers, host="127.0.0.1", **each)
         try:
-            with clients:
+            with crowd(hub, port, path, **each) as clients:
                 figures = [
                     f"{page} {1000 * p95(latencies(port, page, host='127.0.0.1')):.0f} ms"
                     for page in ("/healthz", "/models")
@@ -49,15 +47,15 @@ def main() -> None:
     parser.add_argument("--readers", type=int, default=200)
     parser.add_argument("--idle", type=int, default=10_000)
     args = parser.parse_args()
-    crowd = vars(args)
+    counts = vars(args)
     with tempfile.TemporaryDirectory() as folder:
         hub = Hub(Path(folder) / "home", options=["--no-worker"], HUB_PROXIES="0")
         try:
             path = f"/api/v1/{hub.draft('large', os.urandom(2**26))}/files/model.onnx"
-            measure("hub serve", hub.port, path, hub.token, crowd)
+            measure("hub serve", hub, hub.port, path, counts)
             if shutil.which("caddy"):
                 with caddy(hub.port, Path(folder)) as port:
-                    measure("behind Caddy", port, path, hub.token, crowd)
+                    measure("behind Caddy", hub, port, path, counts)
         finally:
             hub.stop()
 

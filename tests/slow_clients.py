@@ -109,6 +109,12 @@ class SlowClients:
         connection.close()
 
 
+def crowd(hub, port, path, **counts):
+    """Slow clients of a hub of tests, or of its proxy at ``port``; they read ``path``."""
+    headers = f"Authorization: Bearer {hub.token}\r\n"
+    return SlowClients(port, path=path, headers=headers, host="127.0.0.1", **counts)
+
+
 def latencies(port, path="/healthz", *, count=100, pause=0.02, host="hub"):
     """Seconds of ``count`` requests one after another, each on a connection of its own."""
     times = []

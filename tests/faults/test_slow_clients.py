@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from tests.faults.proxies import caddy
-from tests.slow_clients import SlowClients, latencies, p95
+from tests.slow_clients import crowd, latencies, p95
 
 # Most of a machine's open files; a hub and its clients are on the same one here.
 IDLE = min(10_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1_000)
@@ -32,11 +32,6 @@ def port(request, hub, tmp_path):
         pytest.skip("Caddy is not installed")
     with caddy(hub.port, tmp_path) as proxy:
         yield proxy
-
-
-def crowd(hub, port, path, **counts):
-    headers = f"Authorization: Bearer {hub.token}\r\n"
-    return SlowClients(port, path=path, headers=headers, host="127.0.0.1", **counts)
 
 
 def test_pages_stay_quick_beside_a_crowd(hub, large, port):

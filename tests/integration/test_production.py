@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import time
@@ -13,9 +15,11 @@ import pytest
 
 from tests import samples
 from tests.faults.conftest import ROOT, processes, wait_for
+from tests.faults.proxies import caddy
 from tests.faults.test_kill import running
 from tests.faults.test_races import CLIENTS, at_once
 from tests.integration.conftest import cut_connections
+from tests.slow_clients import crowd, latencies, p95
 
 GATE = ("describe", "check")
 
@@ -297,3 +301,11 @@ def test_publishing_does_not_wait_for_long_jobs_where_a_worker_is_kept_free(prod
     finally:
         production.signal_worker("one", signal.SIGCONT)
         production.stop_worker("free")
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
+def test_pages_stay_quick_beside_slow_clients_of_the_proxy(production, tmp_path):
+    path = f"/api/v1/{production.draft('slow', os.urandom(2**25))}/files/model.onnx"
+    counts = {"bodies": 200, "readers": 200, "idle": 2_000}
+    with caddy(production.port, tmp_path) as port, crowd(production, port, path, **counts):
+        assert min(p95(latencies(port, host="127.0.0.1")) for _ in range(3)) <= 0.2
