@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import RegisteredModel, Version
-from runners import federated, pools
+from runners import aliases, federated, pools
 from runners.models import Bar, Host, Job, Worker
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def why_waiting(waiting: Job) -> str:
         return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}"
     kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
     if kept is not None:
-        return f"the other jobs on {kept.name} have to end, as it runs there alone"
+        machine = aliases.host(kept.name)
+        return f"the other jobs on {machine} must end first, as it needs the machine alone"
     return f"next in line for a worker of {waiting.queue}"
 
 

@@ -15,7 +15,7 @@ from rest_framework.throttling import BaseThrottle
 
 from frontend import outcomes, progress, streams
 from registry.permissions import can, has_scope
-from runners import selectors, services
+from runners import aliases, selectors, services
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:
         waits=selectors.why_waiting(found),
         barred=selectors.is_barred(found),
         may_cancel=_may_cancel(request, found),
+        sees_names=aliases.sees_names(request.user),
         made=outcomes.of(found) if found.is_ended else (),
     )
 
