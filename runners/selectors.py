@@ -38,7 +38,10 @@ def jobs(actor: Actor) -> QuerySet[Job]:
         # Reports on contributions tell of single devices.
         seen &= ~Q(kind__in=federated.PRIVATE)
     # What somebody ran a model on is theirs alone.
-    seen &= ~Q(kind=Job.TRYOUT) | Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    if actor.is_authenticated and actor.bound_to:
+        own &= Q(version__model__namespace=actor.bound_to)
+    seen &= ~Q(kind=Job.TRYOUT) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
     rows = Job.objects.filter(seen).select_related("version__model__namespace")
     return rows.annotate(may_have_files=Exists(readable))

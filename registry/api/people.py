@@ -114,7 +114,7 @@ class NamespaceList(APIView):
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
     def get(self, request: Request) -> Response:
         """Every namespace that the caller belongs to, with their role."""
-        mine = selectors.namespaces_of(require_user(request.user))
+        mine = selectors.namespaces_of(require_user(request.user, any_namespace=True))
         rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
         return Response(MembershipOutput(rows, many=True).data)
 

@@ -39,9 +39,16 @@ class User(AbstractUser):
                 self.tokens.all().delete()
 
     @property
+    def bound_to(self) -> int | None:
+        """The id of the namespace that this request's token is bound to; None for no such bound."""
+        return self.access_token.namespace_id if self.access_token else None
+
+    @property
     def is_admin(self) -> bool:
         """Whether this request may act for the whole hub."""
         token = self.access_token
-        return self.is_superuser and (
-            token is None or ("admin" in token.scopes and token.namespace_id is None)
+        return (
+            self.is_superuser
+            and self.bound_to is None
+            and (token is None or "admin" in token.scopes)
         )

@@ -101,7 +101,7 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
 
 def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
     assert api().get("workers").json()["items"] == []
-    services.see("box-17", host="box", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
+    services.see("rack7-17", host="rack7", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
     offers = {
         "queues": ["cpu.urgent", "cpu", "light"],
         "slots": 2,
@@ -114,17 +114,19 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
         (shown,) = client.get("workers").json()["items"]
         names = {name: shown.pop(name) for name in ("name", "host")}
         assert {name: shown[name] for name in offers} == offers
-        assert names == {"name": aliases.worker("box-17"), "host": aliases.host("box")}
-        assert "box" not in str(names)
+        assert names == {"name": aliases.worker("rack7-17"), "host": aliases.host("rack7")}
+        assert "rack7" not in str(names)
     (shown,) = api(admin).get("workers").json()["items"]
-    assert (shown["name"], shown["host"]) == ("box-17", "box")
+    assert (shown["name"], shown["host"]) == ("rack7-17", "rack7")
 
 
 def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):
-    services.see("box-17", host="box", pool="cpu", capabilities=CAPABILITIES)
+    services.see("rack7-17", host="rack7", pool="cpu", capabilities=CAPABILITIES)
     Job.objects.all().delete()
-    job = services.enqueue(kind="suite", version=version, requires={"host": "box"}, max_attempts=1)
-    assert services.claim("box-17", ["cpu"], host="box", capabilities={"host": "box"}) == job
+    job = services.enqueue(
+        kind="suite", version=version, requires={"host": "rack7"}, max_attempts=1
+    )
+    assert services.claim("rack7-17", ["cpu"], host="rack7", capabilities={"host": "rack7"}) == job
     Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     services.recover()
     paths = [f"/api/v1/jobs/{job.pk}", "/api/v1/jobs", f"/jobs/{job.pk}", "/jobs", "/health"]
@@ -132,17 +134,20 @@ def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, ver
     for path in paths:
         answer = client.get(path)
         assert answer.status_code == 200
-        assert "box" not in answer.content.decode(), path
+        assert "rack7" not in answer.content.decode(), path
     shown = api(ada).get(f"jobs/{job.pk}").json()
     assert shown["error_detail"] == "The worker was lost 1 times."
-    assert shown["requires"] == {"host": aliases.host("box")}
+    assert shown["requires"] == {"host": aliases.host("rack7")}
     (attempt,) = shown["attempts"]
-    assert (attempt["worker"], attempt["host"]) == (aliases.worker("box-17"), aliases.host("box"))
+    assert (attempt["worker"], attempt["host"]) == (
+        aliases.worker("rack7-17"),
+        aliases.host("rack7"),
+    )
     (attempt,) = api(admin).get(f"jobs/{job.pk}").json()["attempts"]
-    assert (attempt["worker"], attempt["host"]) == ("box-17", "box")
+    assert (attempt["worker"], attempt["host"]) == ("rack7-17", "rack7")
     client.force_login(admin)
-    assert "box-17" in client.get(f"/jobs/{job.pk}").content.decode()
-    assert "box-17" in client.get("/health").content.decode()
+    assert "rack7-17" in client.get(f"/jobs/{job.pk}").content.decode()
+    assert "rack7-17" in client.get("/health").content.decode()
 
 
 def test_the_hubs_own_jobs_are_seen_by_all_and_cancelled_by_administrators(api, ada, admin):

@@ -44,7 +44,7 @@ class WriteToken(HubView):
         model = writing.writable(request, namespace, name)
         found = xet.open_store(request.user, model=model)
         ends = int(time.time()) + LIFETIME_SECONDS
-        user = require_user(request.user)
+        user = require_user(request.user, of=model)
         held = user.access_token
         told = {
             "place": str(found),
