@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST, require_safe
-from rest_framework.throttling import BaseThrottle
 
 from frontend import outcomes, progress, streams
+from registry.api import throttles
 from registry.permissions import can, has_scope
 from runners import aliases, selectors, services
 from runners.models import Job
@@ -74,7 +74,7 @@ def _reader(request: HttpRequest) -> str:
     """Who reads, for counting streams: the user, else the address."""
     if request.user.is_authenticated:
         return f"user {request.user.pk}"
-    return f"from {BaseThrottle().get_ident(request)}"  # type: ignore[arg-type]
+    return f"from {throttles.address_of(request)}"
 
 
 def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
+from django.core.cache import caches
 
 from hub.protocol import problems
 from registry import rates
@@ -124,7 +125,9 @@ def _counted(limits: Sequence[rates.Limit], *, address: str) -> Iterator[Attempt
     try:
         counters = rates.reserve(limits)
     except rates.RateExceededError as error:
-        log.warning("sign_in_refused", address=address, seconds=error.seconds)
+        # One line a minute for each address: who is refused may ask a hundred times a second.
+        if caches["process"].add(f"sign-in:logged:{address}", 1, 60):
+            log.warning("sign_in_refused", address=address, seconds=error.seconds)
         minutes = -(-error.seconds // 60)
         raise problems.Throttled(
             f"Too many failed sign-ins. Try again in {minutes} "

@@ -77,6 +77,12 @@ def test_one_address_cannot_try_many_names(client, ada):
     assert client.post("/login", form, **elsewhere).status_code == 302
 
 
+def test_a_crowd_that_is_refused_does_not_fill_the_log(client, ada, caplog):
+    for _ in range(30):
+        sign_in(client, "wrong")
+    assert caplog.text.count("sign_in_refused") == 1
+
+
 def test_a_sign_in_that_succeeds_gives_no_more_tries(client, ada, settings):
     settings.HUB_LIMITS_SIGN_IN_ADDRESS_RATE = "5/hour"
     factories.user("carol")

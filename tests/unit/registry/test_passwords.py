@@ -63,6 +63,27 @@ def test_a_full_house_refuses_every_place_that_hashes(client, api, ada, admin, o
     assert type(client)().post("/login", form).status_code == 200
 
 
+@pytest.mark.django_db
+def test_a_name_that_nobody_has_costs_as_much_as_any_other(client, ada, settings, monkeypatch):
+    settings.PASSWORD_HASHERS = [HASHER]
+    ada.set_password("a long enough password")
+    ada.save()
+    hashed = []
+    encode = passwords.BoundedPasswordHasher.encode
+
+    def count(hasher, password, salt, iterations=None):
+        hashed.append(iterations or hasher.iterations)
+        return encode(hasher, password, salt, iterations)
+
+    monkeypatch.setattr(passwords.BoundedPasswordHasher, "encode", count)
+    costs = {}
+    for name in ("ada", "nobody"):
+        assert client.post("/login", {"username": name, "password": "x"}).status_code == 200
+        costs[name] = list(hashed)
+        hashed.clear()
+    assert costs["ada"] == costs["nobody"] != []
+
+
 def test_few_threads_wait(monkeypatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 30)
     places = passwords.Places(2)
