@@ -13,6 +13,7 @@ from django.db import connection
 from frontend import formatting
 from metadata import periodic
 from registry.blobs import store
+from runners import aliases
 
 if TYPE_CHECKING:
     from runners.models import Worker
@@ -64,9 +65,10 @@ def parts(workers: int, queue: dict[str, int]) -> list[Part]:
     ]
 
 
-def worker(row: Worker) -> Live:
-    """A worker's row as the page shows it."""
-    return Live(row.name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
+def worker(row: Worker, *, sees_names: bool) -> Live:
+    """A worker's row as the page shows it, under an alias unless ``sees_names``."""
+    name = row.name if sees_names else aliases.worker(row.name)
+    return Live(name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
 
 
 def _night(found: periodic.Outcome) -> Part:

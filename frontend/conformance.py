@@ -15,6 +15,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from frontend import figures, formatting, words
+from runners import aliases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -262,7 +263,7 @@ def evidence(
         took=formatting.duration(max(result.seconds, 1e-6)) if result.seconds else "",
         at=result.at,
         job=str(result.job_id),
-        worker=result.job.worker,
+        worker=aliases.worker(result.job.worker),
         around=_around(report.get("facts")),
         command=_command(version, result),
         versions=tuple((str(name), str(number)) for name, number in versions.items())

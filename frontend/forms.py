@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 
 from frontend import derived, words
 from hub.protocol import problems, refs
-from registry.api.throttles import SignInThrottle
+from registry.api import sign_in
+from registry.services import users
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.models import Namespace, Variant
+    from django.http import HttpRequest
+
+    from registry.models import Namespace, User, Variant
 
 SCOPES = (
     ("read", "read: find, download, private models included"),
@@ -186,7 +189,34 @@ class SignInForm(AuthenticationForm):
         "inactive": "This account is closed.",
     }
 
-    def clean(self) -> dict[str, Any]:
-        if self.request is not None and not SignInThrottle().allows(self.request):
-            raise forms.ValidationError("Too many tries. Wait a minute, then try again.")
-        return super().clean()
+
+class PasswordForm(PasswordChangeForm):
+    """The old password and a new one."""
+
+    revoke_tokens = forms.BooleanField(
+        label="Revoke my access tokens too",
+        required=False,
+        help_text="Choose this if somebody else may know your password.",
+    )
+
+    def __init__(self, user: User, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        """Check the old password, within the limits on failed sign-ins; raises Throttled."""
+        password = str(self.cleaned_data["old_password"])
+        if not sign_in.confirm(self._request, self.user, password):
+            raise forms.ValidationError(
+                self.error_messages["password_incorrect"], code="password_incorrect"
+            )
+        return password
+
+    def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002 - Django's signature
+        """Change the password."""
+        users.change_password(
+            self.user,
+            password=self.cleaned_data["new_password1"],
+            revoke_tokens=self.cleaned_data["revoke_tokens"],
+        )
+        return self.user

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from frontend import formatting, outcomes, verdicts, words
+from runners import aliases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,6 @@ class Try:
 
     number: int
     worker: str
-    host: str
     outcome: str
     began: datetime
     lasted: str
@@ -96,15 +96,20 @@ def read(
     waits: str = "",
     barred: bool = False,
     may_cancel: bool = False,
+    sees_names: bool = False,
     made: Sequence[outcomes.Made] = (),
 ) -> Progress:
-    """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is kept out."""
+    """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is kept out.
+
+    Machines are under aliases unless ``sees_names``.
+    """
     heard = _heard(job)
     silent = heard is not None and timezone.now() - heard > _lease() * _SILENT
     state = "silent" if silent else job.state
     report: dict[str, Any] = job.report if isinstance(job.report, dict) else {}
     versions = report.get("versions")
     version = job.version
+    requires = job.requires if sees_names else aliases.needs(job.requires)
     said = f"{job.progress}{formatting.NARROW}% · " if state == "running" else f"{state} · "
     return Progress(
         uuid=str(job.uuid),
@@ -118,11 +123,11 @@ def read(
         steps=_steps(job, silent=silent),
         waits=f"Waits: {waits}." if waits else "",
         attempt=f"{job.attempt} of {job.max_attempts}" if job.attempt else "not begun",
-        tries=_tries(job),
-        needs=", ".join(f"{name} {wanted}" for name, wanted in job.requires.items()),
+        tries=_tries(job, sees_names=sees_names),
+        needs=", ".join(f"{name} {wanted}" for name, wanted in requires.items()),
         barred=barred,
         made=tuple(made),
-        worker=job.worker,
+        worker=job.worker if sees_names else aliases.worker(job.worker),
         heard=heard,
         lapses=job.lease_until if silent else None,
         silent=silent,
@@ -181,12 +186,11 @@ def _steps(job: Job, *, silent: bool) -> tuple[Step, ...]:
     return queued, child, Step("Report", state, note)
 
 
-def _tries(job: Job) -> tuple[Try, ...]:
+def _tries(job: Job, *, sees_names: bool) -> tuple[Try, ...]:
     return tuple(
         Try(
             number=row.number,
-            worker=row.worker,
-            host=row.host,
+            worker=row.worker if sees_names else aliases.worker(row.worker),
             outcome=row.outcome.replace("-", " "),
             began=row.started_at,
             lasted=formatting.duration(max((row.ended_at - row.started_at).total_seconds(), 0.001))

@@ -1,7 +1,8 @@
 """Who may do what: one table, read by services, selectors and pages alike.
 
 A role belongs to a namespace, never to a single version. What one may not see answers "not found",
-what one may not do answers "not allowed".
+what one may not do answers "not allowed". A token that is bound to a namespace reaches nothing
+else: whatever asks for a user refuses it, unless it names what the request is about.
 """
 
 from __future__ import annotations
@@ -59,8 +60,7 @@ def role_in(actor: Actor, namespace: Namespace) -> str | None:
     """The role of ``actor`` in ``namespace``; None for a stranger."""
     if not actor.is_authenticated:
         return None
-    token = actor.access_token
-    if token and token.namespace_id and token.namespace_id != namespace.pk:
+    if is_bound_elsewhere(actor, namespace):
         return None
     if actor.is_admin:
         return Membership.Role.OWNER.value
@@ -68,6 +68,12 @@ def role_in(actor: Actor, namespace: Namespace) -> str | None:
         "role", flat=True
     )
     return found.first()
+
+
+def is_bound_elsewhere(actor: User, target: Namespace | RegisteredModel) -> bool:
+    """Whether the token of this request is bound to another namespace than that of ``target``."""
+    namespace_id = target.namespace_id if isinstance(target, RegisteredModel) else target.pk
+    return actor.bound_to is not None and actor.bound_to != namespace_id
 
 
 def can(actor: Actor, action: str, target: Namespace | RegisteredModel) -> bool:
@@ -92,11 +98,11 @@ def has_scope(actor: Actor, scope: str) -> bool:
     return bool(held) and max(held) >= SCOPES.index(scope)
 
 
-def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> None:
-    """Raise unless ``actor`` may do ``action``: NotAuthenticated for guests, else NotAllowed."""
-    require_user(actor)
-    if can(actor, action, target):
-        return
+def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> User:
+    """The actor, who may do ``action``: raises NotAuthenticated for guests, else NotAllowed."""
+    user = require_user(actor, of=target)
+    if can(user, action, target):
+        return user
     need = ACTIONS[action]
     namespace = target.namespace if isinstance(target, RegisteredModel) else target
     raise problems.NotAllowed(
@@ -105,12 +111,29 @@ def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> N
     )
 
 
-def require_user(actor: Actor, scope: str = "read") -> User:
-    """The signed-in user; raises NotAuthenticated for a guest, NotAllowed for a narrow token."""
+def require_user(
+    actor: Actor,
+    scope: str = "read",
+    *,
+    of: Namespace | RegisteredModel | None = None,
+    any_namespace: bool = False,
+) -> User:
+    """The signed-in user; raises NotAuthenticated for a guest, NotAllowed for a narrow token.
+
+    A token that is bound to a namespace passes only where ``of`` is in that namespace, or where
+    the caller keeps to what the token reaches by itself (``any_namespace``).
+    """
     if not actor.is_authenticated:
         raise problems.NotAuthenticated("Sign in, or send a token as `Authorization: Bearer hf_…`.")
     if not has_scope(actor, scope):
         raise problems.NotAllowed(f"This token lacks the scope {scope}; make one that has it.")
+    if actor.bound_to is None or any_namespace:
+        return actor
+    if of is None or is_bound_elsewhere(actor, of):
+        raise problems.NotAllowed(
+            "This token is bound to one namespace and may do nothing outside it. Use a token for "
+            "all your namespaces."
+        )
     return actor
 
 

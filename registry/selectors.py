@@ -28,7 +28,7 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
-from registry.permissions import ROLES, require, require_user, role_in
+from registry.permissions import ROLES, is_bound_elsewhere, require, require_user, role_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,8 +47,8 @@ def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace,
     if actor.is_admin:
         return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
     rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
-    if actor.access_token and actor.access_token.namespace_id:
-        rows = rows.filter(namespace=actor.access_token.namespace_id)
+    if actor.bound_to:
+        rows = rows.filter(namespace=actor.bound_to)
     return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
 
 
@@ -288,8 +288,8 @@ def stored_blob(sha256: str) -> Blob:
 
 def linkable_blob(actor: Actor, sha256: str) -> Blob:
     """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
-    user = require_user(actor)
-    uploaded = Upload.objects.filter(owner=user, blob=sha256, state=Upload.State.STORED)
+    user = require_user(actor, any_namespace=True)
+    uploaded = Upload.objects.of(user).filter(blob=sha256, state=Upload.State.STORED)
     found = (
         Blob.objects.filter(pk=sha256, erased_at=None)
         .filter(pk__in=uploaded.values("blob"))
@@ -307,8 +307,8 @@ def linkable_blob(actor: Actor, sha256: str) -> Blob:
 
 def upload(actor: Actor, uuid: UUID) -> Upload:
     """One of the actor's own uploads; raises NotFound."""
-    user = require_user(actor)
-    found = Upload.objects.filter(pk=uuid, owner=user).first()
+    user = require_user(actor, any_namespace=True)
+    found = Upload.objects.of(user).filter(pk=uuid).first()
     if found is None:
         raise problems.NotFound("There is no such upload of yours; it may have expired.")
     return found
@@ -340,7 +340,7 @@ def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> Quer
 
 def own_access_request(actor: Actor, of: RegisteredModel) -> AccessRequest | None:
     """What the actor asked of a model that they see."""
-    if not actor.is_authenticated:
+    if not actor.is_authenticated or is_bound_elsewhere(actor, of):
         return None
     return AccessRequest.objects.filter(model=of, user=actor).first()
 

@@ -40,7 +40,7 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
 
     Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
     """
-    require_user(actor, "read")
+    require_user(actor, "read", of=version.model)
     if version.state not in RELEASED:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; metadata are added to published files.",

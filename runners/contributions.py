@@ -43,7 +43,7 @@ def contribute(
     Raises NotAuthenticated, AccessNeeded, StateConflict, RecordInvalid, VariantMissing,
     QuotaExceeded.
     """
-    user = require_user(actor, "read")
+    user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
     _expect_released(version)
     try:
@@ -63,7 +63,7 @@ def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
 
     Its record stays among the version's files, as every file of a published version does.
     """
-    user = require_user(actor, "write")
+    user = require_user(actor, "write", of=version.model)
     if not row.is_contributed:
         raise problems.StateConflict("What this hub measured is kept; only contributions go.")
     if row.contributor_id != user.pk and not can(actor, "version.derive", version.model):

@@ -35,7 +35,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     the files. Raises NotAuthenticated, StateConflict, InvalidRequest where both are of different
     models or are the same file.
     """
-    require_user(actor, "read")
+    require_user(actor, "read", of=after.version.model)
     for version in (before.version, after.version):
         if version.state not in RELEASED:
             raise problems.StateConflict(

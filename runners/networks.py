@@ -61,7 +61,7 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
 
     Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
     """
-    require_user(actor, "read")
+    require_user(actor, "read", of=version.model)
     if version.state not in RELEASED:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; graphs are drawn of published files.",

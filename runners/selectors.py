@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import RegisteredModel, Version
-from runners import federated, pools
+from runners import aliases, federated, pools
 from runners.models import Bar, Host, Job, Worker
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ def jobs(actor: Actor) -> QuerySet[Job]:
         # Reports on contributions tell of single devices.
         seen &= ~Q(kind__in=federated.PRIVATE)
     # What somebody ran a model on is theirs alone.
-    seen &= ~Q(kind=Job.TRYOUT) | Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    if actor.is_authenticated and actor.bound_to:
+        own &= Q(version__model__namespace=actor.bound_to)
+    seen &= ~Q(kind=Job.TRYOUT) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
     rows = Job.objects.filter(seen).select_related("version__model__namespace")
     return rows.annotate(may_have_files=Exists(readable))
@@ -84,7 +87,8 @@ def why_waiting(waiting: Job) -> str:
         return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}"
     kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
     if kept is not None:
-        return f"the other jobs on {kept.name} have to end, as it runs there alone"
+        machine = aliases.host(kept.name)
+        return f"the other jobs on {machine} must end first, as it needs the machine alone"
     return f"next in line for a worker of {waiting.queue}"
 
 

@@ -50,7 +50,7 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
     Whoever may have the files may ask, signed in. Raises NotAuthenticated, AccessNeeded,
     StateConflict, InvalidRequest.
     """
-    require_user(actor, "read")
+    require_user(actor, "read", of=version.model)
     require_files(actor, version.model)
     if version.state not in RELEASED:
         raise problems.StateConflict(

@@ -50,8 +50,8 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given]) -> Job:
     belong to somebody. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest,
     TooLarge, Throttled.
     """
-    user = require_user(actor, "read")
     version = variant.version
+    user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
     if version.state not in RELEASED:
         raise problems.StateConflict(

@@ -43,7 +43,7 @@ def django_db_setup(request, pytestconfig, django_db_blocker):
 @pytest.fixture(autouse=True)
 def _storage(request, tmp_path, settings):
     """Every test has an empty cache and a blob store of its own: empty, or that of shared rows."""
-    from django.core.cache import cache
+    from django.core.cache import cache, caches
 
     storage = tmp_path / "storage"
     if "start" in request.fixturenames:
@@ -51,6 +51,7 @@ def _storage(request, tmp_path, settings):
     settings.HUB_STORAGE_URL = storage.as_uri()
     if "django" in str(django_settings.CACHES["default"]["BACKEND"]):
         cache.clear()
+    caches["process"].clear()
 
 
 @pytest.fixture(autouse=True)

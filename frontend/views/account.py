@@ -2,38 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
-from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from frontend.forms import SignInForm, TokenForm
+from frontend.forms import PasswordForm, SignInForm, TokenForm
 from hub.protocol import problems
 from registry import selectors
+from registry.api import sign_in
 from registry.services import tokens as service
 
 if TYPE_CHECKING:
+    from django.contrib.auth.forms import AuthenticationForm
     from django.http import HttpRequest
 
-login = LoginView.as_view(
-    template_name="account/login.html",
-    authentication_form=SignInForm,
-    redirect_authenticated_user=True,
-)
+
+class _SignIn(LoginView):
+    template_name = "account/login.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        sign_in.remember(self.request, response, form.get_user())
+        return response
+
+
+login = _SignIn.as_view()
 logout = LogoutView.as_view()
 
 
-class _Password(SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
-    success_message = "Your password is changed. Other sessions of yours are signed out."
+class _Password(PasswordChangeView):
+    form_class = PasswordForm
     success_url = reverse_lazy("account")
     template_name = "account/password.html"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"request": self.request}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        text = "Your password is changed. You are signed out on all other devices."
+        tokens = len(selectors.tokens(self.request.user))
+        if form.cleaned_data["revoke_tokens"]:
+            text += " Your access tokens are revoked."
+        elif tokens:
+            text += " Your access tokens still work; review them under Tokens."
+        messages.success(self.request, text)
+        return response
 
 
 password = _Password.as_view()

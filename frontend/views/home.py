@@ -17,7 +17,7 @@ from frontend import condition, filters, formatting, heads, timings, words
 from hub.protocol import problems
 from metadata import questions
 from registry import facets, search, speeds
-from runners import benchmarks, newest, selectors
+from runners import aliases, benchmarks, newest, selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -158,12 +158,13 @@ def guide(request: HttpRequest) -> HttpResponse:
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
     live = selectors.live_workers()
+    sees_names = aliases.sees_names(request.user)
     return render(
         request,
         "health.html",
         {
             "parts": condition.parts(len(live), selectors.queue_lengths(request.user)),
-            "workers": [condition.worker(row) for row in live],
+            "workers": [condition.worker(row, sees_names=sees_names) for row in live],
         },
     )
 

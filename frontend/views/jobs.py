@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST, require_safe
-from rest_framework.throttling import BaseThrottle
 
 from frontend import outcomes, progress, streams
+from registry.api import throttles
 from registry.permissions import can, has_scope
-from runners import selectors, services
+from runners import aliases, selectors, services
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _reader(request: HttpRequest) -> str:
     """Who reads, for counting streams: the user, else the address."""
     if request.user.is_authenticated:
         return f"user {request.user.pk}"
-    return f"from {BaseThrottle().get_ident(request)}"  # type: ignore[arg-type]
+    return f"from {throttles.address_of(request)}"
 
 
 def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:
@@ -84,6 +84,7 @@ def _shown(request: HttpRequest, uuid: UUID) -> progress.Progress:
         waits=selectors.why_waiting(found),
         barred=selectors.is_barred(found),
         may_cancel=_may_cancel(request, found),
+        sees_names=aliases.sees_names(request.user),
         made=outcomes.of(found) if found.is_ended else (),
     )
 

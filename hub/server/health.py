@@ -5,17 +5,22 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpResponse, JsonResponse
 
+from hub.protocol import problems
 from metadata.sparql import service
+from registry.api.authentication import TokenAuthentication
 from registry.blobs import store
-from runners import selectors
+from runners import aliases, selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
+
+log = structlog.get_logger(__name__)
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -23,11 +28,16 @@ def alive(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
-def ready(_request: HttpRequest) -> HttpResponse:
-    """Each part by name; 503 where one that is needed does not answer."""
+def ready(request: HttpRequest) -> HttpResponse:
+    """Each part by name; 503 where one that is needed does not answer.
+
+    Everybody learns which part works, administrators the details too.
+    """
     parts = report()
     needed = ("database", "storage", "cache")
     status = 200 if all(parts[name]["ok"] for name in needed) else 503
+    if not _is_administrator(request):
+        parts = {name: {"ok": part["ok"]} for name, part in parts.items()}
     return JsonResponse(parts, status=status, headers={"Cache-Control": "no-store"})
 
 
@@ -42,12 +52,27 @@ def report() -> dict[str, dict[str, Any]]:
     }
 
 
+def _is_administrator(request: HttpRequest) -> bool:
+    """Whether an administrator asks, by token or session; nobody is, while the database is away."""
+    try:
+        found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
+        return aliases.sees_names(found[0] if found else request.user)
+    except (DatabaseError, problems.NotAuthenticated):
+        return False
+
+
+def _failed(part: str, error: Exception) -> dict[str, Any]:
+    """A part that does not work; its own words may hold addresses, so they go to the log alone."""
+    log.error("part_not_ready", part=part, error=str(error))
+    return {"ok": False, "error": type(error).__name__}
+
+
 def _database() -> dict[str, Any]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        return {"ok": False, "error": str(error)}
+        return _failed("database", error)
     return {"ok": True, "engine": connection.vendor}
 
 
@@ -55,7 +80,7 @@ def _storage() -> dict[str, Any]:
     try:
         usage = shutil.disk_usage(store().root)
     except OSError as error:
-        return {"ok": False, "error": str(error)}
+        return _failed("storage", error)
     return {
         "ok": usage.free > settings.HUB_LIMITS_FREE_BYTES,
         "free_bytes": usage.free,
@@ -68,7 +93,7 @@ def _cache() -> dict[str, Any]:
         cache.set("health", "ok", 10)
         return {"ok": cache.get("health") == "ok"}
     except Exception as error:  # noqa: BLE001 - a cache backend's client raises its own classes
-        return {"ok": False, "error": type(error).__name__}
+        return _failed("cache", error)
 
 
 def _workers() -> dict[str, Any]:

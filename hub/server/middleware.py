@@ -83,7 +83,10 @@ def show(request: HttpRequest, problem: problems.Problem) -> HttpResponse:
         return respond(problem, request)
     problem.instance = getattr(request, "request_id", None)
     context = {"problem": problem, "request_id": problem.instance}
-    return render(request, "error.html", context, status=problem.status)
+    response = render(request, "error.html", context, status=problem.status)
+    if "retry_after" in problem.extensions:
+        response["Retry-After"] = str(problem.extensions["retry_after"])
+    return response
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

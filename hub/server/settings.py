@@ -53,8 +53,14 @@ HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
 HUB_LIMITS_STREAMS = env.int("HUB_LIMITS_STREAMS", default=4)
 # Requests from one signed-in user.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
-# Tries to sign in to one account from one address.
+# Failed sign-ins to one account from one address.
 HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
+# Failed sign-ins from one address (IPv6: one /64), whatever the accounts.
+HUB_LIMITS_SIGN_IN_ADDRESS_RATE = env.str("HUB_LIMITS_SIGN_IN_ADDRESS_RATE", default="50/hour")
+# Failed sign-ins to one account from all browsers that have never signed in to it.
+HUB_LIMITS_SIGN_IN_ACCOUNT_RATE = env.str("HUB_LIMITS_SIGN_IN_ACCOUNT_RATE", default="100/hour")
+# Passwords that one web process hashes at once; 0 is half of its cores.
+HUB_LIMITS_HASHES = env.int("HUB_LIMITS_HASHES", default=0)
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
 # Slowest rate at which a client may send a body or take a response, in bytes per second over
@@ -181,8 +187,16 @@ CACHES = {
         "KEY_PREFIX": "hub",
     }
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Counts of this process alone. With the backend's own limit of 300 entries somebody who counts
+    # up many of them would push out the rest.
+    "process": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "process",
+        "OPTIONS": {"MAX_ENTRIES": 50_000},
+    },
 }
+CACHES["counters"] = CACHES["default"] if REDIS_URL else CACHES["process"]
 
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
@@ -234,6 +248,8 @@ WSGI_APPLICATION = "hub.server.wsgi.application"
 APPEND_SLASH = False
 CSRF_FAILURE_VIEW = "hub.server.middleware.csrf_failed"
 AUTH_USER_MODEL = "registry.User"
+AUTHENTICATION_BACKENDS = ["registry.api.sign_in.CountingBackend"]
+PASSWORD_HASHERS = ["registry.passwords.BoundedPasswordHasher"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -314,7 +330,6 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {
         "user": HUB_LIMITS_USER_RATE,
         "anon": HUB_LIMITS_ANON_RATE,
-        "sign-in": HUB_LIMITS_SIGN_IN_RATE,
     },
     "NUM_PROXIES": HUB_PROXIES,
     "EXCEPTION_HANDLER": "registry.api.problems.handle",

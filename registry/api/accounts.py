@@ -63,7 +63,7 @@ class Whoami(APIView):
     @extend_schema(operation_id="whoami", responses=WhoamiOutput)
     def get(self, request: Request) -> Response:
         """Name, namespaces and scopes of the caller; 401 for a guest."""
-        user = require_user(request.user)
+        user = require_user(request.user, any_namespace=True)
         data = {
             "username": user.username,
             "namespaces": [

@@ -50,7 +50,7 @@ def respond(
 ) -> Response:
     """A page of ``rows`` as an answer."""
     many: Any = output
-    return answer(request, many(rows, many=True).data, cursor, **more)
+    return answer(request, many(rows, many=True, context={"request": request}).data, cursor, **more)
 
 
 def answer(request: Request, items: list[Any], cursor: str | None, **more: Any) -> Response:

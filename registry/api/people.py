@@ -114,7 +114,7 @@ class NamespaceList(APIView):
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
     def get(self, request: Request) -> Response:
         """Every namespace that the caller belongs to, with their role."""
-        mine = selectors.namespaces_of(require_user(request.user))
+        mine = selectors.namespaces_of(require_user(request.user, any_namespace=True))
         rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
         return Response(MembershipOutput(rows, many=True).data)
 
@@ -213,7 +213,10 @@ class UserPassword(APIView):
 
     @extend_schema(operation_id="users_password", request=None, responses=NewPasswordOutput)
     def post(self, request: Request, username: str) -> Response:
-        """Give somebody a new password, which is in this answer alone; their sessions end."""
+        """Reset a password. The new one is in this answer alone.
+
+        All sessions of the account end and its tokens are revoked.
+        """
         require_admin(request.user)
         user = people.user(username)
         password = users.renew_password(request.user, user=user)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import AddressValueError, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+# One subscriber commonly holds this much of IPv6, and may send from any address in it.
+_SUBSCRIBER_BITS = 64
+
 
 class _Lenient(throttling.SimpleRateThrottle):
     """A hub without its cache is slower to protect, which is better than a hub that is away."""
@@ -25,6 +29,10 @@ class _Lenient(throttling.SimpleRateThrottle):
         except RedisError as error:
             log.warning("throttle_unavailable", error=type(error).__name__)
             return True
+
+    def get_ident(self, request: Request) -> str:
+        """The address that counts: of IPv6 the first 64 bits."""
+        return _subscriber(str(super().get_ident(request)))
 
 
 class UserThrottle(_Lenient, throttling.UserRateThrottle):
@@ -38,25 +46,20 @@ class AnonThrottle(_Lenient, throttling.AnonRateThrottle):
     """Counts a guest's requests by address."""
 
 
-class SignInThrottle(_Lenient):
-    """Counts tries to sign in, by address and name, so that passwords cannot be guessed in bulk."""
-
-    scope = "sign-in"
-
-    def get_cache_key(self, request: Any, view: Any) -> str:
-        name = str(request.POST.get("username", "")).lower()[:150]
-        return self.cache_format % {
-            "scope": self.scope,
-            "ident": f"{self.get_ident(request)}/{name.encode().hex()}",
-        }
-
-    def allows(self, request: HttpRequest) -> bool:
-        """Count one try; False when there have been too many of late."""
-        allow: Any = self.allow_request
-        return bool(allow(request, None))
-
-
 def address_of(request: HttpRequest) -> str:
-    """The address that a request came from, as HUB_PROXIES lets it be believed."""
+    """The address that a request came from, as HUB_PROXIES lets it be believed.
+
+    Of IPv6 it is the network of 64 bits.
+    """
     asked: Any = request
-    return str(AnonThrottle().get_ident(asked) or "unknown")
+    return AnonThrottle().get_ident(asked) or "unknown"
+
+
+def _subscriber(address: str) -> str:
+    try:
+        six = IPv6Address(address.strip("[]"))
+    except AddressValueError:
+        return address
+    if six.ipv4_mapped is not None:
+        return str(six.ipv4_mapped)
+    return str(IPv6Network((int(six), _SUBSCRIBER_BITS), strict=False))

@@ -38,8 +38,8 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
         if actor.is_admin:
             return rows
         mine = Namespace.objects.filter(memberships__user=actor)
-        if actor.access_token and actor.access_token.namespace_id:
-            mine = mine.filter(pk=actor.access_token.namespace_id)
+        if actor.bound_to:
+            mine = mine.filter(pk=actor.bound_to)
         return rows.filter(public | Q(namespace__in=mine))
 
     def readable_by(self, actor: User | AnonymousUser) -> Self:
@@ -57,9 +57,9 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
         let_in = self.model.objects.filter(
             access_requests__user=actor, access_requests__status="accepted"
         )
-        if actor.access_token and actor.access_token.namespace_id:
-            mine = mine.filter(pk=actor.access_token.namespace_id)
-            let_in = let_in.filter(namespace=actor.access_token.namespace_id)
+        if actor.bound_to:
+            mine = mine.filter(pk=actor.bound_to)
+            let_in = let_in.filter(namespace=actor.bound_to)
         return self.filter(is_open | Q(namespace__in=mine) | Q(pk__in=let_in.values("pk")))
 
 

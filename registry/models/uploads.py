@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.db import models
@@ -10,13 +11,26 @@ from django.db.models import F, Q
 
 from registry.models.blobs import Blob
 from registry.models.constraints import one_of
+from registry.models.namespaces import Namespace
 from registry.models.registered_models import RegisteredModel
+
+if TYPE_CHECKING:
+    from registry.models.users import User
 
 
 class UploadState(models.TextChoices):
     RECEIVING = "receiving"
     STORED = "stored"
     REFUSED = "refused"
+
+
+class UploadQuerySet(models.QuerySet["Upload"]):
+    def of(self, user: User) -> Self:
+        """Uploads of a user that the token of the request reaches."""
+        rows = self.filter(owner=user)
+        if user.bound_to is None:
+            return rows
+        return rows.filter(Q(bound_to=user.bound_to) | Q(model__namespace=user.bound_to))
 
 
 class Upload(models.Model):
@@ -30,6 +44,8 @@ class Upload(models.Model):
     model = models.ForeignKey(
         RegisteredModel, models.CASCADE, null=True, blank=True, related_name="uploads"
     )
+    # Set where a token bound to a namespace brought the bytes: such a token sees these alone.
+    bound_to = models.ForeignKey(Namespace, models.CASCADE, null=True, blank=True, related_name="+")
     filename = models.CharField(max_length=512, blank=True, default="")
     length = models.BigIntegerField()
     offset = models.BigIntegerField(default=0)
@@ -38,6 +54,8 @@ class Upload(models.Model):
     blob = models.ForeignKey(Blob, models.PROTECT, null=True, blank=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
+
+    objects = UploadQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "pk"]

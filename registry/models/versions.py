@@ -26,8 +26,8 @@ class VersionQuerySet(models.QuerySet["Version"]):
         if actor.is_admin:
             return rows
         writing = actor.memberships.exclude(role="reader")
-        if actor.access_token and actor.access_token.namespace_id:
-            writing = writing.filter(namespace=actor.access_token.namespace_id)
+        if actor.bound_to:
+            writing = writing.filter(namespace=actor.bound_to)
         return rows.filter(
             Q(state__in=Version.RELEASED) | Q(model__namespace__in=writing.values("namespace_id"))
         )

@@ -32,7 +32,7 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
     Asking again changes the words of a request that waits. Raises NotAuthenticated, InvalidRequest,
     and StateConflict where there is nothing to ask for, or the answer was no.
     """
-    user = require_user(actor)
+    user = require_user(actor, of=model)
     message = _short(message, "message", LONGEST_MESSAGE)
     model = _locked(model)
     request = AccessRequest.objects.filter(model=model, user=user).first()
@@ -61,7 +61,7 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
 @transaction.atomic
 def withdraw(actor: Actor, *, model: RegisteredModel) -> None:
     """Take one's own request, or the leave it got, back; a refusal stays. Raises NotFound."""
-    user = require_user(actor)
+    user = require_user(actor, of=model)
     request = _request(_locked(model), user.username)
     if request.status == Status.REJECTED:
         raise problems.StateConflict(f"Access to {model.ref} was refused; that stays.")
@@ -111,7 +111,7 @@ def _settle(actor: Actor, request: AccessRequest, status: Status, reason: str) -
     waits = status == Status.PENDING
     request.status, request.reason = status, reason
     request.decided_at = None if waits else timezone.now()
-    request.decided_by = None if waits else require_user(actor)
+    request.decided_by = None if waits else require_user(actor, of=request.model)
     request.save()
 
 

@@ -98,7 +98,7 @@ def make(
     """
     for action in ("version.draft", "version.edit", "version.submit"):
         require(actor, action, model)
-    user = require_user(actor)
+    user = require_user(actor, of=model)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     if not history.has_branch(model, branch):
         raise BranchMissing(f"{model.ref} has no branch {branch}.")
@@ -148,7 +148,7 @@ def claimable(actor: Actor, *, model: RegisteredModel, sha256: str) -> int | Non
 
     Those are what the model holds, and what the actor brought to it: an object's name is no right.
     """
-    found = _known(require_user(actor), model, {sha256}, set()).get(sha256)
+    found = _known(require_user(actor, of=model), model, {sha256}, set()).get(sha256)
     return found.size if found else None
 
 

@@ -92,9 +92,8 @@ def revoke(actor: Actor, *, token_id: int) -> None:
 
 
 def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
-    bound = actor.access_token.namespace if actor.is_authenticated and actor.access_token else None
     if not slug:
-        return bound
+        return None
     found = Namespace.objects.filter(slug__iexact=slug).first()
     if found is None or role_in(actor, found) is None:
         raise problems.NotFound(f"You belong to no namespace {slug}.")

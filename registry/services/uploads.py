@@ -88,7 +88,8 @@ def create(
 
     With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer.
     """
-    user = require_user(actor, "write")
+    # A token bound to a namespace uploads too; only a model there may take the bytes from it.
+    user = require_user(actor, "write", any_namespace=True)
     if model is not None:
         require(actor, "version.edit", model)
     if length < 0:
@@ -101,6 +102,7 @@ def create(
     _check_room(user.pk, length, model)
     upload = Upload.objects.create(
         owner=user,
+        bound_to_id=user.bound_to,
         model=model,
         length=length,
         filename=filename[:512],
@@ -120,7 +122,7 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
 
     Raises UploadOffset where ``offset`` is not where staging ends, DigestMismatch at the last byte.
     """
-    require_user(actor, "write")
+    require_user(actor, "write", any_namespace=True)
     upload = refresh(upload)
     if upload.state == Upload.State.REFUSED:
         raise problems.UploadGone("This upload was refused; begin a new one.")
@@ -143,7 +145,7 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
 
 def begin(actor: Actor, *, model: RegisteredModel, length: int, claimed: str) -> Upload:
     """The upload of an object to a model: one that was begun and never finished, or a new one."""
-    user = require_user(actor, "write")
+    user = require_user(actor, "write", of=model)
     begun = Upload.objects.filter(
         owner=user,
         model=model,
@@ -232,7 +234,7 @@ def refresh(upload: Upload) -> Upload:
 @transaction.atomic
 def abandon(actor: Actor, *, upload: Upload) -> None:
     """Forget an upload and what came of it so far."""
-    require_user(actor, "write")
+    require_user(actor, "write", any_namespace=True)
     name = str(upload.uuid)
     upload.delete()
     transaction.on_commit(lambda: store().discard(name))

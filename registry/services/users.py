@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from hub.protocol import problems, refs
 from registry import events
 from registry.models import Namespace, User
-from registry.permissions import require_admin
+from registry.permissions import require_admin, require_user
 from registry.services import namespaces
 
 if TYPE_CHECKING:
@@ -49,15 +49,34 @@ def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
     return user, password
 
 
-@transaction.atomic
 def renew_password(actor: Actor, *, user: User) -> str:
-    """Give somebody a new password, which is returned this once; their sessions end."""
+    """Reset somebody's password and return the new one, this once; raises NotAllowed.
+
+    Their sessions end and their tokens are revoked.
+    """
     require_admin(actor)
     password = _password()
+    # Hashed before the transaction: others must not wait for it.
     user.set_password(password)
-    user.save(update_fields=["password"])
-    events.record("user.password", user, actor=actor)
+    with transaction.atomic():
+        tokens = user.tokens.count()
+        user.save(update_fields=["password"])
+        events.record("user.password", user, actor=actor, tokens_revoked=tokens)
     return password
+
+
+def change_password(actor: Actor, *, password: str, revoke_tokens: bool) -> None:
+    """Change the actor's own password, which ends their other sessions; raises NotAllowed.
+
+    Tokens do not depend on the password: they stay unless ``revoke_tokens``.
+    """
+    user = require_user(actor, "admin")
+    user.set_password(password)
+    user.keeps_tokens = not revoke_tokens
+    with transaction.atomic():
+        tokens = user.tokens.count() if revoke_tokens else 0
+        user.save(update_fields=["password"])
+        events.record("user.password", user, actor=user, tokens_revoked=tokens)
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from registry import cards, events, lifecycle
 from registry.models import RegisteredModel, Version
-from registry.permissions import require, require_user
+from registry.permissions import require
 
 if TYPE_CHECKING:
     from registry.models.versions import VersionState
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @transaction.atomic
 def draft(actor: Actor, *, model: RegisteredModel, message: str = "", label: str = "") -> Version:
     """Open a new version under the next number; two callers at once get two numbers."""
-    require(actor, "version.draft", model)
-    user = require_user(actor)
+    user = require(actor, "version.draft", model)
     if label:
         refs.check_label(label)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
@@ -41,7 +40,7 @@ def delete_draft(actor: Actor, *, version: Version) -> None:
 @transaction.atomic
 def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
     """Freeze a draft and have it checked; with ``publish`` it goes public when it passes."""
-    require(actor, "version.submit", version.model)
+    user = require(actor, "version.submit", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
     paths = list(version.files.values_list("path", flat=True))
@@ -51,17 +50,17 @@ def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
         )
     if cards.CARD_PATH in paths:
         cards.accept(version.readme)
-    lifecycle.freeze(version, require_user(actor), publish=publish)
+    lifecycle.freeze(version, user, publish=publish)
     return version
 
 
 @transaction.atomic
 def publish(actor: Actor, *, version: Version) -> Version:
     """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
-    require(actor, "version.publish", version.model)
+    user = require(actor, "version.publish", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "submitted")
-    lifecycle.publish(version, require_user(actor))
+    lifecycle.publish(version, user)
     return version
 
 

@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from runners import differences, selectors
+from runners import aliases, differences, selectors
 from runners.models import Attempt, Job, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class WorkerField(serializers.CharField):
+    """A worker's name for administrators, its alias for everybody else."""
+
+    alias = staticmethod(aliases.worker)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(help_text="an alias, except for administrators", **kwargs)
+
+    def to_representation(self, value: Any) -> str:
+        return str(value) if _sees_names(self.context) else self.alias(str(value))
+
+
+class HostField(WorkerField):
+    """A machine's name for administrators, its alias for everybody else."""
+
+    alias = staticmethod(aliases.host)
+
+
+class RequiresField(serializers.JSONField):
+    """What a job requires; the name of a machine is for administrators."""
+
+    def to_representation(self, value: Any) -> Any:
+        return value if _sees_names(self.context) else aliases.needs(value)
+
+
+def _sees_names(context: Mapping[str, Any]) -> bool:
+    request = context.get("request")
+    return request is not None and aliases.sees_names(request.user)
 
 
 class JobOutput(serializers.Serializer[Job]):
@@ -19,7 +52,7 @@ class JobOutput(serializers.Serializer[Job]):
     kind = serializers.CharField()
     pool = serializers.CharField()
     queue = serializers.CharField(help_text="the pool, and the runtime where that has its own")
-    requires = serializers.JSONField(help_text="what a worker must offer to take it")
+    requires = RequiresField(help_text="what a worker must offer to take it")
     exclusive = serializers.CharField(help_text="none, or what it needs for itself: host or gpu")
     priority = serializers.IntegerField(help_text="0 is taken first")
     state = serializers.ChoiceField(Job.State.choices)
@@ -40,8 +73,8 @@ class JobOutput(serializers.Serializer[Job]):
     queued_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
-    worker = serializers.CharField()
-    host = serializers.CharField()
+    worker = WorkerField()
+    host = HostField()
     url = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.JSONField(allow_null=True))
@@ -57,8 +90,8 @@ class AttemptOutput(serializers.Serializer[Attempt]):
     """One try of a job by one worker."""
 
     number = serializers.IntegerField()
-    worker = serializers.CharField()
-    host = serializers.CharField()
+    worker = WorkerField()
+    host = HostField()
     started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
     outcome = serializers.CharField(
@@ -86,8 +119,8 @@ class JobDetailOutput(JobOutput):
 class WorkerOutput(serializers.Serializer[Worker]):
     """A worker seen of late, and what passed its own tests."""
 
-    name = serializers.CharField()
-    host = serializers.CharField()
+    name = WorkerField()
+    host = HostField()
     queues = serializers.ListField(child=serializers.CharField())
     slots = serializers.IntegerField(help_text="jobs that it does at once")
     runtimes = serializers.SerializerMethodField(help_text="name and version")

@@ -47,7 +47,8 @@ class JobDetail(APIView):
     def get(self, request: Request, uuid: UUID) -> Response:
         """Read a job; ask again with If-None-Match and get 304 while nothing changed."""
         found = selectors.job(request.user, uuid)
-        return etags.respond(request, dict(JobDetailOutput(found).data))
+        shown = JobDetailOutput(found, context={"request": request})
+        return etags.respond(request, dict(shown.data))
 
 
 class JobCancel(APIView):
@@ -57,7 +58,7 @@ class JobCancel(APIView):
     def post(self, request: Request, uuid: UUID) -> Response:
         """Cancel a job: at once while it waits, within seconds while it runs."""
         job = services.cancel(request.user, job=selectors.job(request.user, uuid))
-        return Response(JobOutput(job).data)
+        return Response(JobOutput(job, context={"request": request}).data)
 
 
 class JobLift(APIView):
@@ -68,7 +69,7 @@ class JobLift(APIView):
         """Lift the bar on this job's file; for administrators. Jobs may be queued again then."""
         found = selectors.job(request.user, uuid)
         services.lift(request.user, job=found)
-        return Response(JobDetailOutput(found).data)
+        return Response(JobDetailOutput(found, context={"request": request}).data)
 
 
 class WorkerList(APIView):

@@ -149,13 +149,13 @@ def take_back(job: Job) -> bool:
     """Take a job from a worker whose lease ran out; False where somebody else was quicker."""
     if job.cancel_requested:
         return stop(job)
-    detail = f"The worker {job.worker} was lost during attempt {job.attempt}."
+    detail = f"The worker was lost during attempt {job.attempt}."
     lapsed = _mine(job).filter(lease_until=job.lease_until)
     if not lapsed.select_for_update().exists():
         return False
     _close(job, Attempt.Outcome.LOST, detail)
     if job.attempt >= job.max_attempts:
-        _fail(job, "lost", f"The worker {job.worker} was lost {job.attempt} times.")
+        _fail(job, "lost", f"The worker was lost {job.attempt} times.")
         return True
     lapsed.update(
         state=Job.State.QUEUED,

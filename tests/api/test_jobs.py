@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from registry import outbox
-from runners import services
+from runners import aliases, services
 from runners.models import Bar, Job
 from tests import factories
 
@@ -35,7 +37,7 @@ def poison(version):
     return Job.objects.get(version=version, kind="describe")
 
 
-def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, version):
+def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, admin, version):
     job = Job.objects.get()
     expected = {
         "waiting_for": "no worker takes jobs of the pool cpu",
@@ -51,7 +53,7 @@ def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, version):
     services.give_back(services.claim("w", ["cpu"], host="h"), reason="errored", detail="disk full")
     Job.objects.update(not_before=timezone.now())
     services.claim("w2", ["cpu"], host="h2")
-    told = api(ada).get(f"jobs/{job.pk}").json()
+    told = api(admin).get(f"jobs/{job.pk}").json()
     assert told["waiting_for"] == ""
     assert [
         [row[name] for name in ("number", "worker", "host", "outcome", "detail")]
@@ -97,13 +99,10 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
     assert "<b>Barred.</b>" not in client.get(f"/jobs/{job.pk}").content.decode()
 
 
-def test_workers_tell_what_they_offer(api):
+def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
     assert api().get("workers").json()["items"] == []
-    services.see("w", host="h", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
-    (told,) = api().get("workers").json()["items"]
-    assert {name: told[name] for name in told if not name.endswith("_at")} == {
-        "name": "w",
-        "host": "h",
+    services.see("rack7-17", host="rack7", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
+    offers = {
         "queues": ["cpu.urgent", "cpu", "light"],
         "slots": 2,
         "runtimes": {"onnxruntime": "1.31.1"},
@@ -111,6 +110,44 @@ def test_workers_tell_what_they_offer(api):
         "isolation": "full",
         "versions": {"onnx": "1.23.2"},
     }
+    for client in (api(), api(ada), api(admin, ["write"])):
+        (shown,) = client.get("workers").json()["items"]
+        names = {name: shown.pop(name) for name in ("name", "host")}
+        assert {name: shown[name] for name in offers} == offers
+        assert names == {"name": aliases.worker("rack7-17"), "host": aliases.host("rack7")}
+        assert "rack7" not in str(names)
+    (shown,) = api(admin).get("workers").json()["items"]
+    assert (shown["name"], shown["host"]) == ("rack7-17", "rack7")
+
+
+def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):
+    services.see("rack7-17", host="rack7", pool="cpu", capabilities=CAPABILITIES)
+    Job.objects.all().delete()
+    job = services.enqueue(
+        kind="suite", version=version, requires={"host": "rack7"}, max_attempts=1
+    )
+    assert services.claim("rack7-17", ["cpu"], host="rack7", capabilities={"host": "rack7"}) == job
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    services.recover()
+    paths = [f"/api/v1/jobs/{job.pk}", "/api/v1/jobs", f"/jobs/{job.pk}", "/jobs", "/health"]
+    client.force_login(ada)
+    for path in paths:
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert "rack7" not in answer.content.decode(), path
+    shown = api(ada).get(f"jobs/{job.pk}").json()
+    assert shown["error_detail"] == "The worker was lost 1 times."
+    assert shown["requires"] == {"host": aliases.host("rack7")}
+    (attempt,) = shown["attempts"]
+    assert (attempt["worker"], attempt["host"]) == (
+        aliases.worker("rack7-17"),
+        aliases.host("rack7"),
+    )
+    (attempt,) = api(admin).get(f"jobs/{job.pk}").json()["attempts"]
+    assert (attempt["worker"], attempt["host"]) == ("rack7-17", "rack7")
+    client.force_login(admin)
+    assert "rack7-17" in client.get(f"/jobs/{job.pk}").content.decode()
+    assert "rack7-17" in client.get("/health").content.decode()
 
 
 def test_the_hubs_own_jobs_are_seen_by_all_and_cancelled_by_administrators(api, ada, admin):

@@ -36,7 +36,7 @@ print(json.dumps({one.slug: one.query for one in questions.all_of(settings.HUB_P
 
 def follows(hub):
     """Whether nothing waits to be told, and the store holds the newest graphs."""
-    told = json.loads(asking.send(hub, "GET", "/readyz")[2])["graphs"]
+    told = hub.call("GET", "/readyz")[2]["graphs"]
     waiting = hub.run_inside(
         "from registry.models import Delivery; print(Delivery.objects.exists())"
     )

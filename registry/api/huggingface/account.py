@@ -23,7 +23,7 @@ class Whoami(HubView):
 
     def get(self, request: Request) -> Response:
         """Name, organisations and token of the caller; 401 for a guest."""
-        user = require_user(request.user)
+        user = require_user(request.user, any_namespace=True)
         orgs = [
             {
                 "type": "org",
@@ -41,7 +41,7 @@ class Whoami(HubView):
                 "id": str(user.pk),
                 "name": user.username,
                 "fullname": user.get_full_name() or user.username,
-                "email": user.email or None,
+                "email": (user.email or None) if user.bound_to is None else None,
                 "emailVerified": False,
                 "canPay": False,
                 "isPro": False,

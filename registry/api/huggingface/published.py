@@ -69,7 +69,7 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
 
 
 def _is_unbound(actor: User) -> bool:
-    return actor.access_token is None or actor.access_token.namespace_id is None
+    return actor.bound_to is None
 
 
 def file(at: Place) -> Found | None:

@@ -37,7 +37,7 @@ class CreateRepo(RepoView):
     def post(self, request: Request) -> Response:
         """Make a model, perhaps with first files; 409, with the same answer, if it exists."""
         body = writing.body(request)
-        user = require_user(request.user, "write")
+        user = require_user(request.user, "write", any_namespace=True)
         _models_only(body)
         owner = writing.text(body, "organization") or user.username
         namespace = selectors.namespace(owner)
@@ -123,7 +123,7 @@ def _models_only(body: Mapping[str, Any]) -> None:
 
 def _named(request: Request, body: Mapping[str, Any]) -> RegisteredModel:
     _models_only(body)
-    user = require_user(request.user)
+    user = require_user(request.user, any_namespace=True)
     name = writing.text(body, "name")
     owner = writing.text(body, "organization")
     if not owner and "/" in name:

@@ -44,12 +44,14 @@ class WriteToken(HubView):
         model = writing.writable(request, namespace, name)
         found = xet.open_store(request.user, model=model)
         ends = int(time.time()) + LIFETIME_SECONDS
-        user = require_user(request.user)
+        user = require_user(request.user, of=model)
         held = user.access_token
         told = {
             "place": str(found),
             "user": user.pk,
             "token": held.pk if held else None,
+            # A session's ends with the password, as the session does.
+            "session": None if held else user.get_session_auth_hash(),
             "ends": ends,
         }
         token = signing.dumps(told, salt=SALT)
@@ -76,7 +78,12 @@ class StoreAuthentication(BaseAuthentication):
         if told["token"] is not None:
             token = AccessToken.objects.select_related("namespace").filter(pk=told["token"]).first()
         place = request.parser_context["view"].kwargs["place"]
-        if user is None or told["place"] != place or (told["token"] is not None and not token):
+        is_over = (
+            user is None or told["session"] != user.get_session_auth_hash()
+            if told["token"] is None
+            else token is None
+        )
+        if user is None or is_over or told["place"] != place:
             raise problems.NotAuthenticated("This token is not for this chunk store.")
         user.access_token = token
         return user, token

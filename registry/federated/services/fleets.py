@@ -45,7 +45,7 @@ def create(
                 name=name,
                 halt_percent=halt_percent,
                 token_digest=digest(token),
-                created_by=require_user(actor),
+                created_by=require_user(actor, of=model),
             )
     except IntegrityError as error:
         raise problems.NameTaken.at("/name", f"{model.ref} has a fleet {name} already.") from error

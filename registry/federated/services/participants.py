@@ -64,7 +64,7 @@ def invite(
         digest=digest(code),
         group=group.strip()[:64],
         uses=uses,
-        created_by=require_user(actor),
+        created_by=require_user(actor, of=training.model),
         expires_at=timezone.now() + timedelta(days=expires_days),
     )
     events.record(

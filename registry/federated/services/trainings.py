@@ -73,7 +73,7 @@ def create(
         release_best=release_best,
         release_publishes=release_publishes,
         opens_itself=opens_itself,
-        created_by=require_user(actor),
+        created_by=require_user(actor, of=model),
     )
     events.record("training.created", training, actor=actor, model=model, ref=str(training))
     return training

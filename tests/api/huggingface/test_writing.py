@@ -628,6 +628,15 @@ def test_a_store_is_of_one_model_and_its_token_too(xet, writer, api, bob, ada, n
     assert xet.xorb(TWO)[1].status_code == 401
 
 
+def test_what_a_session_may_write_ends_with_the_password(client, api, ada, net):
+    client.force_login(ada)
+    xet = Xet(client, api)
+    assert xet.xorb(ONE)[1].status_code == 200
+    ada.set_password("another long password")
+    ada.save()
+    assert xet.xorb(TWO)[1].status_code == 401
+
+
 def test_what_is_collected_ends_the_epoch_and_nothing_of_a_living_one_is_lost(writer, xet, net):
     name, _ = xet.xorb(ONE)
     xet.shard((sha256(ONE), [(name, 0, 1, len(ONE))]))

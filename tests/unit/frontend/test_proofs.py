@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from frontend import conformance, figures, formatting
 from registry.models import Upload, Variant, Version
-from runners import services, verification
+from runners import aliases, services, verification
 from runners.engine import agreement
 from runners.models import ConformanceResult, Job, SuiteRun
 from tests import factories, proven, samples, shared
@@ -189,7 +189,7 @@ def test_evidence_names_its_data_its_environment_and_a_way_to_repeat_it(guest, a
         assert f'<a href="{place}/{name}" download>{name}</a>' in html
     assert f"{place}0/" not in html
     assert "<code>generated</code> <span" in html
-    assert f"worker {row.job.worker}" in words(html)
+    assert f"worker {aliases.worker(row.job.worker)}" in words(html)
     assert "no log is kept" in html
     command = unescape(html.partition('id="repeat"')[2].partition("<code>")[2].partition("<")[0])
     wanted = '{"variant": "default", "runtime": "onnxruntime"}'

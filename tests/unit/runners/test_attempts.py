@@ -47,7 +47,7 @@ def test_no_try_overwrites_another(version):
     third = take()
     assert told(third) == [
         (1, "w", "errored", "disk full"),
-        (2, "w", "lost", "The worker w was lost during attempt 2."),
+        (2, "w", "lost", "The worker was lost during attempt 2."),
         (3, "w", "running", ""),
     ]
     assert not services.finish(second, factories.report("describe"))

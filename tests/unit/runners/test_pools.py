@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from runners import pools, selectors, services
+from runners import aliases, pools, selectors, services
 from runners.models import Host, Job, Worker
 from tests import factories
 
@@ -117,7 +117,7 @@ def test_exclusive_means_alone_on_its_host():
     assert services.claim("w3", ["cpu"], host="h1") == urgent
     assert services.claim("w4", ["cpu"], host="h2") == later
     services.see("w2", host="h1", pool="bench-cpu,cpu", capabilities=OWN)
-    assert "other jobs on h1 have to end" in selectors.why_waiting(alone)
+    assert f"other jobs on {aliases.host('h1')} must end first" in selectors.why_waiting(alone)
     for job in (running, urgent):
         job.refresh_from_db()
         assert services.finish(job, factories.report("suite"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from hub.protocol import problems
+from hub.server import health
 from registry import selectors
 from registry.api.problems import translate
+from runners import services
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -96,5 +98,39 @@ def test_health(client):
     ready = client.get("/readyz")
     assert ready.status_code == 200
     parts = ready.json()
-    assert all(parts[name]["ok"] for name in ("database", "storage", "cache"))
-    assert parts["workers"] == {"ok": False, "workers": []}
+    works = {"ok": True}
+    assert parts == {
+        "database": works, "storage": works, "cache": works,
+        "workers": {"ok": False}, "graphs": {"ok": False},
+    }  # fmt: skip
+
+
+def test_health_in_detail_is_for_administrators(client, api, ada, admin):
+    services.see("box-17", host="box", pool="cpu", capabilities={})
+    secret = {"headers": {"Authorization": "Bearer hf_wrong"}}
+    client.force_login(ada)
+    for answer in (client.get("/readyz"), client.get("/readyz", **secret), api(ada).get("/readyz")):
+        assert answer.status_code == 200
+        assert answer.json()["workers"] == {"ok": True}
+        assert "box" not in answer.content.decode()
+    bound = api(admin, namespace="zoo")
+    assert bound.get("/readyz").json()["database"] == {"ok": True}
+    client.force_login(admin)
+    for answer in (client.get("/readyz"), api(admin).get("/readyz")):
+        parts = answer.json()
+        assert parts["database"] == {"ok": True, "engine": connection.vendor}
+        assert parts["storage"]["free_bytes"] > 0
+        assert parts["workers"]["workers"][0]["name"] == "box-17"
+
+
+def test_health_says_nothing_of_addresses_that_fail(client, admin, monkeypatch, caplog):
+    def fail():
+        raise OperationalError("connection to server at 10.1.2.3 failed")
+
+    monkeypatch.setattr(connection, "cursor", fail)
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["database"] == {"ok": False}
+    monkeypatch.setattr(health, "_is_administrator", lambda _: True)
+    assert client.get("/readyz").json()["database"] == {"ok": False, "error": "OperationalError"}
+    assert "10.1.2.3" in caplog.text

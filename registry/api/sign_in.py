@@ -1,0 +1,161 @@
+"""Sign-in by password, with limits on failed tries that cannot lock an account's owner out.
+
+Failures are counted for each account and address, for each address over all accounts, and for each
+account over all addresses. The last one is what an attacker could use against the owner, so a
+browser that has signed in to the account before carries a device cookie and is counted by that
+alone (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
+from django.core.cache import caches
+
+from hub.protocol import problems
+from registry import rates
+from registry.api.throttles import address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from django.http import HttpRequest, HttpResponse
+
+    from registry.models import User
+
+log = structlog.get_logger(__name__)
+
+_DEVICE_SECONDS = 365 * 86_400
+_SALT = "registry.sign-in.device"
+
+
+@dataclass
+class Attempt:
+    """One check of a password."""
+
+    succeeded: bool = False
+
+
+class CountingBackend(ModelBackend):
+    """Django's own backend; refuses to look at a password once too many were wrong."""
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **kwargs: Any,
+    ) -> User | None:
+        """The user of a name and a password; raises Throttled, whether the name exists or not.
+
+        Without a request, as in a command of the operator, nothing is counted.
+        """
+        if request is None or username is None or password is None:
+            return super().authenticate(request, username, password, **kwargs)
+        with _counted(_limits(request, username), address=address_of(request)) as attempt:
+            user = super().authenticate(request, username, password, **kwargs)
+            attempt.succeeded = user is not None
+            return user
+
+
+def confirm(request: HttpRequest, user: User, password: str) -> bool:
+    """Whether ``password`` is that of the user who is signed in; raises Throttled.
+
+    Counted by session: nobody else can use up these tries.
+    """
+    who = f"session:{_digest(str(request.session.session_key))}"
+    with _counted(_own_limits(who), address=address_of(request)) as attempt:
+        attempt.succeeded = user.check_password(password)
+        return attempt.succeeded
+
+
+def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    """Give the browser of somebody who has just signed in the device cookie of their account."""
+    name, salt = _cookie(user.username)
+    response.set_signed_cookie(
+        name,
+        _device(request, user.username) or secrets.token_hex(16),
+        salt=salt,
+        max_age=_DEVICE_SECONDS,
+        path=request.path,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _limits(request: HttpRequest, username: str) -> list[rates.Limit]:
+    if device := _device(request, username):
+        return _own_limits(f"device:{device}")
+    account, address = _digest(username), _digest(address_of(request))
+    return [
+        rates.Limit(
+            f"sign-in:both:{account}:{address}", rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_RATE)
+        ),
+        rates.Limit(
+            f"sign-in:address:{address}",
+            rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_ADDRESS_RATE),
+        ),
+        rates.Limit(
+            f"sign-in:account:{account}",
+            rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_ACCOUNT_RATE),
+        ),
+    ]
+
+
+def _own_limits(who: str) -> list[rates.Limit]:
+    return [
+        rates.Limit(f"sign-in:{who}", rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_RATE)),
+        rates.Limit(
+            f"sign-in:long:{who}", rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_ACCOUNT_RATE)
+        ),
+    ]
+
+
+@contextmanager
+def _counted(limits: Sequence[rates.Limit], *, address: str) -> Iterator[Attempt]:
+    """Count a failure before the password is looked at, and take it back unless it was one."""
+    try:
+        counters = rates.reserve(limits)
+    except rates.RateExceededError as error:
+        # One line a minute for each address: who is refused may ask a hundred times a second.
+        if caches["process"].add(f"sign-in:logged:{address}", 1, 60):
+            log.warning("sign_in_refused", address=address, seconds=error.seconds)
+        minutes = -(-error.seconds // 60)
+        raise problems.Throttled(
+            f"Too many failed sign-ins. Try again in {minutes} "
+            f"{'minute' if minutes == 1 else 'minutes'}.",
+            retry_after=error.seconds,
+        ) from None
+    attempt = Attempt()
+    try:
+        yield attempt
+    except Exception:  # the password was not looked at
+        rates.release(counters)
+        raise
+    if attempt.succeeded:
+        rates.release(counters)
+
+
+def _device(request: HttpRequest, username: str) -> str | None:
+    name, salt = _cookie(username)
+    value = request.get_signed_cookie(name, default=None, salt=salt, max_age=_DEVICE_SECONDS)
+    return None if value is None else str(value)
+
+
+def _cookie(username: str) -> tuple[str, str]:
+    """The name and the salt of an account's device cookie: one browser may hold several."""
+    account = _digest(username)
+    return f"device-{account[:16]}", f"{_SALT}.{account}"
+
+
+def _digest(text: str) -> str:
+    """A key of fixed length, which says nothing about the name to whoever reads the cache."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
