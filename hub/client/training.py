@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.client import training_identity, training_tasks
+from hub.client.local_files import LocalFile
 from hub.client.training_identity import Identity
 from hub.client.transport import Transport
-from hub.client.upload import LocalFile, Upload
+from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ class Training:
             answer = self._transport.request(
                 "PUT",
                 address,
-                body=file.source.read_bytes(),
+                body=_content(file),
                 headers={
                     "Content-Type": safetensors.MEDIA_TYPE,
                     "Content-Digest": f"sha-256=:{_base64(bytes.fromhex(file.sha256))}:",
@@ -313,6 +314,11 @@ def _encoding(task: Task, wanted: str | None) -> str:
     if wanted not in allowed:
         raise problems.EncodingRefused(f"This training takes {', '.join(allowed)}.")
     return wanted
+
+
+def _content(file: LocalFile) -> bytes:
+    with file.open() as reader:
+        return reader.read()
 
 
 def _seconds(text: str | None) -> float:

@@ -16,6 +16,7 @@ import pytest
 
 from hub.client import training, training_identity, training_torch
 from hub.client.hub import Hub
+from hub.client.retries import Notices, Retries
 from hub.client.transport import Answer
 from hub.protocol import federated, problems, safetensors
 from hub.protocol.federated import Manifest, Part
@@ -67,8 +68,11 @@ class World:
             return self.take(headers, body)
         raise AssertionError((method, address))
 
+    def retries(self, sleep=None):
+        return Retries(1.0, Notices("The hub"), sleep or self.pauses.append)
+
     @contextmanager
-    def stream(self, address, headers=None):
+    def stream(self, address, headers=None, *, retries=None):
         yield io.BytesIO(self.base)
 
     def join(self, content):
