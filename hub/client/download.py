@@ -7,6 +7,7 @@ hashes the written prefix as it grows. Only a file with the right digest is rena
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import threading
 import time
@@ -36,6 +37,8 @@ SMALL_BYTES = 1 << 20
 SMALL_THREADS = 4
 JOURNAL_SECONDS = 2.0
 JOIN_SECONDS = 5.0
+
+log = logging.getLogger("hub.client")
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -95,6 +98,12 @@ def fetch(
     if path := cache.find(file.sha256, file.size):
         report(file.size)
         return path
+    if cache.blob_path(file.sha256).exists():
+        log.warning(
+            "The cached file %s is damaged: %s is fetched again.",
+            cache.blob_path(file.sha256),
+            file.path,
+        )
     if file.size <= SMALL_BYTES:
         path = cache.put(read_small(transport, file), file.sha256)
         report(file.size)

@@ -80,7 +80,14 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
     """
     before, count = size(cache), _count(cache)
     if everything:
-        for folder in (cache.blobs, cache.partial, cache.answers, cache.snapshots, cache.uploads):
+        for folder in (
+            cache.blobs,
+            cache.partial,
+            cache.answers,
+            cache.snapshots,
+            cache.uploads,
+            cache.folder / "verified",
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         return Freed(count - _count(cache), before - size(cache))
     now = time.time()
@@ -152,6 +159,9 @@ def _clean_blobs(cache: Cache, needed: set[str]) -> None:
         is_dangling = path.is_symlink() and not path.exists()  # its folder is gone
         if is_dangling or (path.name not in needed and _is_settled(path, now)):
             path.unlink(missing_ok=True)
+    for sha256 in set(cache.verified.digests()):
+        if not cache.blob_path(sha256).is_symlink() and not cache.blob_path(sha256).exists():
+            cache.verified.forget(sha256)
 
 
 def _answers(cache: Cache) -> Iterator[tuple[Path, Resolved]]:

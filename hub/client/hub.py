@@ -7,6 +7,7 @@ it, verified; everything else is asked of the hub each time.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ class Hub:
             retry_seconds=retry_seconds,
             verify=verify,
         )
-        self.cache = Cache(self.config.cache)
+        self.cache = Cache(self.config.cache, verify=self.config.verify)
         self.transport = Transport(self.config)
 
     def load(
@@ -386,9 +387,11 @@ class Hub:
                 names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
         elif asked.is_pinned:
             return  # a draft may change, so its number does not pin it yet
-        for name in names:
-            tag = etag if name == str(asked) else None
-            self.cache.keep_answer(self.config.url, (name, *options), content, tag)
+        # Without a place for it the answer is asked for again the next time.
+        with suppress(problems.CacheUnusable):
+            for name in names:
+                tag = etag if name == str(asked) else None
+                self.cache.keep_answer(self.config.url, (name, *options), content, tag)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
@@ -408,6 +411,7 @@ class Hub:
         if not missing:
             return present
         if self.config.offline:
+            self._refuse_damaged(resolved, missing.values())
             lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
             raise problems.NotCached(
                 f"The cache lacks files of {resolved.ref} ({lacking}), and HUB_OFFLINE forbids "
@@ -423,6 +427,16 @@ class Hub:
                 self.transport, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
+
+    def _refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
+        """Raise `NotCached` naming a file whose bytes are not those of its digest."""
+        for file in files:
+            if (path := self.cache.blob_path(file.sha256)).exists():
+                raise problems.NotCached(
+                    f"The cached file {path} is damaged: it does not have the SHA-256 of "
+                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE forbids fetching it again. "
+                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a network."
+                )
 
     def _require_network(self, subject: str, verb: str) -> None:
         if self.config.offline:

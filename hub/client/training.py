@@ -193,7 +193,11 @@ class Training:
         chosen = _encoding(task, encoding)
         if self._encoder is None or tuple(self._encoder.parts) != task.parts:
             self._encoder = training_tensors.Encoder(task.parts)
-        base = training_tensors.read(task.weights)
+        # Hours may have passed since the pull.
+        weights = self._patient(
+            lambda: training_tasks.bring_base(self._transport, self._hub.cache, task.told)
+        )
+        base = training_tensors.read(weights)
         sent, lost = self._encoder.encode(base, update, chosen, keep)
         with tempfile.TemporaryDirectory(prefix="hub-contribution-") as folder:
             path = Path(folder) / "contribution.safetensors"
@@ -291,7 +295,7 @@ class Training:
             lambda: training_tasks.fetch(self._transport, self._hub.cache, told, self._parts)
         )
         if self._task is not None and self._task.base != task.base:
-            self._task.weights.unlink(missing_ok=True)
+            self._hub.cache.discard(digests.parse(self._task.base))
         return task
 
     def _patient(self, call: Callable[[], _T]) -> _T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -155,8 +156,11 @@ def push(hub, tmp_path):
 
 
 def is_receiving(hub):
-    staged = hub.home / "staging"
-    return sum(path.stat().st_size for path in staged.glob("*") if path.is_file()) > 2_000_000
+    total = 0
+    for path in hub.home.rglob("staging/*"):
+        with contextlib.suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total > 2_000_000
 
 
 def check(hub, running):

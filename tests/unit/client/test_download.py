@@ -43,7 +43,11 @@ def small_chunks(monkeypatch):
 
 
 def left_overs(cache):
-    found = [path.name for path in cache.folder.rglob("*") if path.is_file()]
+    found = [
+        path.name
+        for path in cache.folder.rglob("*")
+        if path.is_file() and path.parent.name != "verified"
+    ]
     return sorted(name for name in found if name != "CACHEDIR.TAG")
 
 
