@@ -24,7 +24,7 @@ from tests.faults.conftest import ROOT, Hub, wait_for
 
 PUSHES = 4
 ROWS = 3_000_000
-OUTAGE_SECONDS = 8.0
+OUTAGE_SECONDS = 12.0
 
 
 def model(seed):
