@@ -96,10 +96,12 @@ class Retries:
         self._failures = 0
 
     def pause(self, error: problems.HubError) -> None:
-        """Wait before the next attempt; raise `error` when the time for retries is over.
+        """Wait before the next attempt; raise `error` when it lasts or the time is over.
 
         A `Retry-After` of the hub is respected: where it is later than the end, `error` is raised.
         """
+        if isinstance(error, problems.Unreachable) and not error.is_transient:
+            raise error
         now = time.monotonic()
         if not self._failures:
             self._since, self._slept = now, 0.0

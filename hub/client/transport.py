@@ -325,18 +325,35 @@ def _errors(url: str) -> Iterator[None]:
             f"No hub answers at {_host(url)} ({_cause(error)}). Is it running, and is HUB_URL "
             "right? HUB_OFFLINE=1 uses what is cached.",
             reason=_cause(error),
+            is_transient=not _is_lasting(error),
             is_unsent=True,
         ) from error
     except (exceptions.HTTPError, http.client.HTTPException, OSError) as error:
         raise problems.Unreachable(
             f"The connection to {_host(url)} failed ({_cause(error)}). Try again.",
             reason=_cause(error),
+            is_transient=not _is_lasting(error),
         ) from error
 
 
 def _host(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _is_lasting(error: BaseException) -> bool:
+    """Whether a failure is one of names or certificates, which no repeat changes."""
+    import socket  # noqa: PLC0415  (imported at first use: `import hub` stays light)
+    import ssl  # noqa: PLC0415
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return cause.errno == socket.EAI_NONAME
+        if isinstance(cause, ssl.SSLError):
+            return not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _cause(error: BaseException) -> str:
