@@ -292,3 +292,16 @@ def test_cut_divides_a_file_around_what_is_in_place():
         (6, 6, 8),
         (8, 8, 10),
     ]
+
+
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+@pytest.mark.parametrize("size", [1000, 3 * MIB])
+def test_an_outage_between_ranges_is_outlived(
+    fake, put, transport, cache, small_chunks, status, size, caplog
+):
+    file = put(size)
+    fake.answers.extend([(status, {}, b"")] * 3)
+    fake.cuts.extend([10, 0])
+    assert download.fetch(transport, cache, file).read_bytes() == fake.blobs[file.sha256]
+    assert "Retrying for 60 s more." in caplog.messages[0]
+    assert f"({status})" in caplog.messages[0]

@@ -242,3 +242,20 @@ def test_proxy_is_not_used_for_this_machine(monkeypatch):
     monkeypatch.delenv("no_proxy", raising=False)
     assert transports._proxy("http://127.0.0.1:8000/") == ""
     assert transports._proxy("http://hub.example/") == "http://proxy.example:3128"
+
+
+def test_an_unknown_host_and_what_is_no_tls_are_told_at_once(fake, pauses, monkeypatch):
+    resolve = socket.getaddrinfo
+
+    def unknown(host, *more, **options):
+        if host == "hub.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    port = fake.url.rpartition(":")[2]
+    for url in ("http://hub.invalid", f"https://127.0.0.1:{port}"):
+        transport = Transport(Config(url), sleep=pauses.append)
+        with pytest.raises(problems.Unreachable):
+            transport.request("GET", "/api/v1/whoami")
+    assert pauses == []
