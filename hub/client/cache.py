@@ -28,7 +28,7 @@ from hub.client.verified import Verified
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Cache of onnx-hub; safe to remove.\n"
 _NOT_OURS = frozenset(
@@ -142,6 +142,16 @@ class Cache:
         """
         path = self.blob_path(sha256)
         return path if self.verified.holds(path, sha256, size) else None
+
+    def refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
+        """Raise `NotCached` for the first of some missing files whose blob is there, but damaged."""
+        for file in files:
+            if (path := self.blob_path(file.sha256)).exists():
+                raise problems.NotCached(
+                    f"The cached file {path} is damaged: it does not have the SHA-256 of "
+                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE forbids fetching it again. "
+                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a network."
+                )
 
     def discard(self, sha256: str) -> None:
         """Remove a blob and what is remembered of it."""

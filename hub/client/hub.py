@@ -411,7 +411,7 @@ class Hub:
         if not missing:
             return present
         if self.config.offline:
-            self._refuse_damaged(resolved, missing.values())
+            self.cache.refuse_damaged(resolved, missing.values())
             lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
             raise problems.NotCached(
                 f"The cache lacks files of {resolved.ref} ({lacking}), and HUB_OFFLINE forbids "
@@ -427,16 +427,6 @@ class Hub:
                 self.transport, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
-
-    def _refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
-        """Raise `NotCached` naming a file whose bytes are not those of its digest."""
-        for file in files:
-            if (path := self.cache.blob_path(file.sha256)).exists():
-                raise problems.NotCached(
-                    f"The cached file {path} is damaged: it does not have the SHA-256 of "
-                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE forbids fetching it again. "
-                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a network."
-                )
 
     def _require_network(self, subject: str, verb: str) -> None:
         if self.config.offline:

@@ -13,12 +13,8 @@ import os
 import stat
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hub.protocol import digests
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Verified:
@@ -46,9 +42,11 @@ class Verified:
             mark = _mark(before)
             is_new = mark != self._mark(sha256, before.st_ino)
             if is_new and _mark(os.fstat(reader.fileno())) == mark:
-                # The record must not outlive bytes that a power cut takes.
+                # The record must not outlive bytes that a power cut takes. Windows cannot sync
+                # what is open for reading.
                 with contextlib.suppress(OSError):
                     os.fsync(reader.fileno())
+                with contextlib.suppress(OSError):
                     self._write(sha256, before)
         return True
 
@@ -72,10 +70,12 @@ class Verified:
         for path in self._folder.glob(f"{sha256}.*"):
             path.unlink(missing_ok=True)
 
-    def digests(self) -> Iterator[str]:
-        """Yield the digest of each record."""
-        for path in self._folder.glob("*"):
-            yield path.name.partition(".")[0]
+    def prune(self, inodes: set[int]) -> None:
+        """Remove the records of files that are gone: those of other inodes than these."""
+        for path in self._folder.glob("*.*"):
+            inode = path.name.rpartition(".")[2]
+            if inode.isdecimal() and int(inode) not in inodes:
+                path.unlink(missing_ok=True)
 
     def _mark(self, sha256: str, inode: int) -> str:
         if mark := self._marks.get((sha256, inode)):
