@@ -144,7 +144,7 @@ class Cache:
         return path if self.verified.holds(path, sha256, size) else None
 
     def refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
-        """Raise `NotCached` for the first of some missing files whose blob is there, but damaged."""
+        """Raise `NotCached` for the first of some missing files whose blob is damaged."""
         for file in files:
             if (path := self.blob_path(file.sha256)).exists():
                 raise problems.NotCached(
