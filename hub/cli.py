@@ -30,6 +30,7 @@ SERVER_COMMANDS = {
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
     "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, "
+    "HUB_RETRY_SECONDS (60), HUB_VERIFY (changed, always), "
     "HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY"
 )
 

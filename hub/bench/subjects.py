@@ -71,5 +71,5 @@ def contribute(subject: Subject, record: dict[str, Any]) -> str:
         )
     hub = api.default_hub()
     query = {"variant": subject.variant} if subject.variant else None
-    answer = hub.transport.request("POST", subject.address, content=record, query=query, attempts=1)
+    answer = hub.transport.request("POST", subject.address, content=record, query=query)
     return str(answer.headers.get("Location") or subject.address)

@@ -92,6 +92,7 @@ def push(
     visibility: str = "public",
     wait: bool = True,
     resume: bool = False,
+    follow_links: bool = False,
     progress: bool | None = None,
 ) -> dict[str, Any]:
     """Publish files or a folder as the next version of a model; see `Hub.push`."""
@@ -106,6 +107,7 @@ def push(
         visibility=visibility,
         wait=wait,
         resume=resume,
+        follow_links=follow_links,
         progress=progress,
     )
 

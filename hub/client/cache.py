@@ -4,6 +4,7 @@ There are no locks. Whatever is written goes to a name of its own, is synced, an
 final name in one step, so any number of processes may share a cache and none sees half a file.
 
     blobs/<sha256>                 verified bytes, read-only, or a link to them in a snapshot
+    verified/<sha256>.<inode>      what a file was when it was hashed (see verified.py)
     partial/<sha256>.<owner>       downloads under way or cut (see partial.py)
     answers/<hub>/<key>.json       what /resolve said, with its ETag
     snapshots/<ns>/<model>/<n>-…   folders of whole versions (see snapshots.py)
@@ -17,17 +18,17 @@ import errno
 import hashlib
 import json
 import os
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hub.client.config import origin
+from hub.client.config import ALWAYS, CHANGED, origin
+from hub.client.verified import Verified
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Cache of onnx-hub; safe to remove.\n"
 _NOT_OURS = frozenset(
@@ -121,8 +122,9 @@ class StoredAnswer:
 class Cache:
     """One cache folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, verify: str = CHANGED) -> None:
         self.folder = folder
+        self.verified = Verified(folder / "verified", always=verify == ALWAYS)
         self.blobs = folder / "blobs"
         self.partial = folder / "partial"
         self.answers = folder / "answers"
@@ -134,19 +136,27 @@ class Cache:
         return self.blobs / sha256
 
     def find(self, sha256: str, size: int) -> Path | None:
-        """Return the blob's path, or `None` when the cache does not hold it.
+        """Return the blob's path, or `None` when the cache does not hold its bytes.
 
-        A blob of another size was damaged from outside; it is removed, so it is fetched again.
+        A damaged blob stays until the file is fetched again.
         """
         path = self.blob_path(sha256)
-        try:
-            found = path.stat()
-        except FileNotFoundError:
-            return None
-        if stat.S_ISREG(found.st_mode) and found.st_size == size:
-            return path
-        path.unlink(missing_ok=True)
-        return None
+        return path if self.verified.holds(path, sha256, size) else None
+
+    def refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
+        """Raise `NotCached` for the first of some missing files whose blob is damaged."""
+        for file in files:
+            if (path := self.blob_path(file.sha256)).exists():
+                raise problems.NotCached(
+                    f"The cached file {path} is damaged: it does not have the SHA-256 of "
+                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE forbids fetching it again. "
+                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a network."
+                )
+
+    def discard(self, sha256: str) -> None:
+        """Remove a blob and what is remembered of it."""
+        self.blob_path(sha256).unlink(missing_ok=True)
+        self.verified.forget(sha256)
 
     def prepare(self, folder: Path) -> Path:
         """Make a folder of the cache; tell backup programs to leave the cache out."""
@@ -162,8 +172,10 @@ class Cache:
         target = self.blob_path(sha256)
         self.prepare(self.blobs)
         written.chmod(0o444)
+        status = written.stat()
         written.replace(target)
         sync_folder(self.blobs)
+        self.verified.remember(target, sha256, status)
         return target
 
     def put(self, content: bytes, sha256: str) -> Path:
@@ -193,7 +205,8 @@ class Cache:
         path = self._answer_path(url, question)
         try:
             kept = json.loads(path.read_bytes())
-            os.utime(path)
+            with contextlib.suppress(OSError):  # a cache that is only read
+                os.utime(path)
             return StoredAnswer(content=dict(kept["answer"]), etag=kept.get("etag"))
         except (OSError, ValueError, KeyError, TypeError):
             return None

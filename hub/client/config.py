@@ -1,7 +1,8 @@
 """Where the hub is, who is asking, where the cache lies and whether the network may be used.
 
-Read from HUB_URL, HUB_TOKEN, HUB_CACHE and HUB_OFFLINE, HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY,
-and from what `hub login` stored in the user's configuration folder. A token belongs to one hub and
+Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY,
+HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY, and from what `hub login` stored in the user's
+configuration folder. A token belongs to one hub and
 is never given to another, and so does a certificate.
 """
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+RETRY_SECONDS = 60.0
+CHANGED, ALWAYS = "changed", "always"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -31,6 +34,8 @@ class Config:
     """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not.
 
     ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None.
+    ``retry_seconds`` is how long requests are repeated while the hub does not answer. ``verify``
+    says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     """
 
     url: str
@@ -39,6 +44,8 @@ class Config:
     offline: bool = False
     certificate: Path | None = None
     certificate_key: Path | None = None
+    retry_seconds: float = RETRY_SECONDS
+    verify: str = CHANGED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", check_url(self.url))
@@ -48,6 +55,16 @@ class Config:
             raise problems.InvalidRequest(
                 "A certificate's key was given without its certificate. Name that too: "
                 "certificate= or HUB_CLIENT_CERTIFICATE."
+            )
+        if not 0 <= self.retry_seconds < float("inf"):
+            raise problems.InvalidRequest(
+                f"{self.retry_seconds} is not a time for retries. Set HUB_RETRY_SECONDS or "
+                "retry_seconds to 0 or more seconds."
+            )
+        if self.verify not in {CHANGED, ALWAYS}:
+            raise problems.InvalidRequest(
+                f"{self.verify!r} is not a way to verify. Set HUB_VERIFY or verify to {CHANGED!r} "
+                f"or {ALWAYS!r}."
             )
 
     @classmethod
@@ -60,6 +77,8 @@ class Config:
         offline: bool | None = None,
         certificate: str | os.PathLike[str] | None = None,
         certificate_key: str | os.PathLike[str] | None = None,
+        retry_seconds: float | None = None,
+        verify: str | None = None,
     ) -> Self:
         """Fill what is not given from the environment and the stored sign-in."""
         environ = os.environ
@@ -78,6 +97,8 @@ class Config:
             offline=_is_true(environ.get("HUB_OFFLINE")) if offline is None else offline,
             certificate=Path(certificate).expanduser() if certificate else None,
             certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
+            retry_seconds=_retry_seconds(environ) if retry_seconds is None else retry_seconds,
+            verify=verify or environ.get("HUB_VERIFY", "").strip().lower() or CHANGED,
         )
 
 
@@ -173,6 +194,16 @@ def store(url: str, token: str) -> Path:
 def _key(url: str) -> str:
     scheme, host, port = origin(url)
     return f"{scheme}://{host}:{port}"
+
+
+def _retry_seconds(environ: Mapping[str, str]) -> float:
+    text = environ.get("HUB_RETRY_SECONDS", "").strip()
+    try:
+        return float(text) if text else RETRY_SECONDS
+    except ValueError as error:
+        raise problems.InvalidRequest(
+            f"HUB_RETRY_SECONDS={text!r} is not a number. Set it to 0 or more seconds."
+        ) from error
 
 
 def _is_true(text: str | None) -> bool:

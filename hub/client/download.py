@@ -7,7 +7,7 @@ hashes the written prefix as it grows. Only a file with the right digest is rena
 from __future__ import annotations
 
 import hashlib
-import random
+import logging
 import re
 import threading
 import time
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from hub.client.cache import Cache, RemoteFile
     from hub.client.partial import Span
+    from hub.client.retries import Retries
     from hub.client.transport import Stream, Transport
 
 RANGES = 2
@@ -34,10 +35,10 @@ CHUNK_BYTES = 32 << 20
 BLOCK_BYTES = 1 << 20
 SMALL_BYTES = 1 << 20
 SMALL_THREADS = 4
-ATTEMPTS_WITHOUT_PROGRESS = 6
 JOURNAL_SECONDS = 2.0
 JOIN_SECONDS = 5.0
-PAUSE_SECONDS = 0.5
+
+log = logging.getLogger("hub.client")
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -97,8 +98,14 @@ def fetch(
     if path := cache.find(file.sha256, file.size):
         report(file.size)
         return path
+    if cache.blob_path(file.sha256).exists():
+        log.warning(
+            "The cached file %s is damaged: %s is fetched again.",
+            cache.blob_path(file.sha256),
+            file.path,
+        )
     if file.size <= SMALL_BYTES:
-        path = cache.put(_fetch_small(transport, file), file.sha256)
+        path = cache.put(read_small(transport, file), file.sha256)
         report(file.size)
         return path
     with explained(cache.folder):
@@ -132,21 +139,20 @@ def _keep(cache: Cache, partial: Partial, file: RemoteFile) -> Path:
         partial.discard()
 
 
-def _fetch_small(transport: Transport, file: RemoteFile) -> bytes:
-    for attempt in range(1, ATTEMPTS_WITHOUT_PROGRESS + 1):
+def read_small(transport: Transport, file: RemoteFile) -> bytes:
+    """Return the bytes of a file, at most one more than it has; its digest is not verified."""
+    retries = transport.retries()
+    while True:
         try:
-            with transport.stream(file.url) as stream:
+            with transport.stream(file.url, retries=retries) as stream:
                 parts: list[bytes] = []
                 left = file.size + 1
                 while left and (part := stream.read(left)):
                     parts.append(part)
                     left -= len(part)
                 return b"".join(parts)
-        except problems.Unreachable:
-            if attempt == ATTEMPTS_WITHOUT_PROGRESS:
-                raise
-            transport.sleep(_pause(attempt))
-    raise AssertionError("unreachable: the last attempt returns or raises")
+        except problems.Unreachable as error:
+            retries.pause(error)
 
 
 class _Chunk:
@@ -273,30 +279,32 @@ class _Receiver:
                 self._changed.notify()
 
     def _receive(self, chunk: _Chunk) -> None:
-        failures = 0
+        # A call that ends elsewhere wakes a thread that waits to ask again.
+        retries = self._transport.retries(self._stop.wait)
         while chunk.position < chunk.end and not self._stop.is_set():
             before = chunk.position
             try:
-                self._read_range(chunk)
-            except problems.Unreachable:
-                failures = 1 if chunk.position > before else failures + 1
-                if failures >= ATTEMPTS_WITHOUT_PROGRESS:
-                    raise
-                self._stop.wait(_pause(failures))
+                self._read_range(chunk, retries)
+            except problems.Unreachable as error:
+                if chunk.position > before:
+                    retries.progress()
+                if not self._stop.is_set():
+                    retries.pause(error)
 
-    def _read_range(self, chunk: _Chunk) -> None:
+    def _read_range(self, chunk: _Chunk, retries: Retries) -> None:
         is_whole = chunk.position == 0 and chunk.end == self._file.size
         headers = {} if is_whole else {"Range": f"bytes={chunk.position}-{chunk.end - 1}"}
         if not self._has_ranges:
             chunk.position = chunk.start
             headers = {}
-        with self._transport.stream(self._file.url, headers) as stream:
+        with self._transport.stream(self._file.url, headers, retries=retries) as stream:
             self._check_start(stream, chunk)
             while chunk.position < chunk.end and not self._stop.is_set():
                 part = stream.read(min(BLOCK_BYTES, chunk.end - chunk.position))
                 if not part:
                     raise problems.Unreachable(
-                        f"{self._file.url} ended {chunk.end - chunk.position} bytes too early."
+                        f"{self._file.url} ended {chunk.end - chunk.position} bytes too early.",
+                        reason="the answer was cut",
                     )
                 self._partial.write(part, chunk.position)
                 with self._changed:
@@ -337,11 +345,6 @@ def _cut(size: int, spans: list[Span], chunk_bytes: int) -> list[_Chunk]:
             chunks.append(_Chunk(start, end, end))
             position = end
     return chunks
-
-
-def _pause(failures: int) -> float:
-    # Jitter only spreads clients in time; nothing secret depends on it.
-    return min(8.0, PAUSE_SECONDS * 2.0**failures) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _ignore(count: int) -> None:

@@ -18,8 +18,8 @@ from hub.client import config as settings
 from hub.client import download
 from hub.client import push as pushing
 from hub.client.hf_source import Source
+from hub.client.local_files import CARD, LocalFile, select
 from hub.client.progress import Bar, say
-from hub.client.upload import LocalFile
 from hub.counting import size
 from hub.protocol import digests, problems, refs
 
@@ -69,7 +69,13 @@ def source_token(given: str | None, url: str) -> str | None:
 def open_source(hub: Hub, repo: str, url: str | None, token: str | None) -> Source:
     """Return the source of a mirror, with the token that belongs to it."""
     chosen = source_url(url)
-    return Source(chosen, repo, token=source_token(token, chosen), cache=hub.config.cache)
+    return Source(
+        chosen,
+        repo,
+        token=source_token(token, chosen),
+        cache=hub.config.cache,
+        retry_seconds=hub.config.retry_seconds,
+    )
 
 
 class Mirror:
@@ -136,7 +142,7 @@ class Mirror:
                 if entry.sha256 is not None
             ]
             files = {file.path: file for file in [*small, *large]}
-            readme = files.pop(pushing.CARD, None)
+            readme = files.pop(CARD, None)
             text = self._card(card, readme, snapshot)
             if seen and (
                 found := self._find(target, files, text, _message(self._source, snapshot))
@@ -217,7 +223,7 @@ class Mirror:
             if path is None:  # a large README is a git-LFS object
                 blobs = download.fetch_all(self._source, self._hub.cache, [readme])
                 path = blobs[readme.sha256]
-            text = pushing.read_card(path, None) or ""
+            text = pushing.read_card(None, select(path, follow_links=True)) or ""
         else:
             text = ""
         return with_provenance(text, provenance(self._source, snapshot))
@@ -260,7 +266,7 @@ class Mirror:
             held = {
                 file["path"]: file["sha256"]
                 for file in version["files"]
-                if not file.get("derived") and file["path"] != pushing.CARD
+                if not file.get("derived") and file["path"] != CARD
             }
             if held == wanted and self._holds_card(version, card):
                 return version
@@ -268,7 +274,7 @@ class Mirror:
 
     def _holds_card(self, version: dict[str, Any], card: str) -> bool:
         """Say whether a version has this card, but for the commit that it was mirrored from."""
-        readme = next((file for file in version["files"] if file["path"] == pushing.CARD), None)
+        readme = next((file for file in version["files"] if file["path"] == CARD), None)
         if readme is None:
             return False
         with self._hub.transport.stream(readme["url"]) as stream:
@@ -315,7 +321,7 @@ def _chosen(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str]) 
     def is_wanted(path: str) -> bool:
         if any(part.startswith(".") for part in path.split("/")):
             return False
-        if path == pushing.CARD:
+        if path == CARD:
             return True
         is_in = not include or any(fnmatch.fnmatchcase(path, pattern) for pattern in include)
         return is_in and not any(fnmatch.fnmatchcase(path, pattern) for pattern in exclude)

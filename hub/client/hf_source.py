@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from hub.client.cache import RemoteFile
-from hub.client.config import Config
+from hub.client.config import RETRY_SECONDS, Config
+from hub.client.download import read_small
+from hub.client.retries import Notices
 from hub.client.transport import Transport
 from hub.protocol import digests, problems, refs
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 LARGEST_REGULAR_BYTES = 64 << 20
 MOST_PAGES = 1_000
 THREADS = 4
-ATTEMPTS = 6
 LONGEST_TITLE = 200
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
@@ -67,12 +68,21 @@ class Snapshot:
 class Source(Transport):
     """One model of one server; raises the errors of `Transport`, in words about the source."""
 
-    def __init__(self, url: str, repo: str, *, token: str | None, cache: Path) -> None:
+    def __init__(
+        self,
+        url: str,
+        repo: str,
+        *,
+        token: str | None,
+        cache: Path,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
         if not _REPO.fullmatch(repo):
             raise problems.InvalidReference(
                 f"{repo[:120]!r} is not the name of a model. Give it as namespace/name."
             )
-        super().__init__(Config(url=url, token=token, cache=cache))
+        super().__init__(Config(url=url, token=token, cache=cache, retry_seconds=retry_seconds))
+        self.notices = Notices(urlsplit(self.config.url).netloc)
         self.repo = repo
 
     @property
@@ -154,7 +164,7 @@ class Source(Transport):
                 f"object; at most {LARGEST_REGULAR_BYTES:,} bytes are read so. Leave it out with "
                 "--exclude."
             )
-        content = self._whole(self.remote(snapshot, entry, "").url, entry.size)
+        content = read_small(self, self.remote(snapshot, entry, ""))
         header = b"blob %d\0" % len(content)
         if hashlib.sha1(header + content, usedforsecurity=False).hexdigest() != entry.oid:
             raise problems.DigestMismatch(
@@ -166,22 +176,6 @@ class Source(Transport):
         cache.put(content, sha256)
         cache.keep_answer(self.config.url, ("git-blob", entry.oid), {"sha256": sha256}, None)
         return self.remote(snapshot, entry, sha256)
-
-    def _whole(self, address: str, size: int) -> bytes:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with self.stream(address) as stream:
-                    parts: list[bytes] = []
-                    left = size + 1
-                    while left and (part := stream.read(left)):
-                        parts.append(part)
-                        left -= len(part)
-                    return b"".join(parts)
-            except problems.Unreachable:
-                if attempt == ATTEMPTS:
-                    raise
-                self.sleep(0.25 * 2.0**attempt)
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _head(self, model: str, commit: str) -> tuple[str, str]:
         """The title and date of a commit; not every server tells its history."""
@@ -259,7 +253,10 @@ class Source(Transport):
                 raise
             raise problems.Unreachable(
                 f"No server answers at {urlsplit(url).scheme}://{urlsplit(url).netloc}, where "
-                f"{self.repo} was to be read. Is it running, and is its address right?"
+                f"{self.repo} was to be read. Is it running, and is its address right?",
+                reason=error.reason,
+                is_transient=error.is_transient,
+                is_unsent=error.is_unsent,
             ) from error
 
     def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:

@@ -80,7 +80,14 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
     """
     before, count = size(cache), _count(cache)
     if everything:
-        for folder in (cache.blobs, cache.partial, cache.answers, cache.snapshots, cache.uploads):
+        for folder in (
+            cache.blobs,
+            cache.partial,
+            cache.answers,
+            cache.snapshots,
+            cache.uploads,
+            cache.folder / "verified",
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         return Freed(count - _count(cache), before - size(cache))
     now = time.time()
@@ -91,6 +98,7 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
     kept = [resolved for _, resolved in _answers(cache)]
     _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in kept})
     _clean_blobs(cache, {file.sha256 for resolved in kept for file in resolved.files})
+    cache.verified.prune(_inodes(cache))
     for path in _files(cache.partial):
         is_left = is_abandoned(path) if "@" in path.name else _is_settled(path, now)
         if is_left:
@@ -152,6 +160,16 @@ def _clean_blobs(cache: Cache, needed: set[str]) -> None:
         is_dangling = path.is_symlink() and not path.exists()  # its folder is gone
         if is_dangling or (path.name not in needed and _is_settled(path, now)):
             path.unlink(missing_ok=True)
+
+
+def _inodes(cache: Cache) -> set[int]:
+    """The inodes of all blobs and of all files of snapshots."""
+    found = set()
+    for folder in (cache.blobs, cache.snapshots):
+        for path in folder.rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                found.add(path.stat().st_ino)
+    return found
 
 
 def _answers(cache: Cache) -> Iterator[tuple[Path, Resolved]]:

@@ -7,6 +7,7 @@ it, verified; everything else is asked of the hub each time.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,11 @@ class Hub:
 
     What is not given comes from the environment and from `hub login`. `certificate` is a PEM file
     with a TLS client certificate, `certificate_key` one with its key where it is not in the same
-    file; it is shown to the hub alone. Errors are `hub.errors`:
+    file; it is shown to the hub alone. While the hub does not answer, requests are repeated for
+    `retry_seconds` (HUB_RETRY_SECONDS, 60 by default; 0 forbids it), with a line on the logger
+    `hub.client`, which is standard error unless logging is configured. `verify` (HUB_VERIFY) says
+    when a cached file is hashed again: `changed`, when it is not the file that was verified, or
+    `always`. Errors are `hub.errors`:
     `Problem` for what the server says, `Unreachable`, `NotCached`, `CacheUnusable` for the rest.
     """
 
@@ -48,6 +53,8 @@ class Hub:
         offline: bool | None = None,
         certificate: str | os.PathLike[str] | None = None,
         certificate_key: str | os.PathLike[str] | None = None,
+        retry_seconds: float | None = None,
+        verify: str | None = None,
     ) -> None:
         self.config = settings.Config.from_environment(
             url=url,
@@ -56,8 +63,10 @@ class Hub:
             offline=offline,
             certificate=certificate,
             certificate_key=certificate_key,
+            retry_seconds=retry_seconds,
+            verify=verify,
         )
-        self.cache = Cache(self.config.cache)
+        self.cache = Cache(self.config.cache, verify=self.config.verify)
         self.transport = Transport(self.config)
 
     def load(
@@ -191,7 +200,9 @@ class Hub:
         fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
         page = self.transport.request("GET", "/api/v1/models", query=fields).json()
         if filters.get("sort") == FASTEST:
-            _require_speeds(page)
+            from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
+
+            speeds.require(page)
         while True:
             for item in page["items"]:
                 if left is not None and left <= 0:
@@ -214,6 +225,7 @@ class Hub:
         visibility: str = "public",
         wait: bool = True,
         resume: bool = False,
+        follow_links: bool = False,
         progress: bool | None = None,
     ) -> dict[str, Any]:
         """Publish files or a folder as the next version of a model; return that version.
@@ -222,8 +234,11 @@ class Hub:
         the path of a Markdown file, or its text; a README.md among the files is the card when none
         is given. With `wait` the checks are followed to their end and `ChecksFailed` is raised,
         with `findings`, when they refuse. `resume` takes up the draft that a cut push left.
+        Symbolic links that leave their folder are refused with `InvalidRequest` before anything is
+        sent; `follow_links` sends what they lead to.
         """
-        from hub.client import push as pushing  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client import push as pushing  # noqa: PLC0415
 
         parsed = refs.parse(ref)
         if str(parsed) != parsed.name:
@@ -232,9 +247,9 @@ class Hub:
                 "and `label` can name the version."
             )
         self._require_network(ref, "hub.push")
-        found, folder_card = pushing.collect(paths)
-        text = pushing.read_card(card, folder_card)
-        files = pushing.measure(found, progress=progress)
+        selected, folder_card = local_files.collect(paths, follow_links=follow_links)
+        text = pushing.read_card(card, folder_card, follow_links=follow_links)
+        files = local_files.measure(selected, progress=progress)
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
         push.open_model(create=create, visibility=visibility)
         draft = push.open_draft(message=message or "", label=label or "", resume=resume)
@@ -279,7 +294,8 @@ class Hub:
                 self.transport, self.cache, sample, progress=progress
             )
         address = f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/variants"
-        job = self.transport.request("POST", address, content=content, attempts=1).json()
+        # The hub returns the live job where the same variant is being made.
+        job = self.transport.request("POST", address, content=content, repeatable=True).json()
         if not wait:
             return dict(job)
         job = variants.follow(self.transport, job, progress=progress)
@@ -371,9 +387,11 @@ class Hub:
                 names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
         elif asked.is_pinned:
             return  # a draft may change, so its number does not pin it yet
-        for name in names:
-            tag = etag if name == str(asked) else None
-            self.cache.keep_answer(self.config.url, (name, *options), content, tag)
+        # Without a place for it the answer is asked for again the next time.
+        with suppress(problems.CacheUnusable):
+            for name in names:
+                tag = etag if name == str(asked) else None
+                self.cache.keep_answer(self.config.url, (name, *options), content, tag)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
@@ -393,6 +411,7 @@ class Hub:
         if not missing:
             return present
         if self.config.offline:
+            self.cache.refuse_damaged(resolved, missing.values())
             lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
             raise problems.NotCached(
                 f"The cache lacks files of {resolved.ref} ({lacking}), and HUB_OFFLINE forbids "
@@ -415,29 +434,6 @@ class Hub:
                 f"{verb}({subject!r}) has to ask the hub, and HUB_OFFLINE forbids that. "
                 "Run it with HUB_OFFLINE=0."
             )
-
-
-def _require_speeds(page: Mapping[str, Any]) -> None:
-    """Raise `NotFound` where the first page of a list by speed has models and none was timed.
-
-    Models with an accepted result come first, so that the first one tells.
-    """
-    first = next(iter(page["items"]), None)
-    if first is None or (first.get("speed") or {}).get("status") == "accepted":
-        return
-    setup = page.get("setup")
-    if not setup:
-        raise problems.NotFound(
-            "No model of this hub was measured yet, so none comes before another by speed. Choose "
-            "another order."
-        )
-    told = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
-    where = f"{setup['device']}{f' with {told}' if told else ''}"
-    raise problems.NotFound(
-        f"No model that matches has an accepted result on {where}, so there is no order by speed. "
-        "Ask for fewer filters, another order or another device (/api/v1/devices lists them); "
-        "without one it is the most measured one."
-    )
 
 
 def _warned(resolved: Resolved) -> Resolved:

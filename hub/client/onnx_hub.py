@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from hub.client.hub import Hub
+    from hub.client.retries import Retries
+
 MANIFEST = "ONNX_HUB_MANIFEST.json"
 EVERYTHING = "onnx/models:main"
 _ARCHIVE = ".tar.gz"
@@ -314,20 +317,30 @@ def _bring(
     print(f"Downloading {model} to local path {path}")  # noqa: T201
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{secrets.token_hex(8)}.part")
+    retries = hub.transport.retries()
     try:
-        with (
-            hub.transport.stream(_address(repo, media=True) + remote) as reader,
-            partial.open("wb") as writer,
-        ):
-            while block := reader.read():
-                writer.write(block)
-            expected = reader.headers.get("Content-Length", "")
-            if expected.isdecimal() and writer.tell() != int(expected):
-                raise problems.Unreachable(f"{model} came only in part. Try again.")
+        while True:
+            try:
+                _receive(hub, _address(repo, media=True) + remote, partial, retries)
+                break
+            except problems.Unreachable as error:
+                retries.pause(error)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     return True
+
+
+def _receive(hub: Hub, address: str, target: Path, retries: Retries) -> None:
+    with (
+        hub.transport.stream(address, retries=retries) as reader,
+        target.open("wb") as writer,
+    ):
+        while block := reader.read():
+            writer.write(block)
+        expected = reader.headers.get("Content-Length", "")
+        if expected.isdecimal() and writer.tell() != int(expected):
+            raise problems.Unreachable(f"{address} came only in part. Try again.")
 
 
 def _is_wanted(repo: str) -> bool:

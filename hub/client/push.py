@@ -6,23 +6,27 @@ draft, which a later push with `resume=True` takes up; bytes that arrived are no
 
 from __future__ import annotations
 
-import os
 import time
+import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from hub.client.local_files import CARD, select
 from hub.client.progress import Bar, say
-from hub.client.upload import LocalFile, Upload
+from hub.client.retries import is_transient
+from hub.client.upload import Upload
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    import os
+    from collections.abc import Callable
 
     from hub.client.cache import Cache
+    from hub.client.local_files import LocalFile, Selected
     from hub.client.transport import Transport
 
-CARD = "README.md"
 CARD_TYPE = "text/markdown; charset=utf-8"
 WAIT_SECONDS = 3600.0
 POLL_SECONDS = 0.5
@@ -31,76 +35,30 @@ LONGEST_POLL_SECONDS = 3.0
 _ENDED = frozenset({"published", "yanked", "withdrawn"})
 
 
-def collect(paths: Iterable[str | os.PathLike[str]]) -> tuple[dict[str, Path], Path | None]:
-    """Return the files to send by their path in the version, and a folder's README.md.
+def read_card(
+    card: str | os.PathLike[str] | None,
+    folder_card: Selected | None,
+    *,
+    follow_links: bool = False,
+) -> str | None:
+    """Return the card's text: `card` is a path, or the text itself when it has several lines.
 
-    A file keeps its name; a folder gives everything below it except hidden names. Raise
-    `InvalidRequest` for a path that is not there or for two files of one name.
+    Raise `CardInvalid` for what is not a regular file of UTF-8 text, or a symbolic link out of its
+    folder unless `follow_links`.
     """
-    found: dict[str, Path] = {}
-    card: Path | None = None
-    for given in paths:
-        source = Path(given)
-        if source.is_dir():
-            entries = {path.relative_to(source).as_posix(): path for path in _walk(source)}
-            card = entries.pop(CARD, card)
-        elif source.is_file():
-            entries = {source.name: source}
-            if source.name == CARD:
-                card = entries.pop(CARD)
-        else:
-            raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
-        if both := found.keys() & entries.keys():
-            raise problems.InvalidRequest(f"{min(both)!r} is given twice. Rename one of them.")
-        found |= entries
-    for path in found:
-        refs.check_path(path)
-    if not any(path.endswith(".onnx") for path in found):
-        raise problems.ModelMissing(
-            "None of the given files ends in .onnx. Give an ONNX model, or a folder with one."
-        )
-    return found, card
-
-
-def _walk(folder: Path) -> list[Path]:
-    found: list[Path] = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(parent) / name for name in sorted(names) if not name.startswith(".")]
-    return found
-
-
-def read_card(card: str | os.PathLike[str] | None, folder_card: Path | None) -> str | None:
-    """Return the card's text: `card` is a path, or the text itself when it has several lines."""
     if isinstance(card, str) and "\n" in card:
         return card
-    source = Path(card) if card is not None else folder_card
-    if source is None:
-        return None
     try:
-        return source.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = folder_card if card is None else select(Path(card), follow_links=follow_links)
+        if source is None:
+            return None
+        with source.open() as reader:
+            return reader.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError, problems.InvalidRequest) as error:
+        name = card if folder_card is None or card is not None else folder_card.source
         raise problems.CardInvalid(
-            f"The card {source} cannot be read ({error}). Write it as UTF-8 Markdown."
+            f"The card {name} cannot be read ({error}). Write it as UTF-8 Markdown."
         ) from error
-
-
-def measure(files: dict[str, Path], *, progress: bool | None) -> list[LocalFile]:
-    """Hash every file; return them by path."""
-    total = sum(source.stat().st_size for source in files.values())
-    measured: list[LocalFile] = []
-    with Bar("hash", total, files=len(files), is_shown=progress) as bar:
-        for path, source in sorted(files.items()):
-            sha256, size = _hash(source)
-            measured.append(LocalFile(path, source, size, sha256))
-            bar.advance(size)
-            bar.end_file()
-    return measured
-
-
-def _hash(source: Path) -> tuple[str, int]:
-    with source.open("rb", buffering=0) as reader:
-        return digests.copy_and_hash(reader, None)
 
 
 class Push:
@@ -128,7 +86,17 @@ class Push:
                 "name": self._ref.model,
                 "visibility": visibility,
             }
-            self._transport.request("POST", "/api/v1/models", content=content)
+            try:
+                self._transport.request("POST", "/api/v1/models", content=content, repeatable=True)
+            except problems.NameTaken:
+                # Made by an attempt whose answer was lost, or by somebody else just now.
+                try:
+                    self._transport.request("GET", self._model)
+                except problems.NotFound:
+                    pass
+                else:
+                    return
+                raise
             say(f"{self._ref.name}: created", is_shown=self._progress)
 
     def open_draft(self, *, message: str, label: str, resume: bool) -> dict[str, Any]:
@@ -137,7 +105,11 @@ class Push:
         if draft is None:
             content = {"message": message, "label": label}
             draft = self._transport.request(
-                "POST", f"{self._model}/versions", content=content
+                "POST",
+                f"{self._model}/versions",
+                content=content,
+                headers={"Idempotency-Key": str(uuid.uuid4())},
+                repeatable=True,
             ).json()
         self._version = f"{self._model}/versions/{int(draft['number'])}"
         return dict(draft)
@@ -169,7 +141,8 @@ class Push:
             if not item.get("derived")
         }
         for path in present.keys() - {file.path for file in files} - {CARD}:
-            self._transport.request("DELETE", self._file_address(path))
+            with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
+                self._transport.request("DELETE", self._file_address(path))
         total = sum(file.size for file in files)
         with Bar(self._ref.name, total, files=len(files), is_shown=self._progress) as bar:
             for file in files:
@@ -212,11 +185,22 @@ class Push:
 
     def submit(self, *, publish: bool) -> dict[str, Any]:
         """Freeze the draft and have it checked; `publish` makes it public once it passes."""
-        answer = self._transport.request(
-            "POST", f"{self._version}/submit", content={"publish": publish}, attempts=1
-        )
-        version: dict[str, Any] = answer.json()
-        return version
+        retries = self._transport.retries()
+        while True:
+            try:
+                answer = self._transport.request(
+                    "POST", f"{self._version}/submit", content={"publish": publish}, once=True
+                )
+            except problems.HubError as error:
+                if not is_transient(error):
+                    raise
+                retries.pause(error)
+                # The answer may have been lost after the version was submitted.
+                version = self.version()
+                if version["state"] != "draft":
+                    return version
+            else:
+                return dict(answer.json())
 
     def version(self) -> dict[str, Any]:
         """Return the version as it is now."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -20,12 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.client.cache import explained, sync_folder
-from hub.protocol import manifests
+from hub.protocol import manifests, problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hub.client.cache import Cache, RemoteFile, Resolved
+
+log = logging.getLogger("hub.client")
 
 LINK_BYTES = 1 << 20
 RELEASE_SECONDS = 1.0
@@ -39,9 +42,9 @@ def folder_of(cache: Cache, resolved: Resolved) -> Path:
 
 
 def find(cache: Cache, resolved: Resolved) -> Path | None:
-    """Return the folder when it is there with every file in its right size."""
+    """Return the folder when it is there with every file, verified."""
     folder = folder_of(cache, resolved)
-    if not _is_whole(folder, resolved):
+    if not _is_whole(cache, folder, resolved):
         return None
     _release(cache, folder, resolved)
     with contextlib.suppress(OSError):
@@ -49,10 +52,10 @@ def find(cache: Cache, resolved: Resolved) -> Path | None:
     return folder
 
 
-def _is_whole(folder: Path, resolved: Resolved) -> bool:
+def _is_whole(cache: Cache, folder: Path, resolved: Resolved) -> bool:
     for file in resolved.files:
         path = folder / file.path
-        if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size:
+        if path.is_symlink() or not cache.verified.holds(path, file.sha256, file.size):
             return False
     return folder.is_dir()
 
@@ -71,11 +74,13 @@ def make(cache: Cache, resolved: Resolved, blobs: Mapping[str, Path]) -> Path:
             linked: set[str] = set()
             for file in resolved.files:
                 # The second of two equal files is a copy: neither may have two links.
-                _place(blobs[file.sha256], made / file.path, file, linked)
-            _settle(made, target, resolved)
+                _place(cache, blobs[file.sha256], made / file.path, file, linked)
+            _settle(cache, made, target, resolved)
         finally:
             shutil.rmtree(made, ignore_errors=True)
         _release(cache, target, resolved)
+        for file in resolved.files:
+            cache.verified.renew(target / file.path, file.sha256)
     return target
 
 
@@ -101,15 +106,18 @@ def _release(cache: Cache, folder: Path, resolved: Resolved) -> None:
                 copy(path, own)
                 own.chmod(0o444)
                 own.replace(path)
+        cache.verified.renew(path, file.sha256)
 
 
-def _settle(made: Path, target: Path, resolved: Resolved) -> None:
+def _settle(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
     try:
         made.rename(target)
     except OSError:
-        if _is_whole(target, resolved):
+        if _is_whole(cache, target, resolved):
             return  # another process was faster, with the same files
         # What lies there was changed from outside: put it aside in one step, then take its place.
+        log.warning("The files of %s in %s were changed: the folder is replaced.",
+                    resolved.ref, target)  # fmt: skip
         aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
         try:
             with contextlib.suppress(FileNotFoundError):
@@ -142,7 +150,7 @@ def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
     return folder
 
 
-def _place(blob: Path, target: Path, file: RemoteFile, linked: set[str]) -> None:
+def _place(cache: Cache, blob: Path, target: Path, file: RemoteFile, linked: set[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     is_moved = blob.is_symlink()  # to the folder of another version, which keeps its only link
     if file.size >= LINK_BYTES and not is_moved and file.sha256 not in linked:
@@ -153,6 +161,11 @@ def _place(blob: Path, target: Path, file: RemoteFile, linked: set[str]) -> None
             return
     copy(blob, target)
     target.chmod(0o444)
+    if not cache.verified.holds(target, file.sha256, file.size):
+        raise problems.CacheUnusable(
+            f"{blob} was changed while it was copied to {target}. Run `hub cache verify`, and look "
+            "for what writes to the cache."
+        )
 
 
 def copy(source: Path, target: Path) -> None:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.client import training_identity, training_tasks
+from hub.client.local_files import LocalFile
 from hub.client.training_identity import Identity
 from hub.client.transport import Transport
-from hub.client.upload import LocalFile, Upload
+from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
 
 if TYPE_CHECKING:
@@ -192,7 +193,11 @@ class Training:
         chosen = _encoding(task, encoding)
         if self._encoder is None or tuple(self._encoder.parts) != task.parts:
             self._encoder = training_tensors.Encoder(task.parts)
-        base = training_tensors.read(task.weights)
+        # Hours may have passed since the pull.
+        weights = self._patient(
+            lambda: training_tasks.bring_base(self._transport, self._hub.cache, task.told)
+        )
+        base = training_tensors.read(weights)
         sent, lost = self._encoder.encode(base, update, chosen, keep)
         with tempfile.TemporaryDirectory(prefix="hub-contribution-") as folder:
             path = Path(folder) / "contribution.safetensors"
@@ -266,7 +271,7 @@ class Training:
             answer = self._transport.request(
                 "PUT",
                 address,
-                body=file.source.read_bytes(),
+                body=_content(file),
                 headers={
                     "Content-Type": safetensors.MEDIA_TYPE,
                     "Content-Digest": f"sha-256=:{_base64(bytes.fromhex(file.sha256))}:",
@@ -290,7 +295,7 @@ class Training:
             lambda: training_tasks.fetch(self._transport, self._hub.cache, told, self._parts)
         )
         if self._task is not None and self._task.base != task.base:
-            self._task.weights.unlink(missing_ok=True)
+            self._hub.cache.discard(digests.parse(self._task.base))
         return task
 
     def _patient(self, call: Callable[[], _T]) -> _T:
@@ -313,6 +318,11 @@ def _encoding(task: Task, wanted: str | None) -> str:
     if wanted not in allowed:
         raise problems.EncodingRefused(f"This training takes {', '.join(allowed)}.")
     return wanted
+
+
+def _content(file: LocalFile) -> bytes:
+    with file.open() as reader:
+        return reader.read()
 
 
 def _seconds(text: str | None) -> float:

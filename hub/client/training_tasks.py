@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.client import download
 from hub.client.cache import RemoteFile, mismatch
-from hub.protocol import digests, federated
+from hub.protocol import digests, federated, problems
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +46,14 @@ class Task:
         expected, found = digests.parse(skeleton["digest"]), digests.hash_bytes(content)
         if expected != found:
             raise mismatch(expected, found)
-        (target / federated.WEIGHTS).write_bytes(self.weights.read_bytes())
+        weights = self.weights.read_bytes()
+        base, found = digests.parse(self.base), digests.hash_bytes(weights)
+        if base != found:
+            raise problems.CacheUnusable(
+                f"The cached file {self.weights} is damaged: its SHA-256 is {found}, not {base}. "
+                "Pull the task again, which fetches it."
+            )
+        (target / federated.WEIGHTS).write_bytes(weights)
         (target / federated.MODEL).write_bytes(content)
         return target / federated.MODEL
 
@@ -57,14 +64,10 @@ def fetch(
     """Bring the weights of a task into the cache, verified, and read them."""
     from hub.client import training_tensors  # noqa: PLC0415  (numpy: at first use)
 
-    base = told["base"]
-    file = RemoteFile(
-        federated.WEIGHTS, int(base["bytes"]), digests.parse(base["digest"]), str(base["url"])
-    )
-    weights = download.fetch(transport, cache, file)
+    weights = bring_base(transport, cache, told)
     return Task(
         round=int(told["round"]),
-        base=str(base["digest"]),
+        base=str(told["base"]["digest"]),
         tensors=training_tensors.read(weights),
         deadline=str(told["deadline"]),
         hyperparameters=dict(told.get("hyperparameters") or {}),
@@ -73,3 +76,12 @@ def fetch(
         parts=parts,
         transport=transport,
     )
+
+
+def bring_base(transport: Transport, cache: Cache, told: dict[str, Any]) -> Path:
+    """Return the weights that a task starts from, in the cache and verified."""
+    base = told["base"]
+    file = RemoteFile(
+        federated.WEIGHTS, int(base["bytes"]), digests.parse(base["digest"]), str(base["url"])
+    )
+    return download.fetch(transport, cache, file)

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import os
 import platform
-import random
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from hub.client import certificate
 from hub.client.config import Config, origin
+from hub.client.retries import Notices, Retries, is_transient, was_processed
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -32,14 +32,12 @@ if TYPE_CHECKING:
 API = "/api/v1/"
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-ATTEMPTS = 5
-LONGEST_PAUSE_SECONDS = 60.0
 LARGEST_ANSWER_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 REDIRECTS = 5
 
+_T = TypeVar("_T")
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
-_PASSING = frozenset({429, 502, 503, 504})
 _BY_STATUS: dict[int, type[problems.Problem]] = {
     401: problems.NotAuthenticated,
     403: problems.NotAllowed,
@@ -73,7 +71,8 @@ class Answer:
             return json.loads(self.body)
         except ValueError as error:
             raise problems.Unreachable(
-                f"{self.url} did not answer with JSON. Is HUB_URL the address of a model hub?"
+                f"{self.url} did not answer with JSON. Is HUB_URL the address of a model hub?",
+                is_transient=False,
             ) from error
 
 
@@ -98,6 +97,7 @@ class Transport:
     def __init__(self, config: Config, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.config = config
         self.sleep = sleep
+        self.notices = Notices("The hub")
         self._lock = threading.Lock()
         self._pools: dict[tuple[str, bool], urllib3.PoolManager] = {}
         self._certified: ssl.SSLContext | None = None
@@ -116,6 +116,10 @@ class Transport:
         query = f"?{parts.query}" if parts.query else ""
         return f"{self.config.url}{parts.path[start:]}{query}"
 
+    def retries(self, sleep: Callable[[float], object] | None = None) -> Retries:
+        """Return the retries of a new operation; `sleep` waits between its attempts."""
+        return Retries(self.config.retry_seconds, self.notices, sleep or self.sleep)
+
     def request(
         self,
         method: str,
@@ -125,43 +129,65 @@ class Transport:
         body: bytes | Body | None = None,
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
-        attempts: int = ATTEMPTS,
+        repeatable: bool | None = None,
+        retries: Retries | None = None,
+        once: bool = False,
     ) -> Answer:
-        """Send one request, retry what can heal, and return the answer.
+        """Send one request, repeat it while the failure can heal, and return the answer.
 
-        `content` is sent as JSON, `body` as it is. Raise a `Problem` for a status of 400 or more
-        and `Unreachable` when no answer came.
+        `content` is sent as JSON, `body` as it is. A POST or PATCH is repeated only where it had
+        no effect; `repeatable` says that a second one does no harm. `retries` shares the time for
+        retries with other requests, `once` forbids them. Raise a `Problem` for a status of 400 or
+        more and `Unreachable` when no answer came.
         """
         url = self.own(address) + _query(query)
         sent = {"Accept": "application/json", "Accept-Encoding": "gzip", **(headers or {})}
         if content is not None:
             body = json.dumps(content).encode()
             sent["Content-Type"] = "application/json"
-        with self._open(method, url, sent, body, attempts) as response:
-            return self._read(response, url)
+
+        def exchange() -> Answer:
+            with self._open(method, url, sent, body) as response:
+                return self._read(response, url)
+
+        if once:
+            return exchange()
+        is_repeatable = method in _REPEATABLE if repeatable is None else repeatable
+        return _repeated(exchange, retries or self.retries(), is_repeatable=is_repeatable)
 
     @contextmanager
-    def stream(self, address: str, headers: Mapping[str, str] | None = None) -> Iterator[Stream]:
-        """Open a GET whose body is read in blocks; the same errors as `request`."""
+    def stream(
+        self,
+        address: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        retries: Retries | None = None,
+    ) -> Iterator[Stream]:
+        """Open a GET whose body is read in blocks; the same errors as `request`.
+
+        Only the opening is repeated: whoever reads the body knows where to go on.
+        """
         url = self.own(address)
         sent = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
-        with self._open("GET", url, sent, None, ATTEMPTS) as response:
+        with ExitStack() as stack:
+
+            def opened() -> urllib3.BaseHTTPResponse:
+                return stack.enter_context(self._open("GET", url, sent, None))
+
+            response = _repeated(opened, retries or self.retries(), is_repeatable=True)
             yield Stream(response, url)
 
     @contextmanager
     def _open(
-        self,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        body: bytes | Body | None,
-        attempts: int,
+        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
     ) -> Iterator[urllib3.BaseHTTPResponse]:
-        response = self._retried(method, url, headers, body, attempts)
+        response = self._send(method, url, headers, body)
         finished = False
         try:
             if response.status >= HTTPStatus.BAD_REQUEST:
-                raise self._problem(response, url)
+                problem = self._problem(response, url)
+                problem.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
+                raise problem
             yield response
             finished = True
         finally:
@@ -170,31 +196,6 @@ class Transport:
                 response.release_conn()
             else:
                 response.close()
-
-    def _retried(
-        self,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        body: bytes | Body | None,
-        attempts: int,
-    ) -> urllib3.BaseHTTPResponse:
-        for attempt in range(1, attempts + 1):
-            pause: float | None = None
-            try:
-                response = self._send(method, url, headers, body)
-            except problems.Unreachable as error:
-                never_sent = isinstance(error, _NotConnected)
-                if attempt == attempts or not (method in _REPEATABLE or never_sent):
-                    raise
-            else:
-                pause = _retry_after(response.headers.get("Retry-After"))
-                if not _may_heal(method, response.status, pause) or attempt == attempts:
-                    return response
-                response.drain_conn()
-                response.release_conn()
-            self.sleep(min(_backoff(attempt) if pause is None else pause, LONGEST_PAUSE_SECONDS))
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _send(
         self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
@@ -216,7 +217,7 @@ class Transport:
             response.drain_conn()
             response.release_conn()
             url = self._followed(method, url, location)
-        raise problems.Unreachable(f"{url} redirects without an end.")
+        raise problems.Unreachable(f"{url} redirects without an end.", is_transient=False)
 
     def _followed(self, method: str, url: str, location: str) -> str:
         target = urljoin(url, location)
@@ -224,10 +225,13 @@ class Transport:
         if method not in {"GET", "HEAD"}:
             raise problems.Unreachable(
                 f"{url} redirects to {target}, and only reads are redirected. "
-                "Set HUB_URL to the final address of the hub."
+                "Set HUB_URL to the final address of the hub.",
+                is_transient=False,
             )
         if scheme not in {"http", "https"} or (urlsplit(url).scheme == "https" != scheme):
-            raise problems.Unreachable(f"{url} redirects to {target}, which is not safe to follow.")
+            raise problems.Unreachable(
+                f"{url} redirects to {target}, which is not safe to follow.", is_transient=False
+            )
         return target
 
     def _identity(self, url: str) -> dict[str, str]:
@@ -280,7 +284,9 @@ class Transport:
                 parts.append(part)
                 total += len(part)
                 if total > LARGEST_ANSWER_BYTES:
-                    raise problems.Unreachable(f"{url} answers with more than a hub ever would.")
+                    raise problems.Unreachable(
+                        f"{url} answers with more than a hub ever would.", is_transient=False
+                    )
         return Answer(response.status, response.headers, b"".join(parts), url)
 
     def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:
@@ -296,8 +302,14 @@ class Transport:
         return problem
 
 
-class _NotConnected(problems.Unreachable):
-    """No connection was made, so nothing was sent and any request may be repeated."""
+def _repeated(call: Callable[[], _T], retries: Retries, *, is_repeatable: bool) -> _T:
+    while True:
+        try:
+            return call()
+        except problems.HubError as error:
+            if not is_transient(error) or (was_processed(error) and not is_repeatable):
+                raise
+            retries.pause(error)
 
 
 @contextmanager
@@ -309,13 +321,18 @@ def _errors(url: str) -> Iterator[None]:
     try:
         yield
     except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
-        raise _NotConnected(
+        raise problems.Unreachable(
             f"No hub answers at {_host(url)} ({_cause(error)}). Is it running, and is HUB_URL "
-            "right? HUB_OFFLINE=1 uses what is cached."
+            "right? HUB_OFFLINE=1 uses what is cached.",
+            reason=_cause(error),
+            is_transient=not _is_lasting(error),
+            is_unsent=True,
         ) from error
     except (exceptions.HTTPError, http.client.HTTPException, OSError) as error:
         raise problems.Unreachable(
-            f"The connection to {_host(url)} failed ({_cause(error)}). Try again."
+            f"The connection to {_host(url)} failed ({_cause(error)}). Try again.",
+            reason=_cause(error),
+            is_transient=not _is_lasting(error),
         ) from error
 
 
@@ -324,25 +341,26 @@ def _host(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def _is_lasting(error: BaseException) -> bool:
+    """Whether a failure is one of names or certificates, which no repeat changes."""
+    import socket  # noqa: PLC0415  (imported at first use: `import hub` stays light)
+    import ssl  # noqa: PLC0415
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return cause.errno == socket.EAI_NONAME
+        if isinstance(cause, ssl.SSLError):
+            return not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
 def _cause(error: BaseException) -> str:
     cause = error.__cause__ or error.__context__ or error
     if "CERTIFICATE_REQUIRED" in str(cause):
         return "it demands a client certificate: set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
-
-
-def _may_heal(method: str, status: int, retry_after: float | None) -> bool:
-    if method in _REPEATABLE:
-        return status in _PASSING
-    # A refusal that names a time did nothing; a bare 502 or 504 may have done its work.
-    return status == HTTPStatus.TOO_MANY_REQUESTS or (
-        status == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None
-    )
-
-
-def _backoff(attempt: int) -> float:
-    # Jitter only spreads clients in time; nothing secret depends on it.
-    return min(8.0, 0.25 * 2.0**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _retry_after(text: str | None) -> float | None:

@@ -9,40 +9,29 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import random
 import time
-from dataclasses import dataclass
-from http import HTTPStatus
+import uuid
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from hub.client.retries import is_transient
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from hub.client.cache import Cache
+    from hub.client.local_files import LocalFile
     from hub.client.transport import Transport
 
 FIRST_STEP_BYTES = 8 << 20
 LARGEST_STEP_BYTES = 64 << 20
 STEP_SECONDS = 4.0
-FAILURES_WITHOUT_PROGRESS = 10
+MOST_STARTS = 10
 POLL_SECONDS = 0.5
 LONGEST_POLL_SECONDS = 4.0
 STORING_SECONDS = 1800.0
 
 _TUS = {"Tus-Resumable": "1.0.0"}
-
-
-@dataclass(frozen=True, slots=True)
-class LocalFile:
-    """A file of this machine, to become a file of a version: path there, path here, bytes, name."""
-
-    path: str
-    source: Path
-    size: int
-    sha256: str
 
 
 class _Slice:
@@ -83,6 +72,7 @@ class Upload:
         self._memory = cache.upload_path(transport.config.url, file.sha256)
         self._step = FIRST_STEP_BYTES
         self._reported = 0
+        self._retries = transport.retries()
 
     def run(self) -> str:
         """Send every byte and return the blob's digest, `sha256:<hex>`.
@@ -92,25 +82,24 @@ class Upload:
         server says.
         """
         location, offset = self._remembered() or (self._create(), 0)
-        failures = 0
+        starts = 1
         while True:
             try:
                 blob = self._send_from(location, offset)
                 break
             except (problems.NotFound, problems.UploadGone):
-                failures += 1
-                if failures >= FAILURES_WITHOUT_PROGRESS:
+                starts += 1
+                if starts > MOST_STARTS:
                     raise
                 location, offset = self._create(), 0
                 self._report(0)
             except _Cut as cut:
-                failures = 1 if cut.offset > offset else failures + 1
-                if failures >= FAILURES_WITHOUT_PROGRESS:
-                    raise cut.error from None
-                self._transport.sleep(_pause(failures))
+                if cut.offset > offset:
+                    self._retries.progress()
+                self._retries.pause(cut.error)
                 offset = self._offset(location, cut.offset)
                 if offset > cut.offset:
-                    failures = 0
+                    self._retries.progress()
         self._memory.unlink(missing_ok=True)
         return blob
 
@@ -122,7 +111,13 @@ class Upload:
         answer = self._transport.request(
             "POST",
             self._address,
-            headers={**_TUS, "Upload-Length": str(self._file.size), "Upload-Metadata": metadata},
+            headers={
+                **_TUS,
+                "Upload-Length": str(self._file.size),
+                "Upload-Metadata": metadata,
+                "Idempotency-Key": str(uuid.uuid4()),
+            },
+            repeatable=True,
         )
         location = answer.headers.get("Location")
         if not location:
@@ -142,25 +137,25 @@ class Upload:
         return None
 
     def _head(self, location: str) -> int:
-        answer = self._transport.request("HEAD", location, headers=_TUS)
+        answer = self._transport.request("HEAD", location, headers=_TUS, retries=self._retries)
         text = answer.headers.get("Upload-Offset", "")
         if not text.isdecimal() or int(text) > self._file.size:
-            raise problems.Unreachable(f"{location} does not tell how far the upload is.")
+            raise problems.Unreachable(
+                f"{location} does not tell how far the upload is.", is_transient=False
+            )
         return int(text)
 
     def _offset(self, location: str, assumed: int) -> int:
         try:
             offset = self._head(location)
-        except problems.Unreachable:
-            return assumed  # still away: the next attempt finds out, or gives up
         except (problems.NotFound, problems.UploadGone):
-            return assumed
+            return assumed  # the next attempt begins another upload
         self._report(offset)
         return offset
 
     def _send_from(self, location: str, offset: int) -> str:
         self._report(offset)
-        with self._file.source.open("rb") as reader:
+        with self._file.open() as reader:
             while offset < self._file.size or self._file.size == 0:
                 count = min(self._step, self._file.size - offset)
                 reader.seek(offset)
@@ -184,10 +179,11 @@ class Upload:
         }
         try:
             answer = self._transport.request(
-                "PATCH", location, body=part, headers=headers, attempts=1
+                "PATCH", location, body=part, headers=headers, once=True
             )
-        except (problems.Unreachable, problems.Problem) as error:
-            if isinstance(error, problems.Problem) and not _may_heal(error):
+        except problems.HubError as error:
+            # What the file itself refuses (it became shorter) is no failure of the hub.
+            if not is_transient(error) and not isinstance(error, problems.UploadOffset):
                 raise
             raise _Cut(error, offset) from error
         told = answer.headers.get("Upload-Offset", "")
@@ -205,10 +201,8 @@ class Upload:
         """Return the blob of an upload whose bytes have all arrived, once the hub has hashed it."""
         pause, deadline = POLL_SECONDS, time.monotonic() + STORING_SECONDS
         while True:
-            try:
-                state = self._transport.request("GET", location).json()
-            except problems.Unreachable as error:
-                raise _Cut(error, offset) from error
+            state = self._transport.request("GET", location, retries=self._retries).json()
+            self._retries.progress()
             if state.get("state") == "stored" and state.get("blob"):
                 return digests.format(digests.parse(str(state["blob"])))
             if state.get("state") == "refused":
@@ -217,7 +211,8 @@ class Upload:
                     f"sha256:{self._file.sha256}. Did the file change while it was sent? Try again."
                 )
             if state.get("offset") != self._file.size:
-                raise _Cut(problems.Unreachable(f"{location} lost bytes. Try again."), offset)
+                lost = problems.Unreachable(f"{location} lost bytes.", reason="it lost bytes")
+                raise _Cut(lost, offset)
             if time.monotonic() > deadline:
                 raise problems.UploadIncomplete(
                     f"The hub has not stored {self._file.path} after {STORING_SECONDS:.0f} s. "
@@ -244,14 +239,3 @@ class _Cut(Exception):  # noqa: N818  (never leaves this module)
         super().__init__(str(error))
         self.error = error
         self.offset = offset
-
-
-def _may_heal(problem: problems.Problem) -> bool:
-    if isinstance(problem, problems.UploadOffset | problems.Unavailable | problems.Throttled):
-        return True
-    return problem.status in {HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT}
-
-
-def _pause(failures: int) -> float:
-    # Jitter only spreads clients in time; nothing secret depends on it.
-    return min(8.0, 0.25 * 2.0**failures) * random.uniform(0.5, 1.0)  # noqa: S311

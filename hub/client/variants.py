@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hub.client import push
+from hub.client import local_files, push
 from hub.client.progress import Bar, say
 from hub.client.upload import Upload
 from hub.protocol import problems
@@ -27,9 +27,7 @@ def send_sample(
 ) -> str:
     """Send a calibration sample and return its digest, `sha256:<hex>`."""
     source = Path(path)
-    if not source.is_file():
-        raise problems.InvalidRequest(f"{source} is not a file. Give an .npz file of inputs.")
-    [file] = push.measure({source.name: source}, progress=progress)
+    [file] = local_files.measure({source.name: local_files.select(source)}, progress=progress)
     with Bar(source.name, file.size, is_shown=progress) as bar:
         return Upload(transport, cache, file, bar.advance).run()
 

@@ -11,12 +11,13 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hub.client import local_files, untar, zoo_cards, zoo_source
 from hub.client import push as pushing
-from hub.client import untar, zoo_cards, zoo_source
 from hub.client.onnx_hub import hub_name
 from hub.client.progress import Bar, say
 from hub.counting import size
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hub.client.hub import Hub
-    from hub.client.upload import LocalFile
+    from hub.client.local_files import LocalFile, Selected
     from hub.client.zoo_source import Entry, Source
 
 IMPORTED, PRESENT, FAILED = "imported", "present", "failed"
@@ -285,7 +286,7 @@ class _Import:
             if is_private:
                 self._expect_private()
             draft = push.open_draft(message="Imported from a zoo", label=label, resume=True)
-            files = pushing.measure(_files(pieces), progress=self._wishes.progress)
+            files = local_files.measure(_files(pieces), progress=self._wishes.progress)
             _expect(pieces, files)
             version = pushing.run(
                 push, files, card=card, draft=draft, publish=True, notes=lambda _: None
@@ -310,7 +311,8 @@ class _Import:
         """Remove the draft that was refused: what is left of it comes as another."""
         found = self._labelled(label)
         if found and found["state"] == "draft":
-            self._hub.transport.request("DELETE", f"{self._model}/versions/{found['number']}")
+            with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
+                self._hub.transport.request("DELETE", f"{self._model}/versions/{found['number']}")
 
     def _say(self, word: str, number: int, text: str) -> None:
         self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
@@ -350,16 +352,16 @@ def _marks(pieces: list[Piece]) -> list[tuple[int, str | None, str]]:
     ]
 
 
-def _files(pieces: list[Piece]) -> dict[str, Path]:
-    files = {}
+def _files(pieces: list[Piece]) -> dict[str, Selected]:
+    files: dict[str, Path] = {}
     for piece in pieces:
         files[piece.path] = piece.source
         files |= {f"{piece.folder}{path}": source for path, source in piece.data.items()}
-    return files
+    return {path: local_files.select(source) for path, source in files.items()}
 
 
 def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
-    [found] = pushing.measure({path: file}, progress=False)
+    [found] = local_files.measure({path: local_files.select(file)}, progress=False)
     if expected and found.sha256 != expected:
         raise problems.DigestMismatch(
             f"{path} has the digest sha256:{found.sha256}, and the manifest says "

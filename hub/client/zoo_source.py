@@ -88,12 +88,25 @@ class Source:
         if self._transport is None:
             return _found(self.place, path)
         target = scratch / digests.hash_bytes(path.encode())
-        try:
-            with self._transport.stream(f"{self.place}/{quote(path, safe='/%@:')}") as reader:
-                _take(reader, target, path, on_bytes)
-        except problems.NotFound as error:
-            raise Missing(f"{path} is not at {self.place}") from error
-        return _real(target, path)
+        address = f"{self.place}/{quote(path, safe='/%@:')}"
+        retries = self._transport.retries()
+        while True:
+            received = 0
+
+            def count(number: int) -> None:
+                nonlocal received
+                received += number
+                on_bytes(number)
+
+            try:
+                with self._transport.stream(address, retries=retries) as reader:
+                    _take(reader, target, path, count)
+                return _real(target, path)
+            except problems.NotFound as error:
+                raise Missing(f"{path} is not at {self.place}") from error
+            except problems.Unreachable as error:
+                on_bytes(-received)
+                retries.pause(error)
 
 
 def read_manifest(place: str) -> list[Any]:

@@ -33,6 +33,10 @@ def add_push(commands: Any) -> None:
     push.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
     push.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
     push.add_argument("--resume", action="store_true", help="go on with the draft of a cut push")
+    push.add_argument(
+        "--follow-links", action="store_true",
+        help="send what symbolic links out of the folder lead to",
+    )  # fmt: skip
     push.add_argument("--quiet", action="store_true", help="no progress")
     push.set_defaults(command=_push)
 
@@ -49,6 +53,7 @@ def _push(options: argparse.Namespace) -> int:
         visibility="private" if options.private else "public",
         wait=not options.no_wait,
         resume=options.resume,
+        follow_links=options.follow_links,
         progress=False if options.quiet else None,
     )
     print(f"{version['ref']} {version['state']}")

@@ -28,7 +28,24 @@ class HubError(Exception):
 
 
 class Unreachable(HubError):
-    """No usable answer came from the server: connection refused, cut, timed out, or not a hub."""
+    """No usable answer came from the server: connection refused, cut, timed out, or not a hub.
+
+    `reason` is the cause in a few words. `is_transient` is false where the same request cannot
+    succeed later, and `is_unsent` true where nothing of it was sent.
+    """
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        reason: str = "no answer",
+        is_transient: bool = True,
+        is_unsent: bool = False,
+    ) -> None:
+        self.reason = reason
+        self.is_transient = is_transient
+        self.is_unsent = is_unsent
+        super().__init__(detail)
 
 
 class NotCached(HubError):
@@ -54,6 +71,8 @@ class Problem(HubError):
     title: str = "The request could not be completed"
     status: int = 500
     type_uri: str | None = None
+    # The Retry-After of the answer, where the client got one.
+    retry_after_seconds: float | None = None
 
     def __init__(
         self,

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 import structlog
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from hub.protocol.refs import DEFAULT_NAMESPACE
 from hub.server import samples
 from registry.blobs import store
-from registry.models import Blob, Namespace, RegisteredModel, RetiredName, Upload, User
+from registry.models import Blob, Namespace, RegisteredModel, RetiredName, Upload, User, Version
 from registry.services import files, namespaces, registered_models, users, versions
 from registry.services.uploads import LIFETIME
+from runners.models import Job
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +49,29 @@ def plant() -> None:
         if not known and not RetiredName.objects.filter(name=ref.lower()).exists():
             _submit(admin, zoo, sample)
             log.info("sample_submitted", model=ref)
+
+
+def unchecked() -> list[str]:
+    """The samples, as namespace/model, whose checks have not ended; the one at work first."""
+    is_running = Exists(Job.objects.filter(version=OuterRef("pk"), state=Job.State.RUNNING))
+    rows = _first_versions().filter(state=Version.State.SUBMITTED).annotate(is_running=is_running)
+    order = [sample.name for sample in samples.SAMPLES]
+    ranked = sorted(rows, key=lambda row: (not row.is_running, order.index(row.model.name)))
+    return [row.model.ref for row in ranked]
+
+
+def refused() -> list[str]:
+    """The samples, as namespace/model, that did not pass their checks."""
+    return [row.model.ref for row in _first_versions().filter(state=Version.State.DRAFT)]
+
+
+def _first_versions() -> QuerySet[Version]:
+    return Version.objects.select_related("model__namespace").filter(
+        number=1,
+        model__namespace__slug=DEFAULT_NAMESPACE,
+        model__name__in=[sample.name for sample in samples.SAMPLES],
+        model__deleted_at=None,
+    )
 
 
 @transaction.atomic

@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+from django.db import DatabaseError, connections
+
 from runners.kinship import die_with_parent
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 STOP_SECONDS = 15.0
 RESTART_SECONDS = 1.0
 READY_SECONDS = 180.0
+SAMPLES_SECONDS = 60.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -56,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
             make_locale(home)
             password = _set_up(samples=args.samples)
             hub = Supervisor(listener, threads=args.threads, worker=args.worker)
-            return hub.run(password)
+            return hub.run(password, samples=args.samples)
     except BlockingIOError:
         print(
             f"hub: another `hub serve` is using {home}. Stop it, or give --home.", file=sys.stderr
@@ -127,18 +130,20 @@ def _set_up(*, samples: bool) -> str | None:
 
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
-    from django.db import connections  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
     from hub.server import seeds  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
 
+    _print("Preparing the database.")
     call_command("migrate", verbosity=0, interactive=False)
     call_command("collectstatic", verbosity=0, interactive=False)
     password = None
     if not User.objects.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
         seeds.make_admin(password)
+        # At once: whatever stops this start, nobody can read the password anywhere later.
+        _tell(password)
     if samples:
         seeds.plant()
     connections.close_all()
@@ -158,27 +163,68 @@ class Supervisor:
             self._commands |= {"worker": work, "urgent worker": [*work, "--pool", "cpu.urgent"]}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def run(self, password: str | None) -> int:
-        """Start the children, say where the hub is, and stay until told to stop."""
+    def run(self, password: str | None, *, samples: bool) -> int:
+        """Start the children, say where the hub is once it works, and stay until told to stop.
+
+        With `samples` the samples that are being checked are waited for.
+        """
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
+        _print("Starting the web process.")
         for name in self._commands:
             self._start(name)
         if not self._wait_until_ready():
             self._end()
             print("hub: the web process did not start; its messages are above.", file=sys.stderr)
-            _tell(password)
             return 1
-        _greet(os.environ["HUB_PUBLIC_URL"], password)
+        notes = self._wait_for_samples() if samples else []
+        connections.close_all()
+        if not self._stopping:
+            _greet(os.environ["HUB_PUBLIC_URL"], password, notes)
         while not self._stopping:
-            time.sleep(0.2)
-            for name, child in list(self._children.items()):
-                if child.poll() is not None and not self._stopping:
-                    print(f"hub: {name} ended ({child.returncode}); starting it again", flush=True)
-                    time.sleep(RESTART_SECONDS)
-                    self._start(name)
+            self._restart_ended()
         self._end()
         return 0
+
+    def _restart_ended(self) -> None:
+        time.sleep(0.2)
+        for name, child in list(self._children.items()):
+            if child.poll() is not None and not self._stopping:
+                print(f"hub: {name} ended ({child.returncode}); starting it again", flush=True)
+                time.sleep(RESTART_SECONDS)
+                self._start(name)
+
+    def _wait_for_samples(self) -> list[str]:
+        """Wait until the samples are checked, but not for ever; return what is to be said of them.
+
+        They take seconds, and until they are published a first `hub.load("resnet50")` would fail.
+        """
+        from hub.server import seeds  # noqa: PLC0415 - after Django is set up
+
+        address = os.environ["HUB_PUBLIC_URL"]
+        first = pending = seeds.unchecked()
+        if pending and "worker" not in self._commands:
+            return [f"{_samples(pending)} to be checked by a worker; see {address}/jobs"]
+        until = time.monotonic() + SAMPLES_SECONDS
+        last = ""
+        while pending and not self._stopping and time.monotonic() < until:
+            line = f"Checking {pending[0]} ({len(first) - len(pending) + 1} of {len(first)})."
+            if line != last:
+                _print(line)
+                last = line
+            self._restart_ended()
+            try:
+                pending = seeds.unchecked()
+            except DatabaseError:  # it is away for a moment
+                connections.close_all()
+        notes = [
+            f"{name} did not pass its checks; see {address}/models/{name}"
+            for name in seeds.refused()
+            if name in first
+        ]
+        if pending:
+            notes.append(f"{_samples(pending)} still being checked; see {address}/jobs")
+        return notes
 
     def _start(self, name: str) -> None:
         self._children[name] = subprocess.Popen(
@@ -226,15 +272,24 @@ def _web(descriptor: int, threads: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _greet(address: str, password: str | None) -> None:
-    print(f"address: {address}")
-    _tell(password)
-    print("Ctrl-C stops the hub.", flush=True)
-
-
-def _tell(password: str | None) -> None:
-    """Say the password of the admin who was made just now; nobody can read it anywhere later."""
+def _greet(address: str, password: str | None, notes: Sequence[str]) -> None:
+    _print(f"address: {address}")
     if password:
-        print("admin user: admin")
-        print(f"admin password: {password}")
-        print("(shown once; change it under Account)", flush=True)
+        _tell(password)
+    for note in notes:
+        _print(note)
+    _print("Ctrl-C stops the hub.")
+
+
+def _tell(password: str) -> None:
+    _print("admin user: admin")
+    _print(f"admin password: {password}")
+    _print("(kept nowhere in readable form; change it under Account)")
+
+
+def _samples(names: Sequence[str]) -> str:
+    return "1 sample is" if len(names) == 1 else f"{len(names)} samples are"
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)

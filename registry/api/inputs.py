@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
 
 
 class Input(serializers.Serializer[Any]):
@@ -22,6 +28,25 @@ class Input(serializers.Serializer[Any]):
                     errors=[{"pointer": f"/{name}", "detail": "unknown field"} for name in unknown],
                 )
         return super().to_internal_value(data)
+
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.UUID,
+    OpenApiParameter.HEADER,
+    description="a UUID of the client; a repeat with the same key has no second effect",
+)
+
+
+def idempotency_key(request: Request) -> UUID | None:
+    """The Idempotency-Key of a request, or None without one; raises InvalidRequest."""
+    text = request.headers.get("Idempotency-Key")
+    if text is None:
+        return None
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise problems.InvalidRequest("Send a UUID as the Idempotency-Key.") from error
 
 
 def parse(shape: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:

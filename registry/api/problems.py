@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 
@@ -83,7 +83,8 @@ def _fault(error: Exception) -> problems.Problem:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         return problems.TooLarge(f"The body may have {most:,} bytes; files go by upload.")
-    if isinstance(error, OperationalError):
+    # A connection that was lost within a transaction shows as an InterfaceError at its end.
+    if isinstance(error, OperationalError | InterfaceError):
         log.error("database_unavailable", exc_info=error)
         return problems.Unavailable("The database does not answer; try again.", retry_after=2)
     log.error("internal_error", exc_info=error)

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry import selectors
+from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
 from registry.api.serializers import Digest, api_url
 from registry.services import uploads
 
@@ -111,7 +112,12 @@ class UploadList(TusView):
         }
         return Response(status=204, headers=headers)
 
-    @extend_schema(operation_id="uploads_create", request=None, responses={201: None})
+    @extend_schema(
+        operation_id="uploads_create",
+        request=None,
+        parameters=[IDEMPOTENCY_KEY],
+        responses={201: None},
+    )
     def post(self, request: Request) -> Response:
         """Begin an upload; Upload-Metadata may claim `sha256` and name the file."""
         metadata = _metadata(request)
@@ -120,6 +126,7 @@ class UploadList(TusView):
             length=_number(request, "Upload-Length"),
             filename=metadata.get("filename", ""),
             claimed=metadata.get("sha256", ""),
+            key=idempotency_key(request),
         )
         location = api_url("uploads", str(upload.uuid))
         return Response(status=201, headers=_headers(upload) | {"Location": location})

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from registry import selectors
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
-from registry.api.inputs import Input, parse
+from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key, parse
 from registry.models import File, Variant, Version
 from registry.services import versions
 
@@ -58,13 +58,17 @@ class VersionList(APIView):
     @extend_schema(
         operation_id="versions_create",
         request=shapes.VersionInput,
+        parameters=[IDEMPOTENCY_KEY],
         responses={201: shapes.VersionOutput},
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Open a draft under the next number."""
         model = selectors.model(request.user, namespace, name)
         version = versions.draft(
-            request.user, model=model, **parse(shapes.VersionInput, request.data)
+            request.user,
+            model=model,
+            key=idempotency_key(request),
+            **parse(shapes.VersionInput, request.data),
         )
         response = etags.respond(request, version_data(version), status=201)
         response["Location"] = shapes.api_url("models", model.ref, "versions", str(version.number))

@@ -20,7 +20,7 @@ from registry.models.search import (
 from registry.models.tokens import AccessToken
 from registry.models.uploads import Upload
 from registry.models.users import User
-from registry.models.versions import Check, Version
+from registry.models.versions import Check, DraftKey, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "DocumentFact",
     "DocumentKeyword",
     "DocumentSpeed",
+    "DraftKey",
     "Event",
     "File",
     "Membership",

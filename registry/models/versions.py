@@ -115,6 +115,23 @@ class Version(models.Model):
         return self.state == self.State.DRAFT
 
 
+class DraftKey(models.Model):
+    """The Idempotency-Key of a request that opened a draft: its repeat gets the same version."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="draft_keys")
+    key = models.UUIDField()
+    version = models.ForeignKey(Version, models.CASCADE, related_name="keys")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="draftkey_unique")]
+        indexes = [models.Index(fields=["created_at"], name="draftkey_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.owner_id}"
+
+
 class CheckOutcome(models.TextChoices):
     PENDING = "pending"
     PASSED = "passed"

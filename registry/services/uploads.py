@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import uuid
 from collections import OrderedDict
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import UnreadablePostError
 from django.utils import timezone
 
@@ -83,13 +84,26 @@ def create(
     filename: str = "",
     claimed: str = "",
     model: RegisteredModel | None = None,
+    key: uuid.UUID | None = None,
 ) -> Upload:
     """Open an upload of ``length`` bytes; raises TooLarge and QuotaExceeded before any byte.
 
-    With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer.
+    With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer. A
+    repeat with the same ``key`` returns the upload that the first call opened.
     """
     # A token bound to a namespace uploads too; only a model there may take the bytes from it.
     user = require_user(actor, "write", any_namespace=True)
+    digest = digests.parse(f"sha256:{claimed.removeprefix('sha256:')}") if claimed else ""
+    # The key names the row, so that two requests cannot both make it.
+    identity = uuid.uuid5(key, f"upload of {user.pk}") if key else uuid.uuid4()
+    if key and (
+        earlier := Upload.objects.filter(pk=identity, owner=user, bound_to_id=user.bound_to).first()
+    ):
+        if earlier.length != length or (digest and earlier.claimed_sha256 != digest):
+            raise problems.StateConflict(
+                f"The Idempotency-Key {key} belongs to another upload. Send a new key."
+            )
+        return earlier
     if model is not None:
         require(actor, "version.edit", model)
     if length < 0:
@@ -100,17 +114,23 @@ def create(
             f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
         )
     _check_room(user.pk, length, model)
-    upload = Upload.objects.create(
-        owner=user,
-        bound_to_id=user.bound_to,
-        model=model,
-        length=length,
-        filename=filename[:512],
-        claimed_sha256=digests.parse(f"sha256:{claimed.removeprefix('sha256:')}")
-        if claimed
-        else "",
-        expires_at=timezone.now() + LIFETIME,
-    )
+    try:
+        with transaction.atomic():
+            upload = Upload.objects.create(
+                uuid=identity,
+                owner=user,
+                bound_to_id=user.bound_to,
+                model=model,
+                length=length,
+                filename=filename[:512],
+                claimed_sha256=digest,
+                expires_at=timezone.now() + LIFETIME,
+            )
+    except IntegrityError as error:
+        raise problems.Throttled(
+            f"Another request with the Idempotency-Key {key} is in progress; try again.",
+            retry_after=1,
+        ) from error
     store().staged(str(upload.uuid)).touch()
     if length == 0:
         _finish(upload)

@@ -2,29 +2,69 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
 from registry import cards, events, lifecycle
-from registry.models import RegisteredModel, Version
+from registry.models import DraftKey, RegisteredModel, Version
 from registry.permissions import require
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from registry.models.versions import VersionState
     from registry.permissions import Actor
 
+KEY_LIFETIME = timedelta(days=1)
+
 
 @transaction.atomic
-def draft(actor: Actor, *, model: RegisteredModel, message: str = "", label: str = "") -> Version:
-    """Open a new version under the next number; two callers at once get two numbers."""
+def draft(
+    actor: Actor,
+    *,
+    model: RegisteredModel,
+    message: str = "",
+    label: str = "",
+    key: UUID | None = None,
+) -> Version:
+    """Open a new version under the next number; two callers at once get two numbers.
+
+    A repeat with the same `key` within a day returns the version that the first call opened.
+    Raises StateConflict where that was opened with other values.
+    """
     user = require(actor, "version.draft", model)
     if label:
         refs.check_label(label)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
-    return lifecycle.draft(model, user, message=message, label=label)
+    if key is None:
+        return lifecycle.draft(model, user, message=message, label=label)
+    earlier = Version.objects.filter(keys__owner=user, keys__key=key).first()
+    if earlier is None:
+        version = lifecycle.draft(model, user, message=message, label=label)
+        try:
+            with transaction.atomic():
+                DraftKey.objects.create(owner=user, key=key, version=version)
+        except IntegrityError as error:  # the same key for two models at once
+            raise _reused(key) from error
+        return version
+    if (earlier.model_id, earlier.message, earlier.label) != (model.pk, message, label):
+        raise _reused(key)
+    return earlier
+
+
+def _reused(key: UUID) -> problems.StateConflict:
+    return problems.StateConflict(
+        f"The Idempotency-Key {key} belongs to another request. Send a new key for a new version."
+    )
+
+
+def forget_keys() -> None:
+    """Delete the Idempotency-Keys of requests that nobody repeats any more."""
+    DraftKey.objects.filter(created_at__lt=timezone.now() - KEY_LIFETIME).delete()
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry import collector
 from registry.federated.services import retention
-from registry.services import uploads
+from registry.services import uploads, versions
 from runners.models import Host, Job, Worker
 
 RUNS_KEPT = timedelta(hours=1)
@@ -57,6 +57,7 @@ def tidy() -> None:
     """Hourly: forget uploads that are over, bytes nothing needs, and workers that are gone."""
     forget_runs()
     uploads.expire()
+    versions.forget_keys()
     retention.forget()
     collector.collect_chunks()
     collector.collect()

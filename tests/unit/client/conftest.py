@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from hub.client import download, push, upload
+from hub.client import push, retries, upload
 from hub.client.cache import Cache
 from hub.client.config import Config
 from hub.client.hub import Hub
@@ -17,11 +19,12 @@ from tests.unit.client.fakehub import FakeHub
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    for name in ("HUB_URL", "HUB_TOKEN", "HUB_OFFLINE"):
+    for name in ("HUB_URL", "HUB_TOKEN", "HUB_OFFLINE", "HUB_RETRY_SECONDS", "HUB_VERIFY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(download, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(retries, "LONGEST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(push, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(upload, "POLL_SECONDS", 0.001)
 
@@ -63,6 +66,13 @@ def client(fake, tmp_path, pauses):
     made = Hub(fake.url, token="hf_secret", cache=tmp_path / "cache")
     made.transport.sleep = pauses.append
     return made
+
+
+@pytest.fixture
+def impatient(transport, client):
+    """The two fixtures, giving up after a few attempts."""
+    for one in (transport, client.transport):
+        one.config = replace(one.config, retry_seconds=0.03)
 
 
 @pytest.fixture

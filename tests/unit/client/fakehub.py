@@ -29,6 +29,8 @@ class FakeHub:
         self.models: dict[str, dict] = {}
         self.versions: dict[str, list[dict]] = {}
         self.uploads: dict[str, dict] = {}
+        # What an Idempotency-Key made.
+        self.drafts: dict[str, dict] = {}
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.sent_bytes = 0
         self.received_bytes = 0
@@ -38,7 +40,12 @@ class FakeHub:
         self.cuts: deque[int] = deque()
         self.patch_cuts: deque[int] = deque()
         self.lost_answers = 0
+        self.hang_ups = 0
+        # Answers that are lost after the effect, by the method and a part of the address.
+        self.lost: deque[tuple[str, str]] = deque()
         self.stall = threading.Event()
+        # Answers to give once so many requests have come.
+        self.fail_at: tuple[int, list[tuple[int, dict[str, str], bytes]]] | None = None
         # Standing faults.
         self.corrupt: set[str] = set()
         self.has_ranges = True
@@ -174,6 +181,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         parts = urlsplit(self.path)
         headers = {key.lower(): value for key, value in self.headers.items()}
+        if self.hub.fail_at and len(self.hub.requests) == self.hub.fail_at[0]:
+            self.hub.answers.extend(self.hub.fail_at[1])
+            self.hub.fail_at = None
         self.hub.requests.append((self.command, self.path, headers))
         try:
             if self.command == "PATCH":
@@ -183,6 +193,9 @@ class _Handler(BaseHTTPRequestHandler):
             body = self.rfile.read(length) if length else b""
             if self.hub.answers:
                 self._send(*self.hub.answers.popleft())
+                if self.hub.hang_ups:
+                    self.hub.hang_ups -= 1
+                    self._hang_up()
                 return
             if self.hub.token and headers.get("authorization") != f"Bearer {self.hub.token}":
                 raise problems.NotAuthenticated("Send a valid token.")
@@ -195,6 +208,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(problem.status, {"Content-Type": problems.MEDIA_TYPE}, body)
 
     def _send(self, status: int, headers: dict[str, str], body: bytes = b"") -> None:
+        method, part = self.hub.lost[0] if self.hub.lost else ("", "")
+        if self.command == method and part in self.path:
+            self.hub.lost.popleft()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
         self.send_response(status)
         for key, value in headers.items():
             self.send_header(key, value)
@@ -306,8 +325,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _versions(self, name: str, body, **_) -> None:
         if self.command == "POST":
-            given = json.loads(body)
-            version = self.hub.add_version(name, [], state="draft", **given)
+            key = self.headers.get("Idempotency-Key")
+            version = self.hub.drafts.get(key)
+            if version is None:
+                version = self.hub.add_version(name, [], state="draft", **json.loads(body))
+            if key:
+                self.hub.drafts[key] = version
             self._json(version, 201)
             return
         self._json({"items": list(reversed(self.hub.versions[name])), "next": None})
@@ -366,6 +389,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise problems.DraftFrozen("The version is not a draft.")
         kept = [file for file in version["files"] if file["path"] != path]
         if self.command == "DELETE":
+            if kept == version["files"]:
+                raise problems.NotFound("There is no such file.")
             version["files"] = kept
             self._send(204, {})
             return
@@ -384,6 +409,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _submit(self, name: str, number: str, body, **_) -> None:
         version = self._find(name, number)
+        if version["state"] != "draft":
+            raise problems.StateConflict("It is not a draft.")
         version["state"] = "submitted"
         version["publish_requested"] = json.loads(body)["publish"]
         version["checks"] = [{"kind": "onnx", "required": True, "outcome": "pending"}]
@@ -391,7 +418,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _create_upload(self, **_) -> None:
         pairs = dict(p.split(" ") for p in self.headers["Upload-Metadata"].split(","))
-        identity = str(uuid.uuid4())
+        identity = self.headers.get("Idempotency-Key") or str(uuid.uuid4())
+        if identity in self.hub.uploads:
+            self._send(201, {"Location": f"http://public.example/api/v1/uploads/{identity}"})
+            return
         self.hub.uploads[identity] = {
             "uuid": identity,
             "length": int(self.headers["Upload-Length"]),

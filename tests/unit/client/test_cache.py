@@ -73,7 +73,8 @@ def test_blob_of_the_wrong_size_is_not_used(cache):
     path.chmod(0o644)
     path.write_bytes(b"byte")
     assert cache.find(path.name, 5) is None
-    assert not path.exists()
+    assert cache.put(content, path.name).read_bytes() == content
+    assert cache.find(path.name, 5) == path
 
 
 def test_put_refuses_other_bytes(cache):

@@ -82,3 +82,22 @@ def test_stored_file_is_json_with_the_last_hub():
         "url": "http://one.example",
         "tokens": {"http://one.example:80": "hf_one"},
     }
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "soon"])
+def test_a_time_for_retries_that_is_none_is_refused(monkeypatch, text):
+    monkeypatch.setenv("HUB_RETRY_SECONDS", text)
+    with pytest.raises(problems.InvalidRequest, match="HUB_RETRY_SECONDS"):
+        Config.from_environment()
+
+
+def test_retries_and_verification_are_read(monkeypatch):
+    assert (Config.from_environment().retry_seconds, Config.from_environment().verify) == (
+        60.0,
+        "changed",
+    )
+    monkeypatch.setenv("HUB_RETRY_SECONDS", "2.5")
+    monkeypatch.setenv("HUB_VERIFY", "Always")
+    read = Config.from_environment()
+    assert (read.retry_seconds, read.verify) == (2.5, "always")
+    assert Config.from_environment(retry_seconds=0, verify="changed").retry_seconds == 0

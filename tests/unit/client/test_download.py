@@ -43,7 +43,11 @@ def small_chunks(monkeypatch):
 
 
 def left_overs(cache):
-    found = [path.name for path in cache.folder.rglob("*") if path.is_file()]
+    found = [
+        path.name
+        for path in cache.folder.rglob("*")
+        if path.is_file() and path.parent.name != "verified"
+    ]
     return sorted(name for name in found if name != "CACHEDIR.TAG")
 
 
@@ -113,12 +117,13 @@ def test_cuts_are_continued_within_one_call(fake, put, transport, cache, size):
     assert path.read_bytes() == fake.blobs[file.sha256]
 
 
-def test_after_a_cut_only_the_rest_is_fetched(fake, put, transport, cache):
+def test_after_a_cut_only_the_rest_is_fetched(fake, put, transport, cache, impatient):
     file = put(4 * MIB)
     fake.cuts.append(3 * MIB)
-    fake.cuts.extend([0] * (download.ATTEMPTS_WITHOUT_PROGRESS - 1))
+    fake.cuts.extend([0] * 99)
     with pytest.raises(problems.Unreachable):
         download.fetch(transport, cache, file)
+    fake.cuts.clear()
     assert not cache.blob_path(file.sha256).exists()
     fake.requests.clear()
     fake.sent_bytes = 0
@@ -287,3 +292,16 @@ def test_cut_divides_a_file_around_what_is_in_place():
         (6, 6, 8),
         (8, 8, 10),
     ]
+
+
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+@pytest.mark.parametrize("size", [1000, 3 * MIB])
+def test_an_outage_between_ranges_is_outlived(
+    fake, put, transport, cache, small_chunks, status, size, caplog
+):
+    file = put(size)
+    fake.answers.extend([(status, {}, b"")] * 3)
+    fake.cuts.extend([10, 0])
+    assert download.fetch(transport, cache, file).read_bytes() == fake.blobs[file.sha256]
+    assert "Retrying for 60 s more." in caplog.messages[0]
+    assert f"({status})" in caplog.messages[0]

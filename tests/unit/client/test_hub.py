@@ -284,3 +284,15 @@ def test_hub_names_no_more_than_its_verbs():
     }
     assert public == set(hub.__all__) - {"__version__", "errors"}
     assert hub.errors.NotFound is problems.NotFound
+
+
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+def test_a_load_outlives_an_outage_at_every_request(fake, tmp_path, pauses, status):
+    fake.add("zoo/m", make_model(rows=8, location="w.bin"))
+    for at in range(3):
+        fake.requests.clear()
+        fake.fail_at = (at, [(status, {}, b"")] * 2)
+        client = Hub(fake.url, cache=tmp_path / f"cache-{at}")
+        client.transport.sleep = pauses.append
+        assert client.load("zoo/m", progress=False).graph.name == "ones"
+        assert (fake.fail_at, len(fake.requests)) == (None, 5)

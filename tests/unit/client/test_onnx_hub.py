@@ -286,3 +286,13 @@ def test_importing_it_is_light():
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
     assert hub.load is not onnx_hub.load
+
+
+def test_a_file_that_was_cut_is_fetched_again(here):
+    content = chain()
+    answer(here, [entry(content=content)])
+    here.answers.append((200, {"Content-Length": str(len(content))}, content[:20]))
+    here.answers.append((200, {}, content))
+    here.fail_at = None
+    here.hang_ups = 2
+    assert onnx_hub.load("net").SerializeToString() == content

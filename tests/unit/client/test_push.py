@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hub.client import push as pushing
-from hub.client import upload
 from hub.protocol import problems
 from tests.unit.client.conftest import make_model
 
@@ -100,11 +101,11 @@ def test_checks_that_never_end(fake, client, folder, monkeypatch):
         client.push("ada/ones", folder)
 
 
-def test_cut_push_is_resumed(fake, client, folder, monkeypatch):
-    monkeypatch.setattr(upload, "FAILURES_WITHOUT_PROGRESS", 2)
-    fake.patch_cuts.extend([0, 0])
+def test_cut_push_is_resumed(fake, client, folder, impatient):
+    fake.patch_cuts.extend([0] * 99)
     with pytest.raises(problems.Unreachable) as caught:
         client.push("ada/ones", folder)
+    fake.patch_cuts.clear()
     assert "ada/ones@1" in caught.value.__notes__[0]
     assert "--resume" in caught.value.__notes__[0]
     (folder / "data" / "input_0.pb").rename(folder / "data" / "input_1.pb")
@@ -152,3 +153,62 @@ def test_bad_input_is_refused_before_anything_is_sent(fake, client, folder, tmp_
     with pytest.raises(problems.PathInvalid):
         client.push("ada/ones", folder)
     assert fake.requests == []
+
+
+EFFECTS = [
+    ("POST", "/models"),
+    ("POST", "/versions"),
+    ("POST", "/uploads"),
+    ("PUT", "/files/model.onnx"),
+    ("PUT", "/card"),
+    ("POST", "/submit"),
+]
+
+
+@pytest.mark.parametrize("lost", EFFECTS, ids=lambda pair: pair[1])
+def test_an_answer_lost_after_its_effect_doubles_nothing(fake, client, folder, lost):
+    fake.lost.append(lost)
+    version = client.push("ada/ones", folder)
+    assert (version["ref"], version["state"]) == ("ada/ones@1", "published")
+    assert [one["number"] for one in fake.versions["ada/ones"]] == [1]
+    assert fake.versions["ada/ones"][0]["card"] == CARD
+    assert len(fake.uploads) == 3
+    assert not fake.lost
+
+
+def test_a_file_removed_by_an_attempt_whose_answer_was_lost(fake, client, folder, impatient):
+    fake.patch_cuts.extend([0] * 99)
+    with pytest.raises(problems.Unreachable):
+        client.push("ada/ones", folder)
+    fake.patch_cuts.clear()
+    fake.blobs["a" * 64] = b"old"
+    fake.versions["ada/ones"][0]["files"] = [fake.file("old.bin", "a" * 64)]
+    fake.lost.append(("DELETE", "/files/old.bin"))
+    client.push("ada/ones", folder, resume=True)
+    assert "old.bin" not in {file["path"] for file in fake.versions["ada/ones"][0]["files"]}
+
+
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+def test_a_push_outlives_an_outage_at_every_request(fake, client, folder, status):
+    count = len(_requests_of_a_push(fake, client, folder))
+    for at in range(count):
+        fake.models.clear(), fake.versions.clear(), fake.uploads.clear(), fake.linkable.clear()
+        fake.answers.clear()
+        fake.fail_at = (at, [(status, {}, b"")] * 2)
+        fake.requests.clear()
+        assert client.push("ada/ones", folder)["ref"] == "ada/ones@1"
+        assert len(fake.versions["ada/ones"]) == 1
+        assert fake.fail_at is None
+
+
+def _requests_of_a_push(fake, client, folder):
+    client.push("ada/ones", folder)
+    return list(fake.requests)
+
+
+def test_a_name_that_somebody_else_hides_is_told(fake, client, folder):
+    body = problems.NameTaken("ada/ones exists.").to_json("http://h")
+    fake.fail_at = (1, [(409, {"Content-Type": problems.MEDIA_TYPE}, json.dumps(body).encode())])
+    with pytest.raises(problems.NameTaken):
+        client.push("ada/ones", folder)
+    assert fake.versions == {}

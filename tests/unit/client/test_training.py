@@ -16,6 +16,7 @@ import pytest
 
 from hub.client import training, training_identity, training_torch
 from hub.client.hub import Hub
+from hub.client.retries import Notices, Retries
 from hub.client.transport import Answer
 from hub.protocol import federated, problems, safetensors
 from hub.protocol.federated import Manifest, Part
@@ -67,8 +68,11 @@ class World:
             return self.take(headers, body)
         raise AssertionError((method, address))
 
+    def retries(self, sleep=None):
+        return Retries(1.0, Notices("The hub"), sleep or self.pauses.append)
+
     @contextmanager
-    def stream(self, address, headers=None):
+    def stream(self, address, headers=None, *, retries=None):
         yield io.BytesIO(self.base)
 
     def join(self, content):
@@ -295,3 +299,17 @@ def test_a_module_takes_tensors_by_name_and_lacks_counters_alone(world, device, 
     for wrong in ({**shapes, "more": (1,)}, {"w": (70, 90)}, {**shapes, "w": (90, 70)}):
         with pytest.raises(problems.TensorMismatch):
             training_torch.load(Module(wrong), task)
+
+
+def test_a_base_that_was_damaged_meanwhile_is_fetched_again(world, device, tmp_path):
+    task = device.pull()
+    content = bytearray(task.weights.read_bytes())
+    content[-1] ^= 1
+    task.weights.chmod(0o644)
+    task.weights.write_bytes(content)
+    with pytest.raises(problems.CacheUnusable, match="damaged"):
+        task.save(tmp_path / "model")
+    device.push(task.tensors, examples=1, encoding="delta/f32")
+    assert task.weights.read_bytes() == world.base
+    task.save(tmp_path / "model")
+    assert (tmp_path / "model" / federated.WEIGHTS).read_bytes() == world.base

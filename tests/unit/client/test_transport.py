@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from hub.client import retries
 from hub.client import transport as transports
 from hub.client.config import Config
 from hub.client.transport import Transport
@@ -26,28 +27,70 @@ def test_problem_comes_out_as_itself(fake, transport):
     assert caught.value.errors == ({"pointer": "/name", "detail": "x"},)
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_passing_faults_are_retried(fake, transport, pauses, status):
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+def test_transient_faults_are_retried(fake, transport, pauses, status):
     fake.answers.append((status, {}, b"later"))
     assert transport.request("GET", "/api/v1/whoami").json()["username"] == "ada"
     assert len(pauses) == 1
 
 
-def test_retry_after_is_obeyed_and_bounded(fake, transport, pauses):
+def test_retry_after_is_respected(fake, transport, pauses):
     fake.answers.append((503, {"Retry-After": "7"}, b""))
-    fake.answers.append((429, {"Retry-After": "86400"}, b""))
     fake.answers.append((429, {"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, b""))
     fake.answers.append((429, {"Retry-After": "soon"}, b""))
     transport.request("GET", "/api/v1/whoami")
-    assert pauses[:3] == [7.0, transports.LONGEST_PAUSE_SECONDS, 0.0]
-    assert 0 < pauses[3] <= 8
+    assert pauses[0] == 7.0
+    assert len(pauses) == 3
+    assert all(0 < pause <= 8 for pause in pauses)
 
 
-def test_retries_end(fake, transport):
-    fake.answers.extend([(503, {}, b"")] * 9)
+def test_retry_after_beyond_the_time_for_retries_is_told_at_once(fake, transport, pauses):
+    fake.answers.append((429, {"Retry-After": "61"}, b""))
+    with pytest.raises(problems.Throttled):
+        transport.request("GET", "/api/v1/whoami")
+    assert (pauses, fake.count("GET", "whoami")) == ([], 1)
+
+
+def test_retries_end_after_the_time_for_them(fake, transport, pauses, monkeypatch):
+    monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(retries, "LONGEST_PAUSE_SECONDS", 8.0)
+    fake.answers.extend([(503, {}, b"")] * 99)
     with pytest.raises(problems.Unavailable):
         transport.request("GET", "/api/v1/whoami")
-    assert fake.count("GET", "whoami") == transports.ATTEMPTS
+    assert sum(pauses) == pytest.approx(60, abs=5)
+    assert fake.count("GET", "whoami") == len(pauses) + 1 < 25
+
+
+def test_retries_can_be_forbidden(fake, tmp_path, monkeypatch, pauses):
+    monkeypatch.setenv("HUB_RETRY_SECONDS", "0")
+    transport = Transport(Config.from_environment(url=fake.url), sleep=pauses.append)
+    fake.answers.append((503, {}, b""))
+    with pytest.raises(problems.Unavailable):
+        transport.request("GET", "/api/v1/whoami")
+    assert (pauses, fake.count("GET", "whoami")) == ([], 1)
+
+
+def test_a_line_tells_of_retries(fake, transport, caplog):
+    fake.answers.extend([(503, {}, b"")] * 3)
+    transport.request("GET", "/api/v1/whoami", headers={"Authorization": "Bearer hf_secret"})
+    assert caplog.messages == ["The hub does not answer (503). Retrying for 60 s more."]
+
+
+@pytest.mark.parametrize("cut", ["nothing", "half"])
+def test_an_answer_that_was_cut_is_asked_for_again(fake, transport, cut):
+    whole = b'{"username": "ada"}'
+    fake.answers.append((200, {"Content-Length": "19"}, whole[: 0 if cut == "nothing" else 9]))
+    fake.hang_ups = 1
+    assert transport.request("GET", "/api/v1/whoami").json()["username"] == "ada"
+    assert fake.count("GET", "whoami") == 2
+
+
+def test_what_cannot_heal_is_not_asked_for_again(fake, transport, pauses):
+    for status in (400, 401, 403, 404, 409, 413, 500, 501):
+        fake.answers.append((status, {}, b""))
+        with pytest.raises(problems.Problem):
+            transport.request("GET", "/api/v1/whoami")
+    assert pauses == []
 
 
 def test_a_write_that_may_have_happened_is_not_repeated(fake, transport):
@@ -57,20 +100,25 @@ def test_a_write_that_may_have_happened_is_not_repeated(fake, transport):
     assert fake.count("POST", "models") == 1
 
 
-def test_a_write_that_was_put_off_is_repeated(fake, transport):
-    fake.answers.append((429, {"Retry-After": "1"}, b""))
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(429, {"Retry-After": "1"}), (503, {"Retry-After": "1"}), (408, {}), (429, {})],
+)
+def test_a_write_that_was_not_processed_is_repeated(fake, transport, status, headers):
+    fake.answers.append((status, headers, b""))
     transport.request("POST", "/api/v1/models", content={"namespace": "a", "name": "b"})
     assert fake.count("POST", "models") == 2
 
 
-def test_nobody_there_says_where_and_what_to_do(tmp_path, pauses):
+def test_nobody_there_says_where_and_what_to_do(tmp_path, pauses, monkeypatch):
+    monkeypatch.setattr(retries, "LONGEST_PAUSE_SECONDS", 8.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     transport = Transport(Config(f"http://127.0.0.1:{port}"), sleep=pauses.append)
     with pytest.raises(problems.Unreachable, match=rf"127\.0\.0\.1:{port}.*HUB_URL.*HUB_OFFLINE"):
         transport.request("POST", "/api/v1/models", content={})
-    assert len(pauses) == transports.ATTEMPTS - 1
+    assert sum(pauses) == pytest.approx(60, abs=0.1)
 
 
 def test_what_is_no_http_is_unreachable(pauses):
@@ -79,7 +127,6 @@ def test_what_is_no_http_is_unreachable(pauses):
         transport = Transport(
             Config(f"http://127.0.0.1:{server.getsockname()[1]}"), sleep=pauses.append
         )
-        transports_attempts = 1
 
         def answer():
             connection, _ = server.accept()
@@ -92,7 +139,7 @@ def test_what_is_no_http_is_unreachable(pauses):
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(problems.Unreachable):
-            transport.request("GET", "/api/v1/whoami", attempts=transports_attempts)
+            transport.request("GET", "/api/v1/whoami", once=True)
         thread.join()
 
 
@@ -195,3 +242,20 @@ def test_proxy_is_not_used_for_this_machine(monkeypatch):
     monkeypatch.delenv("no_proxy", raising=False)
     assert transports._proxy("http://127.0.0.1:8000/") == ""
     assert transports._proxy("http://hub.example/") == "http://proxy.example:3128"
+
+
+def test_an_unknown_host_and_what_is_no_tls_are_told_at_once(fake, pauses, monkeypatch):
+    resolve = socket.getaddrinfo
+
+    def unknown(host, *more, **options):
+        if host == "hub.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    port = fake.url.rpartition(":")[2]
+    for url in ("http://hub.invalid", f"https://127.0.0.1:{port}"):
+        transport = Transport(Config(url), sleep=pauses.append)
+        with pytest.raises(problems.Unreachable):
+            transport.request("GET", "/api/v1/whoami")
+    assert pauses == []

@@ -6,7 +6,8 @@ import os
 import pytest
 
 from hub.client import upload
-from hub.client.upload import LocalFile, Upload
+from hub.client.local_files import LocalFile
+from hub.client.upload import Upload
 from hub.protocol import problems
 
 MIB = 1 << 20
@@ -59,9 +60,11 @@ def test_lost_last_answer_is_asked_for(fake, transport, cache, local):
     assert fake.count("GET", "uploads") == 1
 
 
-def test_later_run_goes_on_with_the_same_upload(fake, transport, cache, local, small_steps):
+def test_later_run_goes_on_with_the_same_upload(
+    fake, transport, cache, local, small_steps, impatient
+):
     file = local(3 * MIB)
-    fake.patch_cuts.extend([MIB, *[0] * (upload.FAILURES_WITHOUT_PROGRESS + 2)])
+    fake.patch_cuts.extend([MIB, *[0] * 99])
     with pytest.raises(problems.Unreachable):
         send(transport, cache, file)
     fake.patch_cuts.clear()

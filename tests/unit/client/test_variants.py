@@ -55,7 +55,7 @@ def test_an_opset_and_a_sample_go_along(client, ones, tmp_path):
     assert ones.wishes[-1]["calibration"] == digest
     client.make_variant("ones", "upgrade", opset=13)
     assert ones.wishes[-1]["opset"] == 13
-    with pytest.raises(problems.InvalidRequest, match="not a file"):
+    with pytest.raises(problems.InvalidRequest, match="does not exist"):
         client.make_variant("ones", "int8-qdq", sample=tmp_path / "nothing.npz")
 
 

@@ -1,0 +1,119 @@
+"""Asking again while a hub does not answer: what can heal, for how long, and the line that says so.
+
+Restarts, lost connections and overload pass. The time for retries begins with the first failure
+and begins anew once something was transferred, so that a long transfer outlives many short outages.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 8.0
+NOTICE_SECONDS = 5.0
+# The request was not processed: any method may be sent again.
+_UNPROCESSED = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+_TRANSIENT = _UNPROCESSED | {
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+}
+_EVENTS = {
+    HTTPStatus.REQUEST_TIMEOUT: "did not receive the request in time",
+    HTTPStatus.TOO_MANY_REQUESTS: "limits the rate of requests",
+    HTTPStatus.CONFLICT: "is still busy with an earlier request",
+}
+
+log = logging.getLogger("hub.client")
+
+
+def is_transient(error: problems.HubError) -> bool:
+    """Return whether the same request may succeed later."""
+    if isinstance(error, problems.Problem):
+        return error.status in _TRANSIENT
+    return isinstance(error, problems.Unreachable) and error.is_transient
+
+
+def was_processed(error: problems.HubError) -> bool:
+    """Return whether the failed request may have had its effect, so that a repeat may double it."""
+    if isinstance(error, problems.Problem):
+        # A refusal that names a time did nothing; a bare 502, 503 or 504 may have done its work.
+        has_time = error.retry_after_seconds is not None
+        is_refusal = error.status == HTTPStatus.SERVICE_UNAVAILABLE and has_time
+        return not (error.status in _UNPROCESSED or is_refusal)
+    return not (isinstance(error, problems.Unreachable) and error.is_unsent)
+
+
+class Notices:
+    """The lines about retries of one hub, at most one in five seconds from all threads."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._last = float("-inf")
+
+    def write(self, error: problems.HubError, left_seconds: float) -> None:
+        """Log that a request is repeated; without a logging configuration this is on stderr."""
+        now = time.monotonic()
+        with self._lock:
+            if now - self._last < NOTICE_SECONDS:
+                return
+            self._last = now
+        event, cause = "does not answer", ""
+        if isinstance(error, problems.Problem):
+            event, cause = _EVENTS.get(HTTPStatus(error.status), event), str(error.status)
+        elif isinstance(error, problems.Unreachable):
+            cause = error.reason
+        log.warning("%s %s (%s). Retrying for %.0f s more.", self._name, event, cause, left_seconds)
+
+
+class Retries:
+    """The retries of one operation, which may be several requests; not shared between threads.
+
+    They end `seconds` after the first failure since the last progress.
+    """
+
+    def __init__(self, seconds: float, notices: Notices, sleep: Callable[[float], object]) -> None:
+        self._seconds = seconds
+        self._notices = notices
+        self._sleep = sleep
+        self._failures = 0
+        self._since = 0.0
+        self._slept = 0.0
+
+    def progress(self) -> None:
+        """Begin anew: something was transferred."""
+        self._failures = 0
+
+    def pause(self, error: problems.HubError) -> None:
+        """Wait before the next attempt; raise `error` when it lasts or the time is over.
+
+        A `Retry-After` of the hub is respected: where it is later than the end, `error` is raised.
+        """
+        if isinstance(error, problems.Unreachable) and not error.is_transient:
+            raise error
+        now = time.monotonic()
+        if not self._failures:
+            self._since, self._slept = now, 0.0
+        self._failures += 1
+        left = self._seconds - max(now - self._since, self._slept)
+        named = error.retry_after_seconds if isinstance(error, problems.Problem) else None
+        # Jitter only spreads clients in time; nothing secret depends on it.
+        backoff = FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 10)
+        backoff = min(LONGEST_PAUSE_SECONDS, backoff) * random.uniform(0.5, 1.0)  # noqa: S311
+        seconds = max(min(backoff, left), named or 0.0)
+        if left <= 0 or seconds > left:
+            raise error
+        self._notices.write(error, left)
+        self._slept += seconds
+        self._sleep(seconds)

@@ -1,0 +1,33 @@
+"""Lists of models by speed, which make sense only where something was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def require(page: Mapping[str, Any]) -> None:
+    """Raise `NotFound` where the first page of a list by speed has models and none was timed.
+
+    Models with an accepted result come first, so that the first one tells.
+    """
+    first = next(iter(page["items"]), None)
+    if first is None or (first.get("speed") or {}).get("status") == "accepted":
+        return
+    setup = page.get("setup")
+    if not setup:
+        raise problems.NotFound(
+            "No model of this hub was measured yet, so none comes before another by speed. Choose "
+            "another order."
+        )
+    told = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
+    where = f"{setup['device']}{f' with {told}' if told else ''}"
+    raise problems.NotFound(
+        f"No model that matches has an accepted result on {where}, so there is no order by speed. "
+        "Ask for fewer filters, another order or another device (/api/v1/devices lists them); "
+        "without one it is the most measured one."
+    )
