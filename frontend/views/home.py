@@ -162,7 +162,9 @@ def health(request: HttpRequest) -> HttpResponse:
         request,
         "health.html",
         {
-            "parts": condition.parts(len(live), selectors.queue_lengths(request.user)),
+            "parts": condition.parts(
+                request.user, len(live), selectors.queue_lengths(request.user)
+            ),
             "workers": [condition.worker(row) for row in live],
         },
     )

@@ -104,7 +104,7 @@ def admin(request: HttpRequest) -> HttpResponse:
         request,
         "people/admin.html",
         {
-            "parts": condition.parts(len(live), jobs.queue_lengths(request.user)),
+            "parts": condition.parts(request.user, len(live), jobs.queue_lengths(request.user)),
             "bars": jobs.standing_bars(limit=PAGE),
             "failed": jobs.page_of_jobs(request.user, state="failed", limit=10),
             "people": people.users(request.user).count(),

@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse, JsonResponse
 
 from metadata.sparql import service
+from registry import scrub
 from registry.blobs import store
 from runners import selectors
 
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
+MOST_DIGESTS = 100
+
+
 def alive(_request: HttpRequest) -> HttpResponse:
     """The process answers."""
     return HttpResponse("ok", content_type="text/plain")
 
 
-def ready(_request: HttpRequest) -> HttpResponse:
+def ready(request: HttpRequest) -> HttpResponse:
     """Each part by name; 503 where one that is needed does not answer."""
-    parts = report()
+    parts = report() | {"blobs": _blobs(request)}
     needed = ("database", "storage", "cache")
     status = 200 if all(parts[name]["ok"] for name in needed) else 503
     return JsonResponse(parts, status=status, headers={"Cache-Control": "no-store"})
@@ -61,6 +65,18 @@ def _storage() -> dict[str, Any]:
         "free_bytes": usage.free,
         "total_bytes": usage.total,
     }
+
+
+def _blobs(request: HttpRequest) -> dict[str, Any]:
+    """How many blobs are missing or changed; which ones, for administrators: files are private."""
+    try:
+        unsound = scrub.unsound()
+        part: dict[str, Any] = {"ok": not unsound.exists(), "unsound": unsound.count()}
+        if request.user.is_authenticated and request.user.is_admin:
+            part["digests"] = {f"sha256:{row.pk}": row.problem for row in unsound[:MOST_DIGESTS]}
+    except DatabaseError:
+        return {"ok": False, "unsound": None}
+    return part
 
 
 def _cache() -> dict[str, Any]:

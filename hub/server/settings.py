@@ -37,6 +37,10 @@ HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 *
 HUB_LIMITS_PUT_BYTES = env.int("HUB_LIMITS_PUT_BYTES", default=2**28)
 # Room on the disk that uploads leave free, in bytes, so that the database can always be written.
 HUB_LIMITS_FREE_BYTES = env.int("HUB_LIMITS_FREE_BYTES", default=2**28)
+# Days within which every stored byte is read again and compared with its digest; 0 turns it off.
+HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
+# Most bytes that a worker reads again for this in an hour, one file at least.
+HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)
 # Most files in one version.
 HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
 # Memory that a sandboxed child may map, in bytes; large models get more in proportion.

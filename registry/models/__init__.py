@@ -1,7 +1,7 @@
 """Rows that say who owns what, which bytes, and in which state."""
 
 from registry.models.access import AccessRequest
-from registry.models.blobs import Blob
+from registry.models.blobs import Blob, BlobCheck
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset
 from registry.models.events import Delivery, Event
@@ -27,6 +27,7 @@ __all__ = [
     "AccessRequest",
     "AccessToken",
     "Blob",
+    "BlobCheck",
     "Branch",
     "Check",
     "Commit",

@@ -21,6 +21,7 @@ from registry import cards, events, formats, git, history, lifecycle
 from registry.blobs import store
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, Version
 from registry.permissions import require, require_user
+from registry.services import blobs
 from registry.services import files as file_services
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def make(
     adds = [change for change in changes if isinstance(change, Add)]
     own = {change.sha256 for change in adds if change.is_own}
     known = _known(user, model, {change.sha256 for change in adds} - own, own)
+    blobs.hold(known)
     after = _apply(before, changes, known)
     if after == before:
         return Made(head_id, None)
@@ -133,9 +135,7 @@ def store_content(actor: Actor, *, model: RegisteredModel, content: bytes) -> st
     """Keep a file that came inside a commit; returns its SHA-256. Nothing names it yet."""
     require(actor, "version.edit", model)
     store().expect_room(len(content))
-    sha256 = store().write(content)
-    Blob.objects.keep(sha256, len(content))
-    return sha256
+    return blobs.write(content).sha256
 
 
 def _entries(rows: Iterable[File | CommitFile]) -> Iterator[tuple[str, _Entry]]:
@@ -163,8 +163,8 @@ def _known(user: User, model: RegisteredModel, named: set[str], own: set[str]) -
         Upload.objects.filter(owner=user, model=model, state=Upload.State.STORED),
     ):
         held |= set(rows.filter(blob__in=named).values_list("blob", flat=True))
-    blobs = Blob.objects.filter(pk__in=own | held, erased_at=None)
-    return {blob.pk: blob for blob in blobs}
+    stored = Blob.objects.filter(pk__in=own | held, erased_at=None)
+    return {blob.pk: blob for blob in stored}
 
 
 def _apply(

@@ -15,7 +15,8 @@ from django.db import transaction
 from hub.protocol import problems, refs
 from registry import events, lifecycle
 from registry.blobs import store
-from registry.models import Blob, File, Variant, Version
+from registry.models import File, Variant, Version
+from registry.services import blobs
 from registry.services.files import git_names
 
 if TYPE_CHECKING:
@@ -51,9 +52,8 @@ class Derived:
 def store_bytes(reader: digests.Reader) -> tuple[str, int]:
     """Store what a job wrote as a blob that nothing names yet; returns its SHA-256 and size."""
     store().expect_room(0)
-    sha256, size = store().copy(reader)
-    Blob.objects.keep(sha256, size)
-    return sha256, size
+    blob = blobs.copy(reader)
+    return blob.sha256, blob.size
 
 
 @transaction.atomic
@@ -132,7 +132,7 @@ def _file(version: Version, path: str, output: Output) -> File:
     if taken and taken.blob_id != output.sha256:
         stem, dot, ending = path.rpartition(".")
         path = f"{stem}.{output.sha256[:MARK]}{dot}{ending}"
-    blob = Blob.objects.get(pk=output.sha256)
+    blob = blobs.hold([output.sha256])[output.sha256]
     file, _ = File.objects.get_or_create(
         version=version,
         path=path,

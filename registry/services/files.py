@@ -15,6 +15,7 @@ from registry.blobs import store
 from registry.federated import kept as trainings
 from registry.models import Blob, CommitFile, File, Version
 from registry.permissions import require
+from registry.services import blobs
 
 if TYPE_CHECKING:
     from registry.models import Namespace
@@ -33,6 +34,7 @@ def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
     blob = selectors.linkable_blob(actor, sha256)
+    blobs.hold([sha256])
     if path.lower().endswith(".onnx"):
         formats.expect_onnx(path, store().read(sha256, formats.HEAD_BYTES), blob.size)
     _check_room(version, path, blob.size)
@@ -79,8 +81,7 @@ def write_card(
     content = text.encode()
     take_card(version, content)
     _check_room(version, cards.CARD_PATH, len(content))
-    sha256 = store().write(content)
-    blob = Blob.objects.keep(sha256, len(content))
+    blob = blobs.write(content)
     File.objects.update_or_create(
         version=version,
         path=cards.CARD_PATH,

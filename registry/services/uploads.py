@@ -23,14 +23,14 @@ from django.utils import timezone
 
 from hub.protocol import digests, problems
 from registry.blobs import full, store
-from registry.models import Blob, Namespace, Upload
+from registry.models import Namespace, Upload
 from registry.permissions import require, require_user
-from registry.services import files
+from registry.services import blobs, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.models import RegisteredModel
+    from registry.models import Blob, RegisteredModel
     from registry.permissions import Actor
 
 log = structlog.get_logger(__name__)
@@ -296,9 +296,11 @@ def _recover(upload: Upload) -> Upload:
     if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
         return upload
     is_whole = upload.offset == upload.length  # else the digest is what somebody claimed
-    if is_whole and upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
-        _register(upload, upload.claimed_sha256)
-        return upload
+    if is_whole and upload.claimed_sha256:
+        with transaction.atomic():
+            if blob := blobs.adopt(upload.claimed_sha256, upload.length):
+                _register(upload, blob)
+                return upload
     raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
 
 
@@ -377,14 +379,14 @@ def _finish(upload: Upload) -> None:
         )
     # Written before the rename, so that after a crash the row knows which blob it became.
     Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256, offset=upload.length)
-    store().commit(name, sha256)
-    _register(upload, sha256)
+    with transaction.atomic():
+        _register(upload, blobs.keep(name, sha256, upload.length))
 
 
-@transaction.atomic
-def _register(upload: Upload, sha256: str) -> None:
-    upload.blob = Blob.objects.keep(sha256, upload.length)
+def _register(upload: Upload, blob: Blob) -> None:
+    """Note which blob an upload became, in the transaction that made it one."""
+    upload.blob = blob
     upload.state = Upload.State.STORED
     upload.offset = upload.length
-    upload.claimed_sha256 = sha256
+    upload.claimed_sha256 = blob.sha256
     upload.save(update_fields=["blob", "state", "offset", "claimed_sha256"])

@@ -14,11 +14,10 @@ from django.db import transaction
 
 from hub.protocol import federated, problems
 from registry import cards, events, lifecycle
-from registry.blobs import store
 from registry.federated import history
 from registry.federated.models import Aggregate, Round, Training
 from registry.models import Blob, File, RegisteredModel
-from registry.services import files, uploads
+from registry.services import blobs, files, uploads
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -202,4 +201,4 @@ def _put(version: Version, path: str, blob: Blob) -> None:
 def _put_card(version: Version, text: str) -> None:
     content = text.encode()
     files.take_card(version, content)
-    _put(version, cards.CARD_PATH, Blob.objects.keep(store().write(content), len(content)))
+    _put(version, cards.CARD_PATH, blobs.write(content))

@@ -6,8 +6,9 @@ import pytest
 from django.db import OperationalError
 
 from hub.protocol import problems
-from registry import selectors
+from registry import scrub, selectors
 from registry.api.problems import translate
+from registry.blobs import store
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -98,3 +99,25 @@ def test_health(client):
     parts = ready.json()
     assert all(parts[name]["ok"] for name in ("database", "storage", "cache"))
     assert parts["workers"] == {"ok": False, "workers": []}
+    assert parts["blobs"] == {"ok": True, "unsound": 0}
+
+
+def test_unsound_blobs_raise_an_alarm_and_only_administrators_see_which(client, ada, admin):
+    digest = factories.blob(ada, b"soon gone")
+    store().path(digest.removeprefix("sha256:")).unlink()
+    assert [problem for _, problem in scrub.verify()] == ["is missing from storage"]
+    for user in (None, ada):
+        if user:
+            client.force_login(user)
+        answer = client.get("/readyz")
+        assert answer.status_code == 200  # the rest of the hub works
+        assert answer.json()["blobs"] == {"ok": False, "unsound": 1}
+        page = client.get("/health").content.decode()
+        assert "1 file missing or changed on disk" in page
+        assert digest not in page
+    client.force_login(admin)
+    named = {"ok": False, "unsound": 1, "digests": {digest: "missing"}}
+    assert client.get("/readyz").json()["blobs"] == named
+    assert f"{digest} is missing from storage" in client.get("/health").content.decode()
+    factories.blob(ada, b"soon gone")
+    assert client.get("/readyz").json()["blobs"] == {"ok": True, "unsound": 0, "digests": {}}
