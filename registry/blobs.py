@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# What a staged upload's name ends in while its parts come in any order.
+PARTS = ".parts"
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
     """Bytes that lie in staging, synced: the name there, their SHA-256 in hex, their size."""
@@ -107,14 +111,29 @@ class BlobStore:
             ) from error
 
     def expect_room(self, size: int) -> None:
-        """Raise StorageFull where ``size`` more bytes would not leave the room that must stay."""
-        free = shutil.disk_usage(self.root).free
-        if free - size < settings.HUB_LIMITS_FREE_BYTES:
+        """Raise StorageFull where ``size`` more bytes would not leave the room that must stay.
+
+        For bytes that were reserved before: others have been told no already.
+        """
+        if self.free_bytes() - size < settings.HUB_LIMITS_FREE_BYTES:
             raise full(OSError(errno.ENOSPC, "no room left"))
 
+    def free_bytes(self) -> int:
+        """Bytes that the disk has left."""
+        return shutil.disk_usage(self.root).free
+
+    def staged_bytes(self, name: str) -> int:
+        """Bytes on the disk that a staged upload takes, whole or in parts; 0 where it is gone."""
+        size = 0
+        for path in (self.staged(name), self.staged(f"{name}{PARTS}")):
+            with suppress(FileNotFoundError):
+                size += path.stat().st_blocks * 512
+        return size
+
     def discard(self, name: str) -> None:
-        """Remove a staged file, if it is there."""
-        self.staged(name).unlink(missing_ok=True)
+        """Remove a staged file and the parts of it, if they are there."""
+        for path in (self.staged(name), self.staged(f"{name}{PARTS}")):
+            path.unlink(missing_ok=True)
 
     def trash(self, sha256: str) -> None:
         """Take the bytes of a blob out of reach, if they are there; quick, whatever their size.

@@ -39,7 +39,7 @@ def unneeded() -> QuerySet[Blob]:
     commits = CommitFile.objects.filter(
         blob=OuterRef("pk"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    uploads = Upload.objects.filter(blob=OuterRef("pk"))
+    uploads = Upload.objects.filter(blob=OuterRef("pk")).exclude(state=Upload.State.ABANDONED)
     trained = (~Exists(rows) for rows in kept.of_trainings(OuterRef("pk")))
     return Blob.objects.filter(
         ~Exists(files),
@@ -82,6 +82,7 @@ def _free(sha256: str) -> bool:
     blob = Blob.objects.select_for_update().filter(pk=sha256).first()
     if blob is None or not unneeded().filter(pk=sha256).exists() or not _forget_chunks(blob):
         return False
+    Upload.objects.filter(blob=blob, state=Upload.State.ABANDONED).delete()
     if File.objects.filter(blob=blob).exists() or blob.commit_files.exists():
         Blob.objects.filter(pk=sha256).update(erased_at=timezone.now())
     else:

@@ -308,7 +308,8 @@ def linkable_blob(actor: Actor, sha256: str) -> Blob:
 def upload(actor: Actor, uuid: UUID) -> Upload:
     """One of the actor's own uploads; raises NotFound."""
     user = require_user(actor)
-    found = Upload.objects.filter(pk=uuid, owner=user).first()
+    mine = Upload.objects.filter(pk=uuid, owner=user).exclude(state=Upload.State.ABANDONED)
+    found = mine.first()
     if found is None:
         raise problems.NotFound("There is no such upload of yours; it may have expired.")
     return found

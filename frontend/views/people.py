@@ -17,7 +17,7 @@ from frontend.people_forms import ROLES, MemberForm, NamespaceForm, QuotaForm, U
 from hub.protocol import problems
 from registry import people
 from registry.permissions import can, require_admin, role_in
-from registry.services import files, namespaces, users
+from registry.services import namespaces, quotas, users
 from runners import selectors as jobs
 
 if TYPE_CHECKING:
@@ -176,8 +176,7 @@ def _namespace(
         "members": people.members(found),
         "roles": ROLES,
         "role": role_in(request.user, found),
-        "used": files.bytes_used(found),
-        "most": files.room(found),
+        "room": quotas.of_namespace(found),
         "may_edit": can(request.user, "member.edit", found),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
         "form": form,

@@ -32,6 +32,10 @@ _more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
 HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
 # Largest sum of the files that one namespace may hold, in bytes.
 HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
+# Most bytes that one user may have in open uploads, and stored in no version yet.
+HUB_LIMITS_USER_BYTES = env.int("HUB_LIMITS_USER_BYTES", default=200 * 10**9)
+# Most uploads that one user may have open.
+HUB_LIMITS_OPEN_UPLOADS = env.int("HUB_LIMITS_OPEN_UPLOADS", default=2_000)
 # Largest object that git-LFS clients are asked to send at once, in bytes; a larger one comes in
 # parts of this size from clients that can do so. A proxy in front must take as much.
 HUB_LIMITS_PUT_BYTES = env.int("HUB_LIMITS_PUT_BYTES", default=2**28)

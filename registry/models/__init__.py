@@ -18,7 +18,7 @@ from registry.models.search import (
     SearchDocument,
 )
 from registry.models.tokens import AccessToken
-from registry.models.uploads import Upload
+from registry.models.uploads import Reservation, Upload
 from registry.models.users import User
 from registry.models.versions import Check, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
@@ -45,6 +45,7 @@ __all__ = [
     "Namespace",
     "Ref",
     "RegisteredModel",
+    "Reservation",
     "RetiredName",
     "SearchDocument",
     "Upload",

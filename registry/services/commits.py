@@ -21,7 +21,7 @@ from registry import cards, events, formats, git, history, lifecycle
 from registry.blobs import store
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, Version
 from registry.permissions import require, require_user
-from registry.services import blobs
+from registry.services import blobs, quotas
 from registry.services import files as file_services
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def make(
         require(actor, action, model)
     user = require_user(actor)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    quotas.lock(model.namespace)
     if not history.has_branch(model, branch):
         raise BranchMissing(f"{model.ref} has no branch {branch}.")
     head = history.head(model, branch)
@@ -121,21 +122,15 @@ def make(
     _check_shadows(after)
     _check_models(before, after)
     version = _amendable(user, head, branch)
-    _check_room(model, version, after)
     if version is None:
         version = lifecycle.draft(model, user, branch=branch)
     elif version.state == Version.State.SUBMITTED:
         events.record("version.amended", version, actor=actor, model=model, commit_id=head_id)
         lifecycle.reopen(version)
     _write(version, after, message)
-    return Made(_commit(user, version), version)
-
-
-def store_content(actor: Actor, *, model: RegisteredModel, content: bytes) -> str:
-    """Keep a file that came inside a commit; returns its SHA-256. Nothing names it yet."""
-    require(actor, "version.edit", model)
-    store().expect_room(len(content))
-    return blobs.write(content).sha256
+    made = Made(_commit(user, version), version)
+    quotas.expect(model.namespace, sum(known[change.sha256].size for change in adds))
+    return made
 
 
 def _entries(rows: Iterable[File | CommitFile]) -> Iterator[tuple[str, _Entry]]:
@@ -227,22 +222,6 @@ def _check_models(before: dict[str, _Entry], after: dict[str, _Entry]) -> None:
         if is_new and path.lower().endswith(".onnx"):
             head = store().read(entry.blob_id, formats.HEAD_BYTES)
             formats.expect_onnx(path, head, entry.size)
-
-
-def _check_room(model: RegisteredModel, version: Version | None, after: dict[str, _Entry]) -> None:
-    wanted = sum(entry.size for entry in after.values())
-    replaced = list(version.files.values_list("blob", "blob__size")) if version else []
-    # What the version had and no longer has stays with the commit that is amended.
-    kept = {entry.blob_id for entry in after.values()}
-    wanted += sum({blob: size for blob, size in replaced if blob not in kept}.values())
-    left = file_services.room_left(model.namespace) + sum(size for _, size in replaced)
-    if wanted > left:
-        raise problems.QuotaExceeded(
-            f"This commit needs {wanted} bytes, and {model.namespace.slug} has room "
-            f"for {max(left, 0)}. Delete drafts or withdraw versions, or ask an administrator for "
-            "more room.",
-            room_bytes=max(left, 0),
-        )
 
 
 def _amendable(user: User, head: history.Head | None, branch: str) -> Version | None:
