@@ -12,10 +12,12 @@ from django.db import connection
 
 from frontend import formatting
 from metadata import periodic
+from registry import scrub
 from registry.blobs import store
 from runners import aliases
 
 if TYPE_CHECKING:
+    from registry.permissions import Actor
     from runners.models import Worker
 
 LAYERS = {
@@ -25,6 +27,7 @@ LAYERS = {
     "seccomp": "seccomp (few system calls)",
 }
 LOW = 2**28
+SHOWN = 10
 _NIGHTLY = {"comparison": "Graphs", "dump": "Dump of the graphs"}
 
 
@@ -48,12 +51,13 @@ class Live:
     seen_at: datetime
 
 
-def parts(workers: int, queue: dict[str, int]) -> list[Part]:
+def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
     """Database, storage, queue and cache; the database answered, or there would be no page."""
     waiting, running = queue.get("queued", 0), queue.get("running", 0)
     return [
         Part("Database", "passed", "answers", connection.vendor),
         _storage(),
+        _files(actor),
         Part("Cache", "passed", "on", "Redis" if settings.REDIS_URL else "in each process"),
         Part(
             "Workers",
@@ -88,6 +92,19 @@ def _storage() -> Part:
     if usage.free < LOW:
         return Part("Storage", "errored", "nearly full", free)
     return Part("Storage", "passed", "answers", free)
+
+
+def _files(actor: Actor) -> Part:
+    """Whether stored files are as they came; which are not, for administrators alone."""
+    unsound = scrub.unsound()
+    count = unsound.count()
+    if not count:
+        return Part("Stored files", "passed", "sound", "")
+    detail = f"{formatting.plural(count, 'file')} missing or changed on disk"
+    if actor.is_authenticated and actor.is_admin:
+        named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:SHOWN])
+        detail = f"{detail}: {', '.join(named)}"
+    return Part("Stored files", "failed", "damaged", detail)
 
 
 def _layers(told: Any) -> tuple[tuple[str, bool], ...]:

@@ -1,15 +1,13 @@
-"""Freeing storage: bytes that nothing needs any more, and a look at whether the rest is sound.
+"""Freeing storage: bytes that nothing needs any more.
 
 A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
-commit to such a version, a training, or a finished upload names it. Bytes without any file go with
-their row;
-where a withdrawn page still names them, the row stays and says that the bytes are gone.
+commit to such a version, a training, or an upload names it. Bytes without any file go with their
+row; where a withdrawn page still names them, the row stays and says that the bytes are gone.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,20 +15,19 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from hub.protocol import digests
 from registry import chunks
 from registry.blobs import store
 from registry.federated import kept
 from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
+from registry.services import blobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
     from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
 
-GRACE = timedelta(days=1)
 IDLE = timedelta(days=7)
 
 
@@ -42,38 +39,56 @@ def unneeded() -> QuerySet[Blob]:
     commits = CommitFile.objects.filter(
         blob=OuterRef("pk"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    uploads = Upload.objects.filter(blob=OuterRef("pk"))
+    uploads = Upload.objects.filter(blob=OuterRef("pk")).exclude(state=Upload.State.ABANDONED)
     trained = (~Exists(rows) for rows in kept.of_trainings(OuterRef("pk")))
     return Blob.objects.filter(
         ~Exists(files),
         ~Exists(commits),
         ~Exists(uploads),
+        ~Exists(blobs.awaited(OuterRef("pk"))),
         *trained,
         erased_at=None,
-        touched_at__lt=timezone.now() - GRACE,
+        touched_at__lt=timezone.now() - blobs.GRACE,
     )
 
 
 def collect(tell: Callable[[], None] = lambda: None) -> int:
-    """Free the bytes of unneeded blobs; returns how many. Row first, bytes after the commit.
-
-    ``tell`` is called before each.
-    """
+    """Free the bytes of unneeded blobs; returns how many. ``tell`` is called before each."""
     freed = 0
-    for sha256 in list(unneeded().values_list("pk", flat=True)):
-        tell()
-        with transaction.atomic():
-            blob = unneeded().select_for_update(of=("self",)).filter(pk=sha256).first()
-            if blob is None or not _forget_chunks(blob):
-                continue
-            if File.objects.filter(blob=blob).exists() or blob.commit_files.exists():
-                Blob.objects.filter(pk=sha256).update(erased_at=timezone.now())
-            else:
-                blob.delete()
-            transaction.on_commit(partial(store().delete, sha256))
-        freed += 1
-        log.info("blob_freed", sha256=sha256)
+    try:
+        for sha256 in list(unneeded().values_list("pk", flat=True)):
+            tell()
+            if _free(sha256):
+                freed += 1
+                log.info("blob_freed", sha256=sha256)
+    finally:
+        blobs.empty_trash()
     return freed
+
+
+def collect_orphans(prefixes: Iterable[str] = ()) -> int:
+    """Free bytes without a row, whose digests begin so; without prefixes this hour's share.
+
+    Every share has its turn within a day. Returns how many.
+    """
+    hour = int(timezone.now().timestamp()) // 3600
+    share = [f"{number:02x}" for number in range(256) if number % 24 == hour % 24]
+    return blobs.free_orphans(prefixes or share)
+
+
+@transaction.atomic
+def _free(sha256: str) -> bool:
+    """Free a blob unless something needs it after all, which is looked at once its row is ours."""
+    blob = Blob.objects.select_for_update().filter(pk=sha256).first()
+    if blob is None or not unneeded().filter(pk=sha256).exists() or not _forget_chunks(blob):
+        return False
+    Upload.objects.filter(blob=blob, state=Upload.State.ABANDONED).delete()
+    if File.objects.filter(blob=blob).exists() or blob.commit_files.exists():
+        Blob.objects.filter(pk=sha256).update(erased_at=timezone.now())
+    else:
+        blob.delete()
+    store().trash(sha256)
+    return True
 
 
 def collect_chunks() -> int:
@@ -93,28 +108,8 @@ def collect_chunks() -> int:
 def _forget_chunks(blob: Blob) -> bool:
     """End the epochs of chunk stores that count on a blob; False while one of them is in use."""
     stores = list(XetStore.objects.filter(xorbs__parts__blob=blob).distinct())
-    if any(found.used_at > timezone.now() - GRACE for found in stores):
+    if any(found.used_at > timezone.now() - blobs.GRACE for found in stores):
         return False
     for found in stores:
         chunks.end_epoch(found)
     return True
-
-
-def verify(tell: Callable[[int], None] = lambda _: None) -> Iterator[tuple[str, str]]:
-    """Read every blob again and yield ``(sha256, what is wrong)`` for each that is not sound.
-
-    ``tell`` is given the bytes of each that was read.
-    """
-    for blob in Blob.objects.filter(erased_at=None).iterator():
-        path = store().path(blob.sha256)
-        try:
-            if path.stat().st_size != blob.size:
-                yield blob.sha256, "has another size than its row says"
-            elif digests.hash_file(path) != blob.sha256:
-                yield blob.sha256, "has changed on disk"
-        except FileNotFoundError:
-            yield blob.sha256, "is missing from storage"
-        tell(blob.size)
-    for sha256 in store():
-        if not Blob.objects.filter(pk=sha256, erased_at=None).exists():
-            yield sha256, "lies in storage without a row (an orphan)"

@@ -308,7 +308,8 @@ def linkable_blob(actor: Actor, sha256: str) -> Blob:
 def upload(actor: Actor, uuid: UUID) -> Upload:
     """One of the actor's own uploads; raises NotFound."""
     user = require_user(actor, any_namespace=True)
-    found = Upload.objects.of(user).filter(pk=uuid).first()
+    mine = Upload.objects.of(user).filter(pk=uuid).exclude(state=Upload.State.ABANDONED)
+    found = mine.first()
     if found is None:
         raise problems.NotFound("There is no such upload of yours; it may have expired.")
     return found

@@ -11,7 +11,15 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
-from runners import benchmarking, environments, federated, registration, services, verification
+from runners import (
+    benchmarking,
+    environments,
+    federated,
+    registration,
+    scrubbing,
+    services,
+    verification,
+)
 from runners.execution import execute
 from runners.kinship import die_with_parent
 from runners.sandbox import Sandbox
@@ -62,3 +70,9 @@ def tidy() -> None:
     services.tidy()
     verification.owe_suite()
     benchmarking.catch_up()
+
+
+@shared_task(name="runners.scrub", ignore_result=True)  # type: ignore[untyped-decorator]
+def scrub() -> None:
+    """Read a share of storage again."""
+    scrubbing.start().join()

@@ -17,12 +17,14 @@ from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
 from registry import outbox
+from registry.scrub import SLICE_SECONDS
 from runners import (
     benchmarking,
     environments,
     federated,
     pools,
     registration,
+    scrubbing,
     services,
     verification,
 )
@@ -39,6 +41,7 @@ POLL_SECONDS = 0.25
 TIDY_SECONDS = 3600.0
 # How often rounds of trainings are looked at, where nothing else says that one is due.
 ROUND_SECONDS = 0.5
+FIRST_SCRUB_SECONDS = 60.0
 
 
 class Pulse:
@@ -86,6 +89,9 @@ class Worker:
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
         self._swept = self._tidied = self._moved = float("-inf")
+        # What starts with the hub comes first.
+        self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
+        self._scrubber: threading.Thread | None = None
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; the job in hand is finished first."""
@@ -117,6 +123,7 @@ class Worker:
             services.tidy()
             verification.owe_suite()
             benchmarking.catch_up()
+        self._scrub(now)
         job = services.claim(
             self.name,
             self.queues,
@@ -127,6 +134,14 @@ class Worker:
             return False
         execute(job, sandbox)
         return True
+
+    def _scrub(self, now: float) -> None:
+        """Begin to read a share of storage again where it is due; jobs go on meanwhile."""
+        if "light" not in self.queues or now < self._scrub_at:
+            return
+        self._scrub_at = now + SLICE_SECONDS
+        if self._scrubber is None or not self._scrubber.is_alive():
+            self._scrubber = scrubbing.start()
 
     def _turn(self, sandbox: Sandbox) -> None:
         try:

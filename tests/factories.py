@@ -6,9 +6,9 @@ import base64
 import json
 import uuid
 
-from registry.blobs import store
-from registry.models import Blob, Namespace, Upload, User, Version
+from registry.models import Namespace, Upload, User, Version
 from registry.services import (
+    blobs,
     datasets,
     files,
     namespaces,
@@ -94,8 +94,7 @@ def blob(owner, content: bytes) -> str:
     """A blob that its owner uploaded; returns its digest."""
     from django.utils import timezone
 
-    sha256 = store().write(content)
-    row = Blob.objects.keep(sha256, len(content))
+    row = blobs.write(content)
     Upload.objects.create(
         owner=owner,
         length=len(content),
@@ -104,7 +103,7 @@ def blob(owner, content: bytes) -> str:
         blob=row,
         expires_at=timezone.now() + LIFETIME,
     )
-    return f"sha256:{sha256}"
+    return f"sha256:{row.sha256}"
 
 
 def draft(owner, of=None, contents=None, *, card=CARD, **fields):

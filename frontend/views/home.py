@@ -163,7 +163,9 @@ def health(request: HttpRequest) -> HttpResponse:
         request,
         "health.html",
         {
-            "parts": condition.parts(len(live), selectors.queue_lengths(request.user)),
+            "parts": condition.parts(
+                request.user, len(live), selectors.queue_lengths(request.user)
+            ),
             "workers": [condition.worker(row, sees_names=sees_names) for row in live],
         },
     )

@@ -17,7 +17,7 @@ from frontend.people_forms import ROLES, MemberForm, NamespaceForm, QuotaForm, U
 from hub.protocol import problems
 from registry import people
 from registry.permissions import can, require_admin, role_in
-from registry.services import files, namespaces, users
+from registry.services import namespaces, quotas, users
 from runners import selectors as jobs
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def admin(request: HttpRequest) -> HttpResponse:
         request,
         "people/admin.html",
         {
-            "parts": condition.parts(len(live), jobs.queue_lengths(request.user)),
+            "parts": condition.parts(request.user, len(live), jobs.queue_lengths(request.user)),
             "bars": jobs.standing_bars(limit=PAGE),
             "failed": jobs.page_of_jobs(request.user, state="failed", limit=10),
             "people": people.users(request.user).count(),
@@ -176,8 +176,7 @@ def _namespace(
         "members": people.members(found),
         "roles": ROLES,
         "role": role_in(request.user, found),
-        "used": files.bytes_used(found),
-        "most": files.room(found),
+        "room": quotas.of_namespace(found),
         "may_edit": can(request.user, "member.edit", found),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
         "form": form,

@@ -323,7 +323,7 @@ class TooLarge(Problem):
 
 class QuotaExceeded(Problem):
     slug = "quota-exceeded"
-    title = "The namespace has no room left"
+    title = "Quota exceeded"
     status = 413
 
 

@@ -41,10 +41,16 @@ def check_production(**_: Any) -> list[CheckMessage]:
             "hub.E003",
         ),
         (
-            settings.HUB_LIMITS_FILE_BYTES <= 0 or settings.HUB_LIMITS_NAMESPACE_BYTES <= 0,
+            min(
+                settings.HUB_LIMITS_FILE_BYTES,
+                settings.HUB_LIMITS_NAMESPACE_BYTES,
+                settings.HUB_LIMITS_USER_BYTES,
+                settings.HUB_LIMITS_OPEN_UPLOADS,
+            )
+            <= 0,
             Error,
-            "An upload may have any size.",
-            "Set HUB_LIMITS_FILE_BYTES and HUB_LIMITS_NAMESPACE_BYTES.",
+            "Nothing can be uploaded.",
+            "Set every HUB_LIMITS_…_BYTES and HUB_LIMITS_OPEN_UPLOADS above 0.",
             "hub.E004",
         ),
         (

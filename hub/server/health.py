@@ -13,6 +13,7 @@ from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from metadata.sparql import service
+from registry import scrub
 from registry.api.authentication import TokenAuthentication
 from registry.blobs import store
 from runners import aliases, selectors
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 log = structlog.get_logger(__name__)
+
+
+MOST_DIGESTS = 100
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -33,7 +37,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
     Everybody learns which part works, administrators the details too.
     """
-    parts = report()
+    parts = report() | {"blobs": _blobs()}
     needed = ("database", "storage", "cache")
     status = 200 if all(parts[name]["ok"] for name in needed) else 503
     if not _is_administrator(request):
@@ -86,6 +90,17 @@ def _storage() -> dict[str, Any]:
         "free_bytes": usage.free,
         "total_bytes": usage.total,
     }
+
+
+def _blobs() -> dict[str, Any]:
+    """How many blobs are missing or changed, and which."""
+    try:
+        unsound = scrub.unsound()
+        count = unsound.count()
+        digests = {f"sha256:{row.pk}": row.problem for row in unsound[:MOST_DIGESTS]}
+    except DatabaseError as error:
+        return _failed("blobs", error)
+    return {"ok": count == 0, "unsound": count, "digests": digests}
 
 
 def _cache() -> dict[str, Any]:

@@ -14,4 +14,9 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"queue": "light", "expires": settings.HUB_LIMITS_LEASE_SECONDS},
     },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
+    "scrub": {
+        "task": "runners.scrub",
+        "schedule": 3600.0,
+        "options": {"queue": "light", "expires": 3600},
+    },
 }

@@ -14,9 +14,8 @@ from django.utils import timezone
 
 from hub.protocol.refs import DEFAULT_NAMESPACE
 from hub.server import samples
-from registry.blobs import store
-from registry.models import Blob, Namespace, RegisteredModel, RetiredName, Upload, User, Version
-from registry.services import files, namespaces, registered_models, users, versions
+from registry.models import Namespace, RegisteredModel, RetiredName, Upload, User, Version
+from registry.services import blobs, files, namespaces, registered_models, users, versions
 from registry.services.uploads import LIFETIME
 from runners.models import Job
 
@@ -95,16 +94,15 @@ def _submit(admin: User, zoo: Namespace, sample: samples.Sample) -> None:
 def _store(admin: User, source: Path) -> str:
     """Store a file as if ``admin`` had uploaded it, which is the right to link it."""
     content = source.read_bytes()
-    sha256 = store().write(content)
-    blob = Blob.objects.keep(sha256, len(content))
+    blob = blobs.write(content)
     Upload.objects.create(
         owner=admin,
         filename=source.name,
         length=len(content),
         offset=len(content),
-        claimed_sha256=sha256,
+        claimed_sha256=blob.sha256,
         state=Upload.State.STORED,
         blob=blob,
         expires_at=timezone.now() + LIFETIME,
     )
-    return f"sha256:{sha256}"
+    return f"sha256:{blob.sha256}"

@@ -32,11 +32,19 @@ _more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
 HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
 # Largest sum of the files that one namespace may hold, in bytes.
 HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
+# Most bytes that one user may have in open uploads, and stored in no version yet.
+HUB_LIMITS_USER_BYTES = env.int("HUB_LIMITS_USER_BYTES", default=200 * 10**9)
+# Most uploads that one user may have open.
+HUB_LIMITS_OPEN_UPLOADS = env.int("HUB_LIMITS_OPEN_UPLOADS", default=2_000)
 # Largest object that git-LFS clients are asked to send at once, in bytes; a larger one comes in
 # parts of this size from clients that can do so. A proxy in front must take as much.
 HUB_LIMITS_PUT_BYTES = env.int("HUB_LIMITS_PUT_BYTES", default=2**28)
 # Room on the disk that uploads leave free, in bytes, so that the database can always be written.
 HUB_LIMITS_FREE_BYTES = env.int("HUB_LIMITS_FREE_BYTES", default=2**28)
+# Days within which every stored byte is read again and compared with its digest; 0 turns it off.
+HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
+# Most bytes that a worker reads again for this in an hour, one file at least.
+HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)
 # Most files in one version.
 HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
 # Memory that a sandboxed child may map, in bytes; large models get more in proportion.

@@ -14,7 +14,7 @@ from registry.api import pagination
 from registry.api.inputs import Input, parse
 from registry.models import Membership, Namespace, User
 from registry.permissions import require_admin, require_user
-from registry.services import files, namespaces, users
+from registry.services import namespaces, quotas, users
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -34,7 +34,7 @@ class NamespaceInput(Input):
     display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
 
 
-class NamespaceOutput(serializers.Serializer[Namespace]):
+class NamespaceOutput(serializers.Serializer[Any]):
     """A namespace."""
 
     slug = serializers.CharField()
@@ -45,14 +45,16 @@ class NamespaceOutput(serializers.Serializer[Namespace]):
 class NamespaceDetailOutput(NamespaceOutput):
     """A namespace as its members see it; sizes in bytes."""
 
-    used_bytes = serializers.SerializerMethodField()
-    most_bytes = serializers.SerializerMethodField()
+    used_bytes = serializers.IntegerField(source="room.used")
+    reserved_bytes = serializers.IntegerField(
+        source="room.reserved", help_text="by open uploads, and by stored ones in no version"
+    )
+    most_bytes = serializers.IntegerField(source="room.quota")
 
-    def get_used_bytes(self, of: Namespace) -> int:
-        return files.bytes_used(of)
 
-    def get_most_bytes(self, of: Namespace) -> int:
-        return files.room(of)
+def _detail(namespace: Namespace) -> Response:
+    fields = NamespaceOutput(namespace).data | {"room": quotas.of_namespace(namespace)}
+    return Response(NamespaceDetailOutput(fields).data)
 
 
 class NamespaceChange(Input):
@@ -133,7 +135,7 @@ class NamespaceDetail(APIView):
     @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
     def get(self, request: Request, slug: str) -> Response:
         """Its name and the room it has; 404 for whoever does not belong to it."""
-        return Response(NamespaceDetailOutput(people.namespace(request.user, slug)).data)
+        return _detail(people.namespace(request.user, slug))
 
     @extend_schema(
         operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
@@ -144,7 +146,7 @@ class NamespaceDetail(APIView):
         changed = namespaces.edit(
             request.user, namespace=found, **parse(NamespaceChange, request.data)
         )
-        return Response(NamespaceDetailOutput(changed).data)
+        return _detail(changed)
 
 
 class MemberList(APIView):

@@ -1,7 +1,7 @@
 """Rows that say who owns what, which bytes, and in which state."""
 
 from registry.models.access import AccessRequest
-from registry.models.blobs import Blob
+from registry.models.blobs import Blob, BlobCheck
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset
 from registry.models.events import Delivery, Event
@@ -18,7 +18,7 @@ from registry.models.search import (
     SearchDocument,
 )
 from registry.models.tokens import AccessToken
-from registry.models.uploads import Upload
+from registry.models.uploads import Reservation, Upload
 from registry.models.users import User
 from registry.models.versions import Check, DraftKey, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
@@ -27,6 +27,7 @@ __all__ = [
     "AccessRequest",
     "AccessToken",
     "Blob",
+    "BlobCheck",
     "Branch",
     "Check",
     "Commit",
@@ -45,6 +46,7 @@ __all__ = [
     "Namespace",
     "Ref",
     "RegisteredModel",
+    "Reservation",
     "RetiredName",
     "SearchDocument",
     "Upload",

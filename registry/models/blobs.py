@@ -5,17 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
-from registry.models.constraints import HEX64, matches
-
-
-class BlobManager(models.Manager["Blob"]):
-    def keep(self, sha256: str, size: int) -> Blob:
-        """The row of bytes that storage has just taken; a blob erased before is back."""
-        blob, _ = self.update_or_create(
-            sha256=sha256,
-            defaults={"size": size, "touched_at": timezone.now(), "erased_at": None},
-        )
-        return blob
+from registry.models.constraints import HEX64, matches, one_of
 
 
 class Blob(models.Model):
@@ -27,8 +17,6 @@ class Blob(models.Model):
     touched_at = models.DateTimeField(default=timezone.now)
     erased_at = models.DateTimeField(null=True, blank=True)
 
-    objects = BlobManager()
-
     class Meta:
         ordering = ["sha256"]
         constraints = [
@@ -38,3 +26,31 @@ class Blob(models.Model):
 
     def __str__(self) -> str:
         return f"sha256:{self.sha256}"
+
+
+class BlobProblem(models.TextChoices):
+    NONE = "", "sound"
+    MISSING = "missing", "is missing from storage"
+    SIZE = "size", "has another size than its row says"
+    DIGEST = "digest", "has changed on disk"
+    UNREADABLE = "unreadable", "cannot be read"
+
+
+class BlobCheck(models.Model):
+    """When a blob is to be read again, and what was wrong with it the last time."""
+
+    Problem = BlobProblem
+
+    blob = models.OneToOneField(Blob, models.CASCADE, primary_key=True, related_name="check_state")
+    due_at = models.DateTimeField(db_index=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    problem = models.CharField(
+        max_length=10, choices=Problem.choices, blank=True, default=Problem.NONE
+    )
+
+    class Meta:
+        ordering = ["due_at", "pk"]
+        constraints = [one_of("problem", BlobProblem, "blobcheck")]
+
+    def __str__(self) -> str:
+        return f"{self.blob_id} {BlobProblem(self.problem).label}"

@@ -22,6 +22,8 @@ class UploadState(models.TextChoices):
     RECEIVING = "receiving"
     STORED = "stored"
     REFUSED = "refused"
+    # Cancelled after its bytes were stored: no right to the blob, but counted until it is freed.
+    ABANDONED = "abandoned"
 
 
 class UploadQuerySet(models.QuerySet["Upload"]):
@@ -40,7 +42,7 @@ class Upload(models.Model):
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
-    # Set where the bytes were brought to one model, through the Hub protocol.
+    # Set where the bytes were brought to one model, whose namespace they are counted for.
     model = models.ForeignKey(
         RegisteredModel, models.CASCADE, null=True, blank=True, related_name="uploads"
     )
@@ -73,3 +75,23 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return str(self.uuid)
+
+
+class Reservation(models.Model):
+    """Room on the disk for bytes that a process is writing; gone when they are written."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="reservations"
+    )
+    namespace = models.ForeignKey(Namespace, models.CASCADE, null=True, related_name="reservations")
+    size = models.BigIntegerField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(size__gte=0), name="reservation_size_not_negative")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes"

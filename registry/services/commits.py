@@ -21,6 +21,7 @@ from registry import cards, events, formats, git, history, lifecycle
 from registry.blobs import store
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, Version
 from registry.permissions import require, require_user
+from registry.services import blobs, quotas
 from registry.services import files as file_services
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def make(
         require(actor, action, model)
     user = require_user(actor, of=model)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    quotas.lock(model.namespace)
     if not history.has_branch(model, branch):
         raise BranchMissing(f"{model.ref} has no branch {branch}.")
     head = history.head(model, branch)
@@ -113,29 +115,22 @@ def make(
     adds = [change for change in changes if isinstance(change, Add)]
     own = {change.sha256 for change in adds if change.is_own}
     known = _known(user, model, {change.sha256 for change in adds} - own, own)
+    blobs.hold(known)
     after = _apply(before, changes, known)
     if after == before:
         return Made(head_id, None)
     _check_shadows(after)
     _check_models(before, after)
     version = _amendable(user, head, branch)
-    _check_room(model, version, after)
     if version is None:
         version = lifecycle.draft(model, user, branch=branch)
     elif version.state == Version.State.SUBMITTED:
         events.record("version.amended", version, actor=actor, model=model, commit_id=head_id)
         lifecycle.reopen(version)
     _write(version, after, message)
-    return Made(_commit(user, version), version)
-
-
-def store_content(actor: Actor, *, model: RegisteredModel, content: bytes) -> str:
-    """Keep a file that came inside a commit; returns its SHA-256. Nothing names it yet."""
-    require(actor, "version.edit", model)
-    store().expect_room(len(content))
-    sha256 = store().write(content)
-    Blob.objects.keep(sha256, len(content))
-    return sha256
+    made = Made(_commit(user, version), version)
+    quotas.expect(model.namespace, sum(known[change.sha256].size for change in adds))
+    return made
 
 
 def _entries(rows: Iterable[File | CommitFile]) -> Iterator[tuple[str, _Entry]]:
@@ -163,8 +158,8 @@ def _known(user: User, model: RegisteredModel, named: set[str], own: set[str]) -
         Upload.objects.filter(owner=user, model=model, state=Upload.State.STORED),
     ):
         held |= set(rows.filter(blob__in=named).values_list("blob", flat=True))
-    blobs = Blob.objects.filter(pk__in=own | held, erased_at=None)
-    return {blob.pk: blob for blob in blobs}
+    stored = Blob.objects.filter(pk__in=own | held, erased_at=None)
+    return {blob.pk: blob for blob in stored}
 
 
 def _apply(
@@ -227,22 +222,6 @@ def _check_models(before: dict[str, _Entry], after: dict[str, _Entry]) -> None:
         if is_new and path.lower().endswith(".onnx"):
             head = store().read(entry.blob_id, formats.HEAD_BYTES)
             formats.expect_onnx(path, head, entry.size)
-
-
-def _check_room(model: RegisteredModel, version: Version | None, after: dict[str, _Entry]) -> None:
-    wanted = sum(entry.size for entry in after.values())
-    replaced = list(version.files.values_list("blob", "blob__size")) if version else []
-    # What the version had and no longer has stays with the commit that is amended.
-    kept = {entry.blob_id for entry in after.values()}
-    wanted += sum({blob: size for blob, size in replaced if blob not in kept}.values())
-    left = file_services.room_left(model.namespace) + sum(size for _, size in replaced)
-    if wanted > left:
-        raise problems.QuotaExceeded(
-            f"This commit needs {wanted} bytes, and {model.namespace.slug} has room "
-            f"for {max(left, 0)}. Delete drafts or withdraw versions, or ask an administrator for "
-            "more room.",
-            room_bytes=max(left, 0),
-        )
 
 
 def _amendable(user: User, head: history.Head | None, branch: str) -> Version | None:

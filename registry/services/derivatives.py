@@ -6,6 +6,7 @@ moves to the new file and the old one stays readable.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,13 @@ from django.db import transaction
 
 from hub.protocol import problems, refs
 from registry import events, lifecycle
-from registry.blobs import store
-from registry.models import Blob, File, Variant, Version
+from registry.models import File, Variant, Version
+from registry.services import blobs, quotas
 from registry.services.files import git_names
 
 if TYPE_CHECKING:
+    import io
     from uuid import UUID
-
-    from hub.protocol import digests
 
 MARK = 8
 
@@ -48,12 +48,17 @@ class Derived:
     precision: str = field(default="")
 
 
-def store_bytes(reader: digests.Reader) -> tuple[str, int]:
-    """Store what a job wrote as a blob that nothing names yet; returns its SHA-256 and size."""
-    store().expect_room(0)
-    sha256, size = store().copy(reader)
-    Blob.objects.keep(sha256, size)
-    return sha256, size
+def store_bytes(reader: io.BufferedIOBase | io.RawIOBase) -> tuple[str, int]:
+    """Store what a job wrote as a blob that nothing names yet; returns its SHA-256 and size.
+
+    No quota counts what the hub makes itself; on the disk its bytes are reserved. Raises
+    StorageFull.
+    """
+    size = reader.seek(0, os.SEEK_END)
+    reader.seek(0)
+    with quotas.reserved(size):
+        blob = blobs.copy(reader)
+    return blob.sha256, blob.size
 
 
 @transaction.atomic
@@ -132,7 +137,7 @@ def _file(version: Version, path: str, output: Output) -> File:
     if taken and taken.blob_id != output.sha256:
         stem, dot, ending = path.rpartition(".")
         path = f"{stem}.{output.sha256[:MARK]}{dot}{ending}"
-    blob = Blob.objects.get(pk=output.sha256)
+    blob = blobs.hold([output.sha256])[output.sha256]
     file, _ = File.objects.get_or_create(
         version=version,
         path=path,

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 
 from hub.protocol import digests, problems, refs
 from registry import cards, events, formats, git, lifecycle, selectors
 from registry.blobs import store
-from registry.federated import kept as trainings
-from registry.models import Blob, CommitFile, File, Version
+from registry.models import Blob, File, Version
 from registry.permissions import require
+from registry.services import blobs, quotas, uploads
 
 if TYPE_CHECKING:
-    from registry.models import Namespace
     from registry.permissions import Actor
 
 
@@ -32,16 +30,19 @@ def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File
     sha256 = digests.parse(digest)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
+    quotas.lock(version.model.namespace)
     blob = selectors.linkable_blob(actor, sha256)
+    blobs.hold([sha256])
     if path.lower().endswith(".onnx"):
         formats.expect_onnx(path, store().read(sha256, formats.HEAD_BYTES), blob.size)
-    _check_room(version, path, blob.size)
+    _check_count(version, path)
     if path == cards.CARD_PATH:
         take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
     file, created = File.objects.update_or_create(
         version=version, path=path, defaults={"blob": blob, **git_names(path, blob)}
     )
     _check_shadow(version, path)
+    quotas.expect(version.model.namespace, blob.size)
     Blob.objects.filter(pk=sha256).update(touched_at=timezone.now())
     return file, created
 
@@ -78,14 +79,14 @@ def write_card(
         )
     content = text.encode()
     take_card(version, content)
-    _check_room(version, cards.CARD_PATH, len(content))
-    sha256 = store().write(content)
-    blob = Blob.objects.keep(sha256, len(content))
+    _check_count(version, cards.CARD_PATH)
+    blob = uploads.take(actor, model=version.model, content=content)
     File.objects.update_or_create(
         version=version,
         path=cards.CARD_PATH,
         defaults={"blob": blob, "git_oid": git.blob_id(content), "lfs": False},
     )
+    quotas.expect(version.model.namespace, len(content))
     events.record("version.described", version, actor=actor, model=version.model)
     return version
 
@@ -99,40 +100,6 @@ def git_names(path: str, blob: Blob) -> dict[str, Any]:
     return {"git_oid": git.blob_id(content), "lfs": is_lfs}
 
 
-def room_left(namespace: Namespace) -> int:
-    """Bytes that a namespace may still add."""
-    return room(namespace) - bytes_used(namespace)
-
-
-def room(namespace: Namespace) -> int:
-    """Most bytes of a namespace: its own quota, or the hub's preset."""
-    quota = namespace.quota_bytes
-    return settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota
-
-
-def bytes_used(namespace: Namespace) -> int:
-    """Bytes that count for a namespace; what the hub derived itself is not held against it."""
-    used = (
-        File.objects.filter(
-            version__model__namespace=namespace, version__model__deleted_at=None, derived=False
-        )
-        .exclude(version__state=Version.State.WITHDRAWN)
-        .aggregate(sum=Sum("blob__size"))["sum"]
-    )
-    sent = trainings.bytes_of_contributions(namespace)
-    return (used or 0) + _bytes_of_commits(namespace) + sent
-
-
-def _bytes_of_commits(namespace: Namespace) -> int:
-    """Bytes that only commits hold which were amended since."""
-    amended = CommitFile.objects.filter(
-        commit__model__namespace=namespace, commit__model__deleted_at=None
-    ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    held = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
-    rows = Blob.objects.filter(~Exists(held), pk__in=amended.values("blob"))
-    return rows.aggregate(sum=Sum("size"))["sum"] or 0
-
-
 def take_card(version: Version, content: bytes) -> None:
     """Keep what a card says beside a draft, inside the caller's transaction; raises CardInvalid."""
     try:
@@ -143,20 +110,10 @@ def take_card(version: Version, content: bytes) -> None:
     version.save(update_fields=["card", "readme"])
 
 
-def _check_room(version: Version, path: str, size: int) -> None:
-    others = version.files.exclude(path=path)
-    if others.count() >= settings.HUB_LIMITS_FILES:
+def _check_count(version: Version, path: str) -> None:
+    if version.files.exclude(path=path).count() >= settings.HUB_LIMITS_FILES:
         raise problems.QuotaExceeded(
             f"A version may hold {settings.HUB_LIMITS_FILES} files. Pack small files together."
-        )
-    namespace = version.model.namespace
-    replaced = File.objects.filter(version=version, path=path).values_list("blob__size", flat=True)
-    left = room_left(namespace) + (replaced.first() or 0)
-    if size > left:
-        raise problems.QuotaExceeded(
-            f"{path} has {size} bytes and {namespace.slug} has room for {max(left, 0)} more. "
-            "Delete drafts or withdraw versions, or ask an administrator for more room.",
-            room_bytes=max(left, 0),
         )
 
 

@@ -11,7 +11,7 @@ from hub.protocol import problems, refs
 from registry import events, kept
 from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
-from registry.services import files
+from registry.services import quotas
 
 if TYPE_CHECKING:
     from registry.models import Namespace
@@ -95,11 +95,8 @@ def move(
             model.save()
     except IntegrityError as error:
         raise problems.NameTaken(f"{new} exists already. Choose another name.") from error
-    if is_other_space and files.room_left(namespace) < 0:
-        raise problems.QuotaExceeded(
-            f"{namespace.slug} has no room for the files of {old}. Delete what is not needed "
-            "there, or ask an operator for more."
-        )
+    if is_other_space:
+        quotas.expect(namespace)
     if old.lower() != new.lower():
         RetiredName.objects.create(name=old.lower(), spelt=old, moved_to=model)
     # Lists are the model's address in the API, so they follow at once.

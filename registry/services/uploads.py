@@ -7,6 +7,7 @@ was acknowledged. Source: tus resumable upload protocol 1.0.0.
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import uuid
 from collections import OrderedDict
@@ -23,22 +24,21 @@ from django.http import UnreadablePostError
 from django.utils import timezone
 
 from hub.protocol import digests, problems
-from registry.blobs import full, store
-from registry.models import Blob, Namespace, Upload
+from registry.blobs import PARTS, full, store
+from registry.models import Upload
 from registry.permissions import require, require_user
-from registry.services import files
+from registry.services import blobs, quotas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.models import RegisteredModel
+    from registry.models import Blob, RegisteredModel
     from registry.permissions import Actor
 
 log = structlog.get_logger(__name__)
 
 CHUNK_BYTES = 2**20
 LIFETIME = timedelta(hours=24)
-PARTS = ".parts"
 
 
 class Stream(Protocol):
@@ -86,7 +86,9 @@ def create(
     model: RegisteredModel | None = None,
     key: uuid.UUID | None = None,
 ) -> Upload:
-    """Open an upload of ``length`` bytes; raises TooLarge and QuotaExceeded before any byte.
+    """Open an upload of ``length`` bytes, which are reserved until it ends.
+
+    Raises TooLarge, QuotaExceeded and StorageFull before any byte.
 
     With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer. A
     repeat with the same ``key`` returns the upload that the first call opened.
@@ -113,7 +115,7 @@ def create(
             f"{filename or 'The file'} has {length} bytes; this hub takes files of up to "
             f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
         )
-    _check_room(user.pk, length, model)
+    quotas.expect_upload(user, length, model.namespace if model else None)
     try:
         with transaction.atomic():
             upload = Upload.objects.create(
@@ -144,8 +146,8 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
     """
     require_user(actor, "write", any_namespace=True)
     upload = refresh(upload)
-    if upload.state == Upload.State.REFUSED:
-        raise problems.UploadGone("This upload was refused; begin a new one.")
+    if upload.state in (Upload.State.REFUSED, Upload.State.ABANDONED):
+        raise problems.UploadGone(f"This upload was {upload.state}; begin a new one.")
     if upload.state == Upload.State.STORED:
         if offset != upload.length:
             raise problems.UploadOffset(f"Stored already, all {upload.length} bytes.")
@@ -252,9 +254,53 @@ def refresh(upload: Upload) -> Upload:
 
 
 @transaction.atomic
+def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
+    """Store bytes that came inside a request, as an upload of the actor's own to a model.
+
+    They count until a version of the model's namespace names them. Raises QuotaExceeded,
+    StorageFull.
+    """
+    user = require(actor, "version.edit", model)
+    store().expect_room(len(content))
+    staged = store().stage(io.BytesIO(content))
+    # What was brought to this model before, in a request that was refused, counts already.
+    again = Upload.objects.filter(
+        owner=user, model=model, blob=staged.sha256, state=Upload.State.STORED
+    )
+    until = timezone.now() + LIFETIME
+    counts = bool(again.update(expires_at=until))
+    try:
+        if not counts:
+            quotas.expect_upload(user, staged.size, model.namespace)
+    except problems.Problem:
+        store().discard(staged.name)
+        raise
+    blob = blobs.keep(staged.name, staged.sha256, staged.size)
+    if not counts:
+        Upload.objects.create(
+            owner=user,
+            bound_to_id=user.bound_to,
+            model=model,
+            length=staged.size,
+            offset=staged.size,
+            claimed_sha256=staged.sha256,
+            state=Upload.State.STORED,
+            blob=blob,
+            expires_at=until,
+        )
+    return blob
+
+
+@transaction.atomic
 def abandon(actor: Actor, *, upload: Upload) -> None:
-    """Forget an upload and what came of it so far."""
+    """Forget an upload and what came of it so far.
+
+    Where it was stored already, its bytes count until the collector has freed them.
+    """
     require_user(actor, "write", any_namespace=True)
+    stored = Upload.objects.filter(pk=upload.pk, state=Upload.State.STORED)
+    if stored.update(state=Upload.State.ABANDONED):
+        return
     name = str(upload.uuid)
     upload.delete()
     transaction.on_commit(lambda: store().discard(name))
@@ -262,12 +308,14 @@ def abandon(actor: Actor, *, upload: Upload) -> None:
 
 def expire() -> int:
     """Forget uploads whose time is over, and staged files that no upload knows."""
+    quotas.expire()
+    forgotten = 0
     over = Upload.objects.filter(expires_at__lt=timezone.now())
-    names = [str(pk) for pk in over.values_list("pk", flat=True)]
-    over.delete()
-    for name in names:
-        store().discard(name)
-        store().discard(f"{name}{PARTS}")
+    for key in list(over.values_list("pk", flat=True)):
+        # One whose bytes went on coming meanwhile is not over any more.
+        if over.filter(pk=key).delete()[0]:
+            store().discard(str(key))
+            forgotten += 1
     known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
     day_ago = (timezone.now() - LIFETIME).timestamp()
     for name in store().staged_names():
@@ -278,35 +326,7 @@ def expire() -> int:
             and path.stat().st_mtime < day_ago
         ):
             store().discard(name)
-    return len(names)
-
-
-def _check_room(user_id: int, length: int, model: RegisteredModel | None) -> None:
-    """Refuse early what the model's namespace, or no namespace of the user, could take."""
-    if model is not None:
-        expect_room(model.namespace, length)
-        return
-    namespaces = Namespace.objects.filter(memberships__user=user_id).exclude(
-        memberships__user=user_id, memberships__role="reader"
-    )
-    rooms = [files.room_left(namespace) for namespace in namespaces]
-    if rooms and length > max(rooms):
-        raise problems.QuotaExceeded(
-            f"{length} bytes do not fit: your namespaces have room for {max(0, *rooms)} more. "
-            "Delete drafts or withdraw versions, or ask an administrator for more room.",
-            room_bytes=max(0, *rooms),
-        )
-
-
-def expect_room(namespace: Namespace, length: int) -> None:
-    """Raise QuotaExceeded where a namespace has no room for ``length`` more bytes."""
-    left = max(0, files.room_left(namespace))
-    if length > left:
-        raise problems.QuotaExceeded(
-            f"{length} bytes do not fit: {namespace.slug} has room for {left} more. Delete drafts "
-            "or withdraw versions, or ask an administrator for more room.",
-            room_bytes=left,
-        )
+    return forgotten
 
 
 def _recover(upload: Upload) -> Upload:
@@ -318,9 +338,11 @@ def _recover(upload: Upload) -> Upload:
     if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
         return upload
     is_whole = upload.offset == upload.length  # else the digest is what somebody claimed
-    if is_whole and upload.claimed_sha256 and store().path(upload.claimed_sha256).exists():
-        _register(upload, upload.claimed_sha256)
-        return upload
+    if is_whole and upload.claimed_sha256:
+        with transaction.atomic():
+            if blob := blobs.adopt(upload.claimed_sha256, upload.length):
+                _register(upload, blob)
+                return upload
     raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
 
 
@@ -399,14 +421,14 @@ def _finish(upload: Upload) -> None:
         )
     # Written before the rename, so that after a crash the row knows which blob it became.
     Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256, offset=upload.length)
-    store().commit(name, sha256)
-    _register(upload, sha256)
+    with transaction.atomic():
+        _register(upload, blobs.keep(name, sha256, upload.length))
 
 
-@transaction.atomic
-def _register(upload: Upload, sha256: str) -> None:
-    upload.blob = Blob.objects.keep(sha256, upload.length)
+def _register(upload: Upload, blob: Blob) -> None:
+    """Note which blob an upload became, in the transaction that made it one."""
+    upload.blob = blob
     upload.state = Upload.State.STORED
     upload.offset = upload.length
-    upload.claimed_sha256 = sha256
+    upload.claimed_sha256 = blob.sha256
     upload.save(update_fields=["blob", "state", "offset", "claimed_sha256"])

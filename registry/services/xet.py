@@ -13,22 +13,22 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Sum
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry import chunks
 from registry.blobs import full, store
 from registry.models import Namespace, Upload, XetStore, Xorb, XorbPart
-from registry.permissions import require
-from registry.services import uploads
+from registry.permissions import require, require_user
+from registry.services import quotas, uploads
 from registry.xet import hashes, shards, xorbs
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from registry.models import RegisteredModel
+    from registry.models import RegisteredModel, Reservation
     from registry.permissions import Actor
     from registry.services.uploads import Stream
 
@@ -43,19 +43,23 @@ def open_store(actor: Actor, *, model: RegisteredModel) -> XetStore:
     return found
 
 
-def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream) -> bool:
-    """Keep a xorb; False where the store has it. Raises InvalidRequest, TooLarge, QuotaExceeded."""
+def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: int | None) -> bool:
+    """Keep a xorb of ``length`` bytes, if that is announced; False where the store has it.
+
+    Raises InvalidRequest, TooLarge, QuotaExceeded, StorageFull.
+    """
     require(actor, "version.edit", to.model)
     _check_name(name)
     _touch(to)
     if Xorb.objects.filter(store=to, name=name).exists():
         return False
     staged = f"xorb-{uuid.uuid4().hex}"
+    most = xorbs.LONGEST_BYTES
     try:
-        size = _stage(staged, stream, xorbs.LONGEST_BYTES, "A xorb")
-        _check_room(to, size)
-        lengths = _check_xorb(staged, name)
-        return _keep(to, name, staged, lengths, size)
+        with _reserved(actor, to, min(length or 0, most)) as room:
+            size = _stage(staged, stream, most, "A xorb", room)
+            lengths = _check_xorb(staged, name)
+            return _keep(to, name, staged, lengths, size)
     finally:
         store().discard(staged)
 
@@ -70,7 +74,8 @@ def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
     _touch(to)
     staged = f"shard-{uuid.uuid4().hex}"
     try:
-        _stage(staged, stream, shards.LONGEST_BYTES, "A shard")
+        with _reserved(actor, to, 0) as room:
+            _stage(staged, stream, shards.LONGEST_BYTES, "A shard", room)
         with store().staged(staged).open("rb") as file:
             known = _check_shard(to, file)
         with store().staged(staged).open("rb") as file:
@@ -135,16 +140,16 @@ def _check_name(name: str) -> None:
         raise problems.InvalidRequest(f"A xorb is named by its hash: {error}.") from error
 
 
-def _check_room(to: XetStore, size: int) -> None:
-    """Raise QuotaExceeded where xorbs that no file holds yet would be more than files may be."""
+def _reserved(actor: Actor, to: XetStore, size: int) -> AbstractContextManager[Reservation]:
     namespace = Namespace.objects.get(models=to.model_id)
-    kept = Xorb.objects.filter(store__model__namespace=namespace, is_kept=True)
-    waiting = kept.aggregate(sum=Sum("size"))["sum"] or 0
-    uploads.expect_room(namespace, waiting + size)
+    return quotas.reserved(size, owner=require_user(actor, "write"), namespace=namespace)
 
 
-def _stage(name: str, stream: Stream, most: int, what: str) -> int:
-    """Write a body to a staged file and sync it; returns its size in bytes."""
+def _stage(name: str, stream: Stream, most: int, what: str, room: Reservation) -> int:
+    """Write a body to a staged file and sync it; returns its size in bytes.
+
+    What was not announced is reserved piece by piece.
+    """
     size = 0
     try:
         with store().staged(name).open("xb") as file:
@@ -152,6 +157,8 @@ def _stage(name: str, stream: Stream, most: int, what: str) -> int:
                 size += len(piece)
                 if size > most:
                     raise problems.TooLarge(f"{what} may have {most} bytes.")
+                if size > room.size:
+                    quotas.grow(room, size)
                 store().expect_room(len(piece))
                 file.write(piece)
             file.flush()
@@ -199,7 +206,7 @@ def _check_shard(to: XetStore, file: IO[bytes]) -> _Known:
         for term in told.terms:
             _check_term(term, known(term.xorb)[1])
         total += told.size
-    uploads.expect_room(Namespace.objects.get(models=to.model_id), total)
+    quotas.expect(Namespace.objects.get(models=to.model_id), adding=total)
     return known
 
 

@@ -61,6 +61,7 @@ def tidy() -> None:
     retention.forget()
     collector.collect_chunks()
     collector.collect()
+    collector.collect_orphans()
     Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
     running = Job.objects.filter(state=Job.State.RUNNING)
     Host.objects.exclude(name__in=Worker.objects.values("host")).exclude(

@@ -157,7 +157,7 @@ def test_sending_and_removing_again_and_again_fills_no_disk(api, version, place,
     answer = send(bob, 3.0)
     assert (answer.status_code, answer.json()["title"], stored()) == (
         413,
-        "The namespace has no room left",
+        "Quota exceeded",
         2,
     )
     # What is stored anyway takes no room.

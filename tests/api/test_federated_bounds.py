@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 
 from hub.protocol import training_rules
+from registry.blobs import store
 from registry.federated.models import Contribution, Participant, Round, Training
 from registry.federated.services import contributions, retention, rounds
-from registry.models import Event, Namespace, Version
-from registry.services import files, registered_models
+from registry.models import Blob, Event, Namespace, Version
+from registry.services import quotas, registered_models
 from runners import federated, services
 from runners.models import Job
 from tests import factories, learning
@@ -195,14 +196,37 @@ class TestRoom:
     def test_what_devices_send_counts_for_the_namespace(self, begin):
         training, devices = begin(2)
         space = Namespace.objects.get(pk=training.model.namespace_id)
-        before = files.bytes_used(space)
+        before = quotas.of_namespace(space).used
         push_all(devices[:1])
         content = learning.tensors(0.1)
-        assert files.bytes_used(space) == before + len(content)
+        assert quotas.of_namespace(space).used == before + len(content)
         Namespace.objects.filter(pk=space.pk).update(quota_bytes=before + len(content))
         refused = devices[1].push(devices[1].task(), content)
         assert (refused.status_code, learning.slug(refused)) == (413, "quota-exceeded")
         assert Contribution.objects.count() == 1
+        assert set(store().names()) == set(Blob.objects.values_list("pk", flat=True))
+        Namespace.objects.filter(pk=space.pk).update(quota_bytes=before + 2 * len(content))
+        assert devices[1].push(devices[1].task(), content).status_code == 201
+
+    def test_uploads_of_devices_are_reserved_in_the_namespace(self, begin):
+        training, devices = begin(2)
+        space = Namespace.objects.get(pk=training.model.namespace_id)
+        content = learning.tensors(0.1)
+        used = quotas.of_namespace(space).used
+        quota = Namespace.objects.filter(pk=space.pk)
+        quota.update(quota_bytes=used + 2 * len(content) - 1)
+        task = devices[0].task()
+        upload = devices[0].begin(content)
+        assert quotas.of_namespace(space).reserved == len(content)
+        length = {"Tus_Resumable": "1.0.0", "Upload_Length": str(len(content))}
+        refused = devices[1].api.post(f"{devices[1].address}/uploads", **length)
+        assert (refused.status_code, learning.slug(refused)) == (413, "quota-exceeded")
+        quota.update(quota_bytes=used + 2 * len(content))
+        devices[1].begin(content)
+        devices[0].append(upload, content)
+        assert devices[0].name_upload(task, content).status_code == 201
+        room = quotas.of_namespace(space)
+        assert (room.used, room.reserved) == (used + len(content), len(content))
 
     def test_taking_back_is_bounded(self, begin, monkeypatch):
         monkeypatch.setattr(contributions, "MOST_WITHDRAWALS", 2)

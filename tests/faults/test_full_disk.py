@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -39,13 +40,25 @@ def test_a_full_disk(tmp_path):
     try:
         small = os.urandom(MEGABYTE)
         kept = hub.store(small)
-        large = os.urandom(60 * MEGABYTE)
+        status, _, body = hub.call(
+            "POST", "uploads", Tus_Resumable="1.0.0", Upload_Length=str(60 * MEGABYTE)
+        )
+        assert status == 507  # before any byte
+        assert body["type"].endswith("/problems/storage-full")
+        assert body["asked_bytes"] == 60 * MEGABYTE
+        large = os.urandom(15 * MEGABYTE)
         path = hub.upload(large)
+        # Something else fills the disk meanwhile, which the hub alone sees mounted.
+        ballast = Path(f"/proc/{hub.process.pid}/root{home}/ballast")
+        ballast.write_bytes(bytes(15 * MEGABYTE))
         status, _, body = hub.patch(path, 0, large)
         assert status == 507
         assert body["type"].endswith("/problems/storage-full")
+        ballast.unlink()
+        offset = int(hub.call("HEAD", path, Tus_Resumable="1.0.0")[1]["Upload-Offset"])
+        assert 0 < offset < len(large)
+        assert hub.patch(path, offset, large[offset:])[0] == 204
         assert kept == f"sha256:{hashlib.sha256(small).hexdigest()}"
-        assert hub.call("DELETE", path, Tus_Resumable="1.0.0")[0] == 204
         again = os.urandom(MEGABYTE)
         assert hub.store(again) == f"sha256:{hashlib.sha256(again).hexdigest()}"
     finally:

@@ -18,7 +18,7 @@ from registry import git
 from registry.api.huggingface import addresses, errors, revisions, writing
 from registry.api.huggingface.views import HubView
 from registry.api.uploads import RawParser
-from registry.services import commits
+from registry.services import commits, uploads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ class MakeCommit(HubView):
         branch = writing.branch_of(model, rest)
         order = read(
             request._request,  # noqa: SLF001 - the body itself, unread
-            lambda content: commits.store_content(request.user, model=model, content=content),
+            lambda content: uploads.take(request.user, model=model, content=content).sha256,
         )
         try:
             made = commits.make(

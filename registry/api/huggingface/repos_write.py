@@ -15,7 +15,7 @@ from registry.api.huggingface.views import HubView
 from registry.lifecycle import BRANCH
 from registry.models import RegisteredModel
 from registry.permissions import require_user
-from registry.services import commits, registered_models
+from registry.services import commits, registered_models, uploads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -193,7 +193,7 @@ def _commit(request: Request, model: RegisteredModel, files: list[tuple[str, byt
         changes=[
             commits.Add(
                 path,
-                commits.store_content(request.user, model=model, content=content),
+                uploads.take(request.user, model=model, content=content).sha256,
                 is_own=True,
             )
             for path, content in files

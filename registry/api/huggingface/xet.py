@@ -118,6 +118,7 @@ class Xorbs(StoreView):
             to=to,
             name=name,
             stream=request._request,  # noqa: SLF001 - the body itself, unread
+            length=_length(request),
         )
         return Response({"was_inserted": is_new})
 
@@ -130,6 +131,12 @@ class Shards(StoreView):
         to = _store(place)
         is_new = xet.take_shard(request.user, to=to, stream=request._request)  # noqa: SLF001
         return Response({"result": int(is_new)})
+
+
+def _length(request: Request) -> int | None:
+    """The bytes that a body announces; None where it comes in chunks."""
+    text = request.headers.get("Content-Length", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 class Nothing(HubView):

@@ -19,8 +19,8 @@ from registry import events
 from registry.blobs import store
 from registry.federated.models import Contribution, Participant, Round
 from registry.federated.services import receiving
-from registry.models import Blob, Event
-from registry.services import uploads
+from registry.models import Event
+from registry.services import blobs, quotas
 
 if TYPE_CHECKING:
     from registry.models import Upload
@@ -287,6 +287,7 @@ def _keep_stored(
     with transaction.atomic():
         live = Round.objects.select_for_update().get(pk=into.pk)
         is_late = not _still_takes(live, upload)
+        blobs.hold([sent.sha256])
         upload.delete()
         return _write(participant, task, live, sent, size, is_late=is_late)
 
@@ -294,15 +295,21 @@ def _keep_stored(
 def _keep_content(
     participant: Participant, task: Round, into: Round, sent: Sent
 ) -> tuple[Contribution, bool]:
-    uploads.expect_room(participant.training.model.namespace, len(sent.content or b""))
     store().expect_room(len(sent.content or b""))
-    store().write(sent.content or b"")
-    with transaction.atomic():
-        live = Round.objects.select_for_update().get(pk=into.pk)
-        if live.state != Round.State.OPEN:
-            raise problems.RoundClosed(f"Round {live.number} is {live.state}.", state=live.state)
-        Blob.objects.keep(sent.sha256, len(sent.content or b""))
-        return _write(participant, task, live, sent, len(sent.content or b""))
+    staged = store().stage(io.BytesIO(sent.content or b""))
+    try:
+        with transaction.atomic():
+            live = Round.objects.select_for_update().get(pk=into.pk)
+            if live.state != Round.State.OPEN:
+                raise problems.RoundClosed(
+                    f"Round {live.number} is {live.state}.", state=live.state
+                )
+            quotas.expect(participant.training.model.namespace, adding=staged.size)
+            quotas.expect_disk(staged.size)
+            blobs.keep(staged.name, staged.sha256, staged.size)
+            return _write(participant, task, live, sent, staged.size)
+    finally:
+        store().discard(staged.name)
 
 
 def _still_takes(live: Round, upload: Upload) -> bool:

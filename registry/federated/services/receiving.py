@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import digests, federated, problems, safetensors
 from registry.blobs import store
 from registry.models import Upload, User
-from registry.services import uploads
+from registry.services import quotas, uploads
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # No account can have this name, since names have no spaces.
 KEEPER = "contributions of devices"
 MOST_AT_ONCE = 2
+MOST_ABANDONED = 20
 _SLACK = safetensors.MOST_HEADER_BYTES + 8
 
 
@@ -51,24 +53,33 @@ def expect_size(training: Training, length: int) -> None:
         )
 
 
+@transaction.atomic
 def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload:
-    """Open an upload of a participant; raises TooLarge, QuotaExceeded, Throttled."""
+    """Open an upload of a participant, counted for the namespace of its training.
+
+    Raises TooLarge, QuotaExceeded, StorageFull, Throttled.
+    """
     expect_size(participant.training, length)
-    uploads.expect_room(participant.training.model.namespace, length)
+    model = participant.training.model
+    quotas.expect(model.namespace, adding=length)
     owner = keeper()
-    open_ones = Upload.objects.filter(
-        owner=owner,
-        filename=_mark(participant),
-        state__in=[Upload.State.RECEIVING, Upload.State.STORED],
-    )
-    if open_ones.count() >= MOST_AT_ONCE:
+    mine = Upload.objects.filter(owner=owner, filename=_mark(participant))
+    if mine.filter(state=Upload.State.ABANDONED).count() >= MOST_ABANDONED:
+        raise problems.Throttled(
+            f"{MOST_ABANDONED} uploads of yours were deleted after they came whole, and their "
+            "bytes are not freed yet. Try again tomorrow.",
+            retry_after=3600,
+        )
+    if mine.filter(state__in=[Upload.State.RECEIVING, Upload.State.STORED]).count() >= MOST_AT_ONCE:
         raise problems.Throttled(
             "Two uploads of yours are under way, or stored and not handed in. Go on with one of "
             "them, hand it in, or delete one.",
             retry_after=60,
         )
+    quotas.expect_disk(length)
     upload = Upload.objects.create(
         owner=owner,
+        model=model,
         filename=_mark(participant),
         length=length,
         claimed_sha256=digests.parse(f"sha256:{claimed.removeprefix('sha256:')}")
@@ -85,7 +96,7 @@ def find(participant: Participant, uuid: UUID) -> Upload:
     found = Upload.objects.select_related("owner").filter(
         pk=uuid, owner__username=KEEPER, filename=_mark(participant)
     )
-    upload = found.first()
+    upload = found.exclude(state=Upload.State.ABANDONED).first()
     if upload is None:
         raise problems.NotFound("There is no such upload of yours; it may have expired.")
     return upload

@@ -14,11 +14,10 @@ from django.db import transaction
 
 from hub.protocol import federated, problems
 from registry import cards, events, lifecycle
-from registry.blobs import store
 from registry.federated import history
 from registry.federated.models import Aggregate, Round, Training
 from registry.models import Blob, File, RegisteredModel
-from registry.services import files, uploads
+from registry.services import blobs, files, quotas
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -80,8 +79,8 @@ def release(training: Training, ended: Round) -> Version:
     result = ended.aggregate.result
     assert result is not None  # noqa: S101 - the caller asked, or has just made it
     assert training.skeleton is not None  # noqa: S101 - as long as the training is
-    uploads.expect_room(training.model.namespace, result.size)
     model = RegisteredModel.objects.select_for_update().get(pk=training.model_id)
+    quotas.lock(model.namespace)
     version = lifecycle.draft(
         model,
         training.created_by,
@@ -94,6 +93,7 @@ def release(training: Training, ended: Round) -> Version:
     for path, blob in _kept_files(training):
         _put(version, path, blob)
     _put_card(version, card(training, ended))
+    quotas.expect(training.model.namespace, result.size)
     lifecycle.freeze(version, training.created_by, publish=training.release_publishes)
     ended.version = version
     ended.save(update_fields=["version"])
@@ -202,4 +202,4 @@ def _put(version: Version, path: str, blob: Blob) -> None:
 def _put_card(version: Version, text: str) -> None:
     content = text.encode()
     files.take_card(version, content)
-    _put(version, cards.CARD_PATH, Blob.objects.keep(store().write(content), len(content)))
+    _put(version, cards.CARD_PATH, blobs.write(content))

@@ -23,8 +23,8 @@ from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
 from registry.federated.schedule import Schedule
 from registry.federated.services import receiving, releases
-from registry.models import Blob
 from registry.permissions import require
+from registry.services import blobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,9 +224,10 @@ def finish(of: Aggregate, made: Made) -> bool:
     if aggregate.result_sha256 or ended.state != Round.State.CLOSING:
         return False
     now = timezone.now()
-    aggregate.result = Blob.objects.get(pk=made.result)
+    stored = blobs.hold([sha256 for sha256 in (made.result, made.optimiser) if sha256])
+    aggregate.result = stored[made.result]
     aggregate.result_sha256 = made.result
-    aggregate.optimiser = Blob.objects.get(pk=made.optimiser) if made.optimiser else None
+    aggregate.optimiser = stored[made.optimiser] if made.optimiser else None
     aggregate.optimiser_sha256 = made.optimiser
     aggregate.engine = made.engine
     aggregate.figures = made.figures | ({"privacy": made.privacy} if made.privacy else {})

@@ -17,8 +17,9 @@ from registry.federated import selection
 from registry.federated.models import Round, Training
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
-from registry.models import Blob, File, RegisteredModel, Version
+from registry.models import File, RegisteredModel, Version
 from registry.permissions import require, require_user
+from registry.services import blobs
 
 if TYPE_CHECKING:
     from registry.outbox import Subject
@@ -92,9 +93,10 @@ def take_schema(*, training: Training, facts: dict[str, Any], outputs: dict[str,
     training.layout = facts["layout"]
     training.layout_sha256 = facts["layout_sha256"]
     training.graph_sha256 = facts["graph_sha256"]
-    training.skeleton = Blob.objects.get(pk=outputs["skeleton"])
+    made = blobs.hold([outputs["skeleton"], outputs["weights"]])
+    training.skeleton = made[outputs["skeleton"]]
     training.skeleton_sha256 = outputs["skeleton"]
-    training.weights = Blob.objects.get(pk=outputs["weights"])
+    training.weights = made[outputs["weights"]]
     training.refusal = _misfits(training)
     training.save()
     events.record("training.read", training, actor=None, model=training.model)

@@ -16,4 +16,5 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         with Counter("blobs looked at", collector.unneeded().count()) as counter:
             freed = collector.collect(counter.advance)
-        self.stdout.write(f"{freed} blobs freed")
+        orphans = collector.collect_orphans(f"{number:02x}" for number in range(256))
+        self.stdout.write(f"{freed} blobs freed, {orphans} orphans")

@@ -7,8 +7,9 @@ from django.db import OperationalError, connection
 
 from hub.protocol import problems
 from hub.server import health
-from registry import selectors
+from registry import scrub, selectors
 from registry.api.problems import translate
+from registry.blobs import store
 from runners import services
 from tests import factories
 
@@ -102,6 +103,7 @@ def test_health(client):
     assert parts == {
         "database": works, "storage": works, "cache": works,
         "workers": {"ok": False}, "graphs": {"ok": False},
+        "blobs": works,
     }  # fmt: skip
 
 
@@ -134,3 +136,24 @@ def test_health_says_nothing_of_addresses_that_fail(client, admin, monkeypatch, 
     monkeypatch.setattr(health, "_is_administrator", lambda _: True)
     assert client.get("/readyz").json()["database"] == {"ok": False, "error": "OperationalError"}
     assert "10.1.2.3" in caplog.text
+
+
+def test_unsound_blobs_raise_an_alarm_and_only_administrators_see_which(client, ada, admin):
+    digest = factories.blob(ada, b"soon gone")
+    store().path(digest.removeprefix("sha256:")).unlink()
+    assert [problem for _, problem in scrub.verify()] == ["is missing from storage"]
+    for user in (None, ada):
+        if user:
+            client.force_login(user)
+        answer = client.get("/readyz")
+        assert answer.status_code == 200  # the rest of the hub works
+        assert answer.json()["blobs"] == {"ok": False}
+        page = client.get("/health").content.decode()
+        assert "1 file missing or changed on disk" in page
+        assert digest not in page
+    client.force_login(admin)
+    named = {"ok": False, "unsound": 1, "digests": {digest: "missing"}}
+    assert client.get("/readyz").json()["blobs"] == named
+    assert f"{digest} is missing from storage" in client.get("/health").content.decode()
+    factories.blob(ada, b"soon gone")
+    assert client.get("/readyz").json()["blobs"] == {"ok": True, "unsound": 0, "digests": {}}
