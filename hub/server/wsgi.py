@@ -10,3 +10,7 @@ import hub.server.celery  # noqa: F401 - bells go to the broker of this applicat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
 application = get_wsgi_application()
+
+from registry import usage  # noqa: E402 - models must be loaded first
+
+usage.notes.start()

@@ -19,6 +19,7 @@ from registry.models.search import (
 )
 from registry.models.tokens import AccessToken
 from registry.models.uploads import Upload
+from registry.models.usage import DownloadCount
 from registry.models.users import User
 from registry.models.versions import Check, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
@@ -37,6 +38,7 @@ __all__ = [
     "DocumentFact",
     "DocumentKeyword",
     "DocumentSpeed",
+    "DownloadCount",
     "Event",
     "File",
     "Membership",

@@ -48,6 +48,7 @@ class WriteToken(HubView):
         held = user.access_token
         told = {
             "place": str(found),
+            "model": model.pk,
             "user": user.pk,
             "token": held.pk if held else None,
             "ends": ends,
@@ -79,6 +80,8 @@ class StoreAuthentication(BaseAuthentication):
         if user is None or told["place"] != place or (told["token"] is not None and not token):
             raise problems.NotAuthenticated("This token is not for this chunk store.")
         user.access_token = token
+        if request.method == "POST" and not XetStore.objects.filter(model=told["model"]).exists():
+            xet.make_store(told["model"])
         return user, token
 
     def authenticate_header(self, request: Request) -> str:
