@@ -29,12 +29,8 @@ PY
     web)
         # Static files belong to this image's release, so each container collects its own.
         python -m django collectstatic --noinput --verbosity 0
-        exec python -m gunicorn --no-control-socket \
-            --bind "0.0.0.0:${PORT:-8000}" \
-            --workers "${WEB_WORKERS:-2}" --worker-class gthread --threads "${WEB_THREADS:-16}" \
-            --timeout 120 --keep-alive 15 --log-level warning --worker-tmp-dir /dev/shm \
-            --limit-request-line 8190 \
-            "$@" hub.server.wsgi:application
+        exec python -m gunicorn --config python:hub.server.web --bind "0.0.0.0:${PORT:-8000}" \
+            --workers "${WEB_WORKERS:-2}" --threads "${WEB_THREADS:-16}" "$@"
         ;;
     worker)
         exec python -m celery -A hub.server.celery worker \

@@ -108,7 +108,7 @@ def _answer(environ: Environment, start_response: Start) -> Iterable[bytes] | No
             return None  # Django refuses, and does not count it again
         body: Iterable[bytes] = ()
         if asked.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
-            part = downloads.open_part(file.blob, answer, environ.get("gunicorn.socket"))
+            part = downloads.open_part(file.blob, answer)
             body = environ["wsgi.file_wrapper"](part, downloads.BLOCK_BYTES)
     except (problems.Problem, DatabaseError):
         return None  # Django finds the same, and says it in words

@@ -85,7 +85,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
-    listener.listen(512)
+    listener.listen(4096)  # the kernel cuts this to net.core.somaxconn
     listener.set_inheritable(True)
     return listener
 
@@ -220,22 +220,9 @@ class Supervisor:
 
 
 def _web(descriptor: int, threads: int) -> list[str]:
-    options = {
-        "bind": f"fd://{descriptor}",
-        "workers": "1",
-        "threads": str(threads),
-        "worker-class": "gthread",
-        "timeout": "120",
-        "keep-alive": "15",
-        # A query in an address may be long.
-        "limit-request-line": "8190",
-        "log-level": "warning",
-        "worker-tmp-dir": "/dev/shm" if Path("/dev/shm").is_dir() else os.environ["HUB_HOME"],  # noqa: S108 - gunicorn's heartbeat file
-    }
-    flags = [f"--{name}={value}" for name, value in options.items()]
     return [
-        sys.executable, "-m", "gunicorn", "--no-control-socket", *flags,
-        "hub.server.wsgi:application",
+        sys.executable, "-m", "gunicorn", "--config", "python:hub.server.web",
+        "--workers", "1", "--threads", str(threads), "--bind", f"fd://{descriptor}",
     ]  # fmt: skip
 
 

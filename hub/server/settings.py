@@ -57,6 +57,12 @@ HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
 HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Slowest rate at which a client may send a body or take a response, in bytes per second over
+# 30 seconds.
+HUB_LIMITS_CLIENT_RATE = env.int("HUB_LIMITS_CLIENT_RATE", default=1_000)
+# Request bodies that one web process receives before the application reads them, in bytes; beyond,
+# clients wait. They lie in HUB_TEMP.
+HUB_LIMITS_BODIES_BYTES = env.int("HUB_LIMITS_BODIES_BYTES", default=2**30)
 # Proxies in front of the hub whose X-Forwarded-For is believed when addresses are counted.
 HUB_PROXIES = env.int("HUB_PROXIES", default=0)
 
@@ -275,7 +281,8 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
 # Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
-FILE_UPLOAD_TEMP_DIR = HUB_HOME / "tmp"
+# Folder for what clients send faster than the hub reads it, and take slower than it writes.
+FILE_UPLOAD_TEMP_DIR = Path(env.str("HUB_TEMP", default=str(HUB_HOME / "tmp")))
 FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
 
 CONTENT_SECURITY_POLICY = {

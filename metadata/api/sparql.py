@@ -5,8 +5,6 @@ It looks at no cookie, so no page can ask in somebody's name; a token allows mor
 
 from __future__ import annotations
 
-import select
-import socket
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
@@ -90,20 +88,9 @@ def _client(request: HttpRequest) -> tuple[str, bool]:
 
 
 def watch(request: HttpRequest) -> Callable[[], bool]:
-    """A look at whether the client still waits, where the server lets us see its connection."""
+    """A look at whether the client still waits, where the server shows its connection."""
     connection = request.META.get("gunicorn.socket")
-    if not isinstance(connection, socket.socket):
-        return lambda: False
-
-    def is_gone() -> bool:
-        try:
-            ready, _, _ = select.select([connection], [], [], 0)
-            return bool(ready) and connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-        except BlockingIOError:
-            return False
-        except (OSError, ValueError):
-            return True
-
+    is_gone: Callable[[], bool] = getattr(connection, "is_gone", lambda: False)
     return is_gone
 
 

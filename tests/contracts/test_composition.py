@@ -82,5 +82,5 @@ def test_images_run_as_nobody_without_tools_in_the_right_locale():
 
 def test_the_proxy_goes_to_the_web_service():
     caddy = (DOCKER / "Caddyfile").read_text(encoding="utf-8")
-    assert "reverse_proxy web:8000" in caddy
+    assert "reverse_proxy {$HUB_WEB:web:8000}" in caddy
     assert '"0.0.0.0:${PORT:-8000}"' in ENTRYPOINT

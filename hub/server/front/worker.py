@@ -1,0 +1,354 @@
+"""A gunicorn worker that runs requests in threads, and lets no slow client hold one.
+
+The event loop owns every connection whose client is to act: it receives heads and bodies, and
+finds out who has taken more of a response. A request gets a thread when all of its body is here.
+Copying between disk and connections has a few threads of its own, which never wait for clients.
+
+Large bodies that come fast are streamed to the application, by at most half of its threads; while
+those are taken, the others are received by the loop. Each body and each response must keep a
+minimum rate (HUB_LIMITS_CLIENT_RATE).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import resource
+import selectors
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from gunicorn.http.errors import NoMoreData
+from gunicorn.workers.gthread import ThreadWorker
+
+from hub.server.front.connection import AHEAD_BYTES, Connection, Phase
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from hub.server.front.body import RequestBody
+
+HEAD_SECONDS = 20.0
+CLOSING_SECONDS = 2.0
+# In which each body and each response must keep the minimum rate.
+WINDOW_SECONDS = 30.0
+LOOK_SECONDS = 1.0
+TRANSFER_THREADS = 4
+# One call receives no more than this of a body, so that other connections have their turn.
+TURN_BYTES = 2**23
+ACCEPTS = 64
+
+
+class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
+    """gunicorn's threaded worker with connections that belong to the loop until they are ready."""
+
+    def init_process(self) -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        # A connection may have a file open beside it.
+        self.worker_connections: int = min(self.cfg.worker_connections, most // 2)
+        self.max_keepalived = self.worker_connections
+        self.connections: dict[Connection, None] = {}
+        # In the order in which they began to wait; a dict is an ordered set.
+        self.heads: dict[Connection, None] = {}
+        self.bodies: set[Connection] = set()
+        self.queued: deque[Connection] = deque()
+        self.streams = 0
+        self.next_look = 0.0
+        self.stream_limit = max(1, self.cfg.threads // 2)
+        self.transfers = ThreadPoolExecutor(TRANSFER_THREADS)
+        super().init_process()
+
+    @classmethod
+    def check_config(cls, cfg: Any, _log: Any) -> None:
+        """Called by gunicorn; raises RuntimeError for TLS, which is a proxy's."""
+        if cfg.is_ssl:
+            raise RuntimeError("This worker speaks plain HTTP; put a proxy in front for TLS.")
+
+    # --- the event loop ---
+
+    def run(self) -> None:
+        """Called by gunicorn: serve until the worker is stopped."""
+        self.poller.register(
+            self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks
+        )
+        self.set_accept_enabled(True)
+        while self.alive and self.is_parent_alive():
+            self.notify()
+            self.wait_for_and_dispatch_events(timeout=1.0)
+            self._end_overdue()
+        self.set_accept_enabled(False)
+        until = time.monotonic() + self.cfg.graceful_timeout
+        while time.monotonic() < until:
+            for connection in list(self.connections):
+                if connection.phase in (Phase.HEAD, Phase.BODY, Phase.QUEUED):
+                    self._drop(connection)
+            if not self.connections:
+                break
+            self.notify()
+            self.wait_for_and_dispatch_events(timeout=0.2)
+            self._end_overdue()
+        self.tpool.shutdown(wait=False)
+        self.transfers.shutdown(wait=False)
+        self.poller.close()
+        self.method_queue.close()
+        for listener in self.sockets:
+            listener.close()
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take the clients that wait, and make room for them."""
+        for _ in range(ACCEPTS):
+            try:
+                client, address = listener.accept()
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    self._make_room()
+                elif error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
+                    raise
+                return
+            if len(self.connections) >= self.worker_connections:
+                self._make_room()
+            folder = str(settings.FILE_UPLOAD_TEMP_DIR)
+            connection = Connection(client, address, listener.getsockname(), folder)
+            self.connections[connection] = None
+            self.heads[connection] = None
+            # Most clients have sent their request already.
+            self._on_head(connection)
+
+    def _on_head(self, connection: Connection) -> None:
+        try:
+            is_complete = connection.receive_head()
+        except BlockingIOError:
+            is_complete = False
+        except OSError:
+            self._drop(connection)
+            return
+        if is_complete:
+            self._run_application(connection)
+        else:
+            self._await(connection, selectors.EVENT_READ, self._on_head)
+
+    def _on_body(self, connection: Connection) -> None:
+        body = connection.body
+        if body is not None and body.is_on_disk:
+            receive = partial(connection.receive_body, TURN_BYTES)
+            self._transfer(connection, receive, self._after_receiving)
+            return
+        try:
+            connection.receive_body(TURN_BYTES)
+        except OSError:
+            self._drop(connection)
+        else:
+            self._after_receiving(connection)
+
+    def _after_receiving(self, connection: Connection, _result: object = None) -> None:
+        if connection.has_ended or connection.body is None or connection.body.is_complete:
+            self._run_application(connection)
+        elif connection.is_fast() and self.streams < self.stream_limit:
+            self._stream(connection)
+        elif connection.body.size >= AHEAD_BYTES or self._is_full(connection.body):
+            self._pause(connection)
+            connection.phase = Phase.QUEUED
+            self.queued.append(connection)
+            self._stream_queued()
+        else:
+            connection.phase = Phase.BODY
+            self._await(connection, selectors.EVENT_READ, self._on_body)
+
+    def _is_full(self, body: RequestBody) -> bool:
+        """Whether a body must wait, since all together they have what they may."""
+        if not body.is_on_disk:
+            return False
+        bodies = (one.body.size for one in self.bodies if one.body is not None)
+        return sum(bodies) > int(settings.HUB_LIMITS_BODIES_BYTES)
+
+    def _stream_queued(self) -> None:
+        while self.queued and self.streams < self.stream_limit:
+            connection = self.queued.popleft()
+            if connection in self.connections:
+                self._stream(connection)
+
+    def _stream(self, connection: Connection) -> None:
+        """Run the application now, which reads the rest of the body from the connection."""
+        self.streams += 1
+        connection.is_streaming = True
+        self._run_application(connection)
+
+    def _run_application(self, connection: Connection) -> None:
+        self._pause(connection)
+        connection.phase = Phase.RUNNING
+        work = self.tpool.submit(self.handle, connection)
+        work.add_done_callback(partial(self.method_queue.defer, self._after_running, connection))
+
+    def _after_running(self, connection: Connection, work: Future[bool | None]) -> None:
+        if connection.is_streaming:
+            connection.is_streaming = False
+            self.streams -= 1
+            self._stream_queued()
+        if work.cancelled() or work.exception() is not None:
+            self._drop(connection)
+        elif work.result() is None:
+            self.bodies.add(connection)
+            self._after_receiving(connection)
+        else:
+            self.bodies.discard(connection)
+            self._after_sending(connection, work.result())
+
+    def _after_sending(self, connection: Connection, is_done: object) -> None:
+        if not is_done:
+            connection.await_client()
+            self._await(connection, selectors.EVENT_WRITE, self._on_room)
+        elif connection.keep_alive and self.alive:
+            self._next_request(connection)
+        else:
+            self._begin_closing(connection)
+
+    def _on_room(self, connection: Connection) -> None:
+        self._transfer(connection, connection.writer.send_waiting, self._after_sending)
+
+    def _next_request(self, connection: Connection) -> None:
+        if connection.next_request():
+            self._run_application(connection)
+            return
+        self.heads[connection] = None
+        self._await(connection, selectors.EVENT_READ, self._on_head)
+
+    def _begin_closing(self, connection: Connection) -> None:
+        try:
+            connection.begin_closing()
+        except OSError:
+            self._drop(connection)
+        else:
+            self._await(connection, selectors.EVENT_READ, self._on_closing)
+
+    def _on_closing(self, connection: Connection) -> None:
+        try:
+            is_closed = connection.drain()
+        except BlockingIOError:
+            return
+        except OSError:
+            is_closed = True
+        if is_closed:
+            self._drop(connection)
+
+    def _transfer(
+        self,
+        connection: Connection,
+        work: Callable[[], object],
+        after: Callable[[Connection, Any], None],
+    ) -> None:
+        """Copy between disk and connection in a thread; then go on with ``after`` in the loop."""
+        self._pause(connection)
+        connection.phase = Phase.TRANSFER
+
+        def go_on(future: Future[object]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                self._drop(connection)
+            else:
+                after(connection, future.result())
+
+        self.transfers.submit(work).add_done_callback(partial(self.method_queue.defer, go_on))
+
+    # --- in a thread ---
+
+    def handle(self, connection: Connection) -> bool | None:
+        """Parse a request and run the application; None where more of the body must come first.
+
+        Otherwise whether the client has taken all of the response.
+        """
+        keep_alive = False
+        try:
+            if connection.request is None:
+                connection.parse(self.cfg)
+                if connection.expects_body():
+                    connection.invite_body()
+                    return None
+            connection.prepare(lambda: bool(self.queued))
+            keep_alive = bool(self.handle_request(connection.request, connection))
+        except (NoMoreData, StopIteration) as error:
+            self.log.debug("The connection ended: %s", error)
+        except OSError as error:
+            self.log.debug("The connection broke: %s", error)
+            connection.writer.close()
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the client gets an answer
+            self.handle_error(connection.request, connection.writer, connection.client, error)
+        connection.finish_request(keep_alive=keep_alive)
+        return connection.writer.finish()
+
+    # --- time and room ---
+
+    def _end_overdue(self) -> None:
+        now = time.monotonic()
+        if now < self.next_look:
+            return
+        self.next_look = now + LOOK_SECONDS
+        for connection in list(self.connections):
+            age = now - connection.since
+            phase = connection.phase
+            if phase is Phase.HEAD:
+                patience = self.cfg.keepalive if connection.is_idle else HEAD_SECONDS
+                if age > patience:
+                    self._drop(connection)
+            elif phase is Phase.CLOSING:
+                if age > CLOSING_SECONDS:
+                    self._drop(connection)
+            elif phase in (Phase.BODY, Phase.RESPONSE) and connection.pace.is_slow(
+                connection.transferred(), settings.HUB_LIMITS_CLIENT_RATE, WINDOW_SECONDS
+            ):
+                if phase is Phase.BODY:
+                    self._refuse(connection)
+                else:
+                    self._drop(connection)
+
+    def _refuse(self, connection: Connection) -> None:
+        rate = settings.HUB_LIMITS_CLIENT_RATE
+        connection.refuse(
+            "408 Request Timeout",
+            f"The body came at less than {rate} bytes per second. Send it again on a faster line.",
+        )
+        self._pause(connection)
+        connection.keep_alive = False
+        self._after_sending(connection, connection.writer.finish())
+
+    def _make_room(self) -> None:
+        """Drop who has waited longest without a request, else who got least done."""
+        oldest = next(iter(self.heads), None)
+        if oldest is None:
+            slow = [one for one in self.connections if one.phase in (Phase.BODY, Phase.RESPONSE)]
+            oldest = min(slow, key=Connection.transferred, default=None)
+        if oldest is not None:
+            self._drop(oldest)
+
+    def _await(
+        self, connection: Connection, events: int, callback: Callable[[Connection], None]
+    ) -> None:
+        """Call ``callback`` in the loop when the connection is ready for ``events``."""
+
+        def on_event(_socket: object) -> None:
+            callback(connection)
+
+        if connection.is_registered:
+            self.poller.modify(connection.socket, events, on_event)
+        else:
+            self.poller.register(connection.socket, events, on_event)
+            connection.is_registered = True
+
+    def _pause(self, connection: Connection) -> None:
+        if connection.is_registered:
+            self.poller.unregister(connection.socket)
+            connection.is_registered = False
+        self.heads.pop(connection, None)
+
+    def _drop(self, connection: Connection) -> None:
+        """Close a connection and forget it."""
+        self._pause(connection)
+        self.bodies.discard(connection)
+        self.connections.pop(connection, None)
+        with contextlib.suppress(OSError):
+            connection.close()
