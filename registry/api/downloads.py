@@ -169,7 +169,7 @@ def send(
         return HttpResponseNotModified(headers=found.headers)
     if request.method == "HEAD":
         return HttpResponse(status=found.status, headers=found.headers)
-    stream = FileResponse(stream=FileResponse(open_part(blob, found, opened), status=found.status))
+    stream = FileResponse(open_part(blob, found, opened), status=found.status)
     stream.block_size = BLOCK_BYTES
     for name, value in found.headers.items():
         stream[name] = value
