@@ -169,9 +169,7 @@ def refresh_lists() -> int:
     )
     rows = list(behind)
     for start in range(0, len(rows), BATCH):
-        documents = [
-            SearchDocument(pk=pk, downloads=downloads)
-            for pk, downloads in rows[start : start + BATCH]
-        ]
-        SearchDocument.objects.bulk_update(documents, ["downloads"])
+        with transaction.atomic():
+            for pk, downloads in rows[start : start + BATCH]:
+                SearchDocument.objects.filter(pk=pk).update(downloads=downloads)
     return len(rows)
