@@ -176,6 +176,8 @@ def _renew_connection() -> None:
     to ask whether it lives would be a round trip for each file.
     """
     now: Any = connection
+    if now.in_atomic_block:
+        return
     health = now.health_check_done
     now.close_if_unusable_or_obsolete()
     now.health_check_done = health

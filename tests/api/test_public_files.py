@@ -6,6 +6,8 @@ import io
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from hub.server.public_files import PublicFiles
 from registry import usage
@@ -32,6 +34,17 @@ def start():
 @pytest.fixture
 def version(start, db):
     return shared.fresh(start)
+
+
+@pytest.fixture(autouse=True)
+def _connection():
+    """Keep the connection, with its transaction, between requests, as Django's own client does."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
 
 
 class Sent(io.BytesIO):
