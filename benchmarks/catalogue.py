@@ -45,6 +45,8 @@ WHOLE = "went-the-whole-way"
 TABS = ("files", "graph", "benchmarks", "conformance", "provenance", "carbon", "lineage")
 # Setups that models are measured in, with the share of them; the first is what the list shows.
 SETUPS = {("example-cpu", "onnxruntime"): 0.6, ("example-cpu", "openvino"): 0.3}
+# Models with downloads since lists were refreshed.
+DOWNLOADED = 1_000
 COLUMNS = (
     "d.title, d.namespace_slug, m.name, m.visibility, m.summary, m.license, d.task, d.keywords, "
     "d.downloads, m.created_at, d.updated_at, d.latest"
@@ -67,6 +69,7 @@ def fill(total: int) -> None:
         DocumentFact,
         DocumentKeyword,
         DocumentSpeed,
+        DownloadCount,
         Namespace,
         RegisteredModel,
         SearchDocument,
@@ -90,12 +93,22 @@ def fill(total: int) -> None:
                     license=chance.choice(LICENSES),
                     task=chance.choice(TASKS),
                     keywords=words,
-                    downloads=int(chance.paretovariate(0.6)) % 10**9,
                     first_published_at=at,
                 )
             )
         RegisteredModel.objects.bulk_create(rows)
-        documents = SearchDocument.objects.bulk_create([_document(row, chance) for row in rows])
+        counts = DownloadCount.objects.bulk_create(
+            [
+                DownloadCount(model=row, downloads=int(chance.paretovariate(0.6)) % 10**9)
+                for row in rows
+            ]
+        )
+        documents = SearchDocument.objects.bulk_create(
+            [
+                _document(row, count.downloads, chance)
+                for row, count in zip(rows, counts, strict=True)
+            ]
+        )
         DocumentKeyword.objects.bulk_create(
             [
                 DocumentKeyword(document=document, word=word)
@@ -143,7 +156,7 @@ def _facts(chance: random.Random) -> list[tuple[str, str]]:
     return found + ([("evidence", "carbon")] if chance.random() < 0.2 else [])
 
 
-def _document(row: Any, chance: random.Random) -> Any:
+def _document(row: Any, downloads: int, chance: random.Random) -> Any:
     from registry.models import SearchDocument
 
     size = chance.randrange(10**5, 10**9)
@@ -175,7 +188,7 @@ def _document(row: Any, chance: random.Random) -> Any:
         opset=opset,
         size=size,
         parameters=size // 4,
-        downloads=row.downloads,
+        downloads=downloads,
         updated_at=row.first_published_at,
         latest=latest,
     )
@@ -345,6 +358,28 @@ def measure(runs: int) -> None:
         print(line, flush=True)
 
 
+def time_downloads() -> None:
+    """Print what the downloads of many models take: to write, and to bring to the lists."""
+    from registry import usage
+    from registry.models import RegisteredModel
+
+    downloaded = RegisteredModel.objects.order_by("pk").values_list("pk", flat=True)[:DOWNLOADED]
+    for pk in downloaded:
+        usage.notes.add_download(pk)
+    start = time.perf_counter()
+    usage.notes.flush()
+    written = time.perf_counter()
+    assert usage.refresh_lists() == DOWNLOADED
+    refreshed = time.perf_counter()
+    usage.refresh_lists()
+    nothing = time.perf_counter() - refreshed
+    print(
+        f"downloads of {DOWNLOADED} models: written in {(written - start) * 1000:.0f} ms, brought "
+        f"to the lists in {(refreshed - written) * 1000:.0f} ms; nothing new: "
+        f"{nothing * 1000:.0f} ms"
+    )
+
+
 def main() -> None:
     """Make a database of each size and measure it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -372,6 +407,7 @@ def main() -> None:
                     cursor.execute("VACUUM ANALYZE")
             print(f"\n{total} models, {connection.vendor}")
             measure(args.runs)
+            time_downloads()
         connection.close()
 
 

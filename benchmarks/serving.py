@@ -1,8 +1,9 @@
 """Downloads from a real hub against nginx serving the same bytes from the same disk.
 
 curl fetches to /dev/null from each in turn; the medians of the runs count. Processor seconds and
-memory are those of the servers alone, before and after. `--check` also traces the hub's system
-calls: every byte must leave through `sendfile`.
+memory are those of the servers alone, before and after. Small files are fetched as plain files and
+as ONNX models, whose downloads are counted, at both addresses that a file has. `--check` also
+traces the hub's system calls: every byte must leave through `sendfile`.
 
     python benchmarks/serving.py                 # 100 MB, 1 GB, 300 files of 100 kB, ranges
     python benchmarks/serving.py --megabytes 100 --check
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 FILES = 300
 FILE_BYTES = 100_000
+# Each is checked before it is published, so there are fewer models than downloads of models.
+MODELS = 12
 PART = 2**24
 NGINX = """
 worker_processes 2; daemon off; error_log {home}/error.log; pid {home}/nginx.pid;
@@ -75,10 +78,19 @@ class Server(NamedTuple):
 def children(pid: int) -> list[int]:
     """The processes below ``pid``."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found += [int(child), *children(int(child))]
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *children(int(child))]
     return found
+
+
+def command_line(pid: int) -> bytes:
+    """How a process was started; nothing where it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 @contextlib.contextmanager
@@ -149,8 +161,11 @@ class Publisher:
                 )
         return str(headers["Hub-Blob"])
 
-    def publish(self, folder: Path) -> str:
-        """Publish every file of a folder as one version; returns the path of its files."""
+    def publish(self, folder: Path) -> tuple[str, str]:
+        """Publish every file of a folder as one version.
+
+        Return the paths of its files: of the API, and of the Hub protocol.
+        """
         self.call("POST", "/api/v1/models", {"namespace": "zoo", "name": "served"})
         _, version = self.call("POST", "/api/v1/models/zoo/served/versions", {})
         place = f"/api/v1/models/zoo/served/versions/{version['number']}"
@@ -158,18 +173,26 @@ class Publisher:
             self.call("PUT", f"{place}/files/{path.name}", {"blob": self.store(path)})
         self.call("POST", f"{place}/submit", {"publish": True})
         until = time.monotonic() + 120
-        while self.call("GET", place)[1]["state"] != "published":
+        while (version := self.call("GET", place)[1])["state"] != "published":
             assert time.monotonic() < until, "the version was not published within two minutes"
             time.sleep(0.2)
-        return f"{place}/files"
+        until = time.monotonic() + 300
+        while any(
+            self.call("GET", f"/api/v1/jobs?state={state}")[1]["items"]
+            for state in ("queued", "running")
+        ):
+            assert time.monotonic() < until, "jobs after publishing took more than five minutes"
+            time.sleep(0.5)
+        return f"{place}/files", f"/zoo/served/resolve/{version['commit_id']}"
 
 
 def make_files(folder: Path, megabytes: list[int]) -> None:
-    """A tiny model, and random bytes beside it."""
+    """Small models, and random bytes beside them."""
     from tests.samples import mlp
 
     folder.mkdir()
-    (folder / "model.onnx").write_bytes(mlp())
+    for index in range(MODELS):
+        (folder / f"small{index}.onnx").write_bytes(mlp(hidden=FILE_BYTES // 32 + index))
     for size in megabytes:
         with (folder / f"{size}.bin").open("wb") as file:
             for _ in range(size):
@@ -179,13 +202,20 @@ def make_files(folder: Path, megabytes: list[int]) -> None:
 
 
 @contextlib.contextmanager
-def hub(home: Path, folder: Path) -> Iterator[Server]:
-    """A hub as a user starts it, that has published the folder."""
+def hub(home: Path, folder: Path) -> Iterator[tuple[Server, Server]]:
+    """A hub as a user starts it, that has published the folder.
+
+    The same twice: with the address of files in the API, and with that of the Hub protocol.
+    """
     environment = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("HUB_", "DATABASE_", "DJANGO_"))
-    } | {"PYTHONPATH": str(ROOT), "HUB_LIMITS_ANON_RATE": "1000000/min"}
+    } | {
+        "PYTHONPATH": str(ROOT),
+        "HUB_LIMITS_ANON_RATE": "1000000/min",
+        "HUB_BENCH": "off",
+    }
     start = [sys.executable, "-m", "hub", "serve", "--port", "0", "--no-samples"]
     command = [*start, "--home", str(home)]
     with running(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE) as process:
@@ -198,16 +228,12 @@ def hub(home: Path, folder: Path) -> Iterator[Server]:
              "--scope", "admin", "--home", str(home)],
             check=True, capture_output=True, text=True, env=environment, cwd=ROOT,
         ).stdout.strip()  # fmt: skip
-        place = Publisher(address, token).publish(folder)
+        files, resolve = Publisher(address, token).publish(folder)
 
         def web() -> list[int]:
-            return [
-                pid
-                for pid in children(process.pid)
-                if b"gunicorn" in Path(f"/proc/{pid}/cmdline").read_bytes()
-            ]
+            return [pid for pid in children(process.pid) if b"gunicorn" in command_line(pid)]
 
-        yield Server("hub", f"{address}{place}", web)
+        yield Server("hub", f"{address}{files}", web), Server("hub", f"{address}{resolve}", web)
 
 
 @contextlib.contextmanager
@@ -303,7 +329,7 @@ def main() -> None:
         make_files(home / "files", args.megabytes)
         with (
             nginx(home / "nginx", home / "files") as plain,
-            hub(home / "hub", home / "files") as ours,
+            hub(home / "hub", home / "files") as (ours, resolving),
         ):
             if args.check:
                 trace(ours, f"{args.megabytes[0]}.bin")
@@ -315,8 +341,12 @@ def main() -> None:
             for size in args.megabytes:
                 runs = args.runs or (5 if size >= 1_000 else 9)
                 compare(f"{size} MB", servers, runs, [f"{size}.bin"], size * 1e6)
-            names = [f"small{index}.bin" for index in range(FILES)]
-            compare(f"{FILES} of 100 kB", servers, args.runs or 5, names, FILES * FILE_BYTES)
+            for ending, how_many in (("bin", FILES), ("onnx", MODELS)):
+                names = [f"small{index % how_many}.{ending}" for index in range(FILES)]
+                for word, server in (("API", ours), ("resolve", resolving)):
+                    title = f"{FILES} .{ending} {word}"
+                    sizes = FILES * FILE_BYTES
+                    compare(title, [server, plain], args.runs or 5, names, sizes)
             for how_many in (0, 8, 15):
                 slow_readers(ours, f"{args.megabytes[0]}.bin", how_many)
 

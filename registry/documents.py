@@ -59,46 +59,60 @@ def _on_dataset(subject: outbox.Subject) -> None:
             refresh(model_id)
 
 
+def compose(model: RegisteredModel) -> SearchDocument:
+    """The document that a model should have, written nowhere."""
+    return SearchDocument(model=model, **_columns(model, *_newest(model)))
+
+
+def _newest(model: RegisteredModel) -> tuple[Version | None, Variant | None]:
+    """The newest published version of a model, and its main variant."""
+    version = (
+        Version.objects.filter(model=model, state=Version.State.PUBLISHED, branch="main")
+        .prefetch_related("variants__entry")
+        .first()
+    )
+    return version, version.variants.order_by("pk").first() if version else None
+
+
+def _columns(
+    model: RegisteredModel, version: Version | None, main: Variant | None
+) -> dict[str, Any]:
+    told = _told(model, version)
+    latest = _latest(version, main) if version else None
+    return {
+        "title": model.ref,
+        "audience": EVERYBODY if model.is_public else model.namespace_id,
+        "body": _body(model, version, told),
+        "namespace_slug": model.namespace.slug,
+        "license": told.license.lower(),
+        "task": told.task,
+        "keywords": sorted({str(word).lower()[:64] for word in told.keywords if str(word).strip()}),
+        "precision": (latest or {}).get("precision") or "",
+        "opset": (latest or {}).get("opset"),
+        "size": (latest or {}).get("size"),
+        "parameters": (latest or {}).get("parameters"),
+        "carbon_kg": (latest or {}).get("training_carbon_kg"),
+        "downloads": model.downloads,
+        "updated_at": (version and version.published_at) or model.created_at,
+        "latest": latest,
+    }
+
+
 def refresh(model_id: int) -> None:
     """Make the document of one model equal to its rows."""
     model = (
         RegisteredModel.objects.select_for_update(of=("self",))
-        .select_related("namespace")
+        .select_related("namespace", "download_count")
         .filter(pk=model_id, deleted_at=None)
         .first()
     )
     if model is None:
         SearchDocument.objects.filter(pk=model_id).delete()
         return
-    version = (
-        Version.objects.filter(model=model, state=Version.State.PUBLISHED, branch="main")
-        .prefetch_related("variants__entry")
-        .first()
-    )
-    main = version.variants.order_by("pk").first() if version else None
-    told = _told(model, version)
-    latest = _latest(version, main) if version else None
-    words = sorted({str(word).lower()[:64] for word in told.keywords if str(word).strip()})
-    document, _ = SearchDocument.objects.update_or_create(
-        model=model,
-        defaults={
-            "title": model.ref,
-            "audience": EVERYBODY if model.is_public else model.namespace_id,
-            "body": _body(model, version, told),
-            "namespace_slug": model.namespace.slug,
-            "license": told.license.lower(),
-            "task": told.task,
-            "keywords": words,
-            "precision": (latest or {}).get("precision") or "",
-            "opset": (latest or {}).get("opset"),
-            "size": (latest or {}).get("size"),
-            "parameters": (latest or {}).get("parameters"),
-            "carbon_kg": (latest or {}).get("training_carbon_kg"),
-            "downloads": model.downloads,
-            "updated_at": (version and version.published_at) or model.created_at,
-            "latest": latest,
-        },
-    )
+    version, main = _newest(model)
+    columns = _columns(model, version, main)
+    words = columns["keywords"]
+    document, _ = SearchDocument.objects.update_or_create(model=model, defaults=columns)
     document.words.exclude(word__in=words).delete()
     known = set(document.words.values_list("word", flat=True))
     DocumentKeyword.objects.bulk_create(

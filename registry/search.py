@@ -11,12 +11,11 @@ from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 
 from hub.protocol import problems
 from registry import conditions, cursors, full_text, kept, speeds
-from registry.models import RegisteredModel, SearchDocument
+from registry.models import SearchDocument
 from registry.prepared import Prepared
 from registry.summaries import COLUMNS, Summary
 
@@ -130,13 +129,6 @@ def find(
     if page.items or query.near or not full_text.is_nowhere(actor, query.text):
         return page
     return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
-
-
-def count_download(model_id: int) -> None:
-    """Add one to a model's downloads, in its row and in its document."""
-    with transaction.atomic():
-        RegisteredModel.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
-        SearchDocument.objects.filter(pk=model_id).update(downloads=F("downloads") + 1)
 
 
 def _way(query: Query) -> Callable[[Actor, Query, int, str, Sequence[str]], Page]:

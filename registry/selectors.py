@@ -69,7 +69,7 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
     found = (
         RegisteredModel.objects.visible_to(actor)
-        .select_related("namespace")
+        .select_related("namespace", "download_count")
         .alias(lower_name=Lower("name"))
         .filter(namespace__in=_by_slug(namespace_slug), lower_name=name.lower())
         .first()
@@ -87,7 +87,7 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
 def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
     rows = versions_for(role(actor, of), of)
-    return rows.select_related("model__namespace", "created_by", "parent")
+    return rows.select_related("model__namespace", "model__download_count", "created_by", "parent")
 
 
 def named_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:

@@ -5,11 +5,12 @@ This is the question asked most, so its SQL is kept and no rows become objects o
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 
-from registry import selectors
+from registry import documents, selectors
 from registry.models import Blob, File, Membership, Namespace, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.permissions import role_in
@@ -59,10 +60,21 @@ def read(actor: Actor, title: str) -> Detail | None:
     rows = list(_document(actor, title)) if actor.is_authenticated else _PUBLIC.rows(title)
     if not rows:
         return None
-    *columns, namespace_id = rows[0]
+    *columns, namespace_id, downloads = rows[0]
     role = role_in(actor, Namespace(pk=namespace_id))
     refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
-    return Detail(Summary(*columns), refs.rows(columns[0]), role)
+    summary = Summary(*columns)._replace(downloads=downloads or 0)
+    return Detail(summary, refs.rows(summary.pk), role)
+
+
+def compose(actor: Actor, model: RegisteredModel) -> Detail:
+    """The same of a model that the actor may see and that lists do not know yet."""
+    document = documents.compose(model)
+    names = [name.replace("__", ".") for name in COLUMNS]
+    summary = Summary(*attrgetter(*names)(document))
+    role = selectors.role(actor, model)
+    refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
+    return Detail(summary, refs.rows(model.pk), role)
 
 
 def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple[Blob, int] | None:
@@ -92,7 +104,8 @@ def _public_files(
 
 def _document(actor: Actor, title: str) -> QuerySet[Any, tuple[Any, ...]]:
     rows = selectors.documents(actor).filter(title=title).order_by()
-    return rows.values_list(*COLUMNS, "model__namespace")
+    # Lists show what they are sorted by; a model by itself is shown with what was counted last.
+    return rows.values_list(*COLUMNS, "model__namespace", "model__download_count__downloads")
 
 
 def _refs(role: str | None, model_id: int) -> QuerySet[Any, tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
+from registry import usage
 from runners import (
     benchmarking,
     environments,
@@ -62,6 +63,12 @@ def sweep() -> None:
     verification.keep_up()
     federated.keep_up()
     benchmarking.keep_up()
+
+
+@shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]
+def refresh_downloads() -> None:
+    """Have lists sort by the downloads counted since."""
+    usage.refresh_lists()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
-from registry import outbox
+from registry import outbox, usage
 from registry.scrub import SLICE_SECONDS
 from runners import (
     benchmarking,
@@ -39,6 +39,8 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
 TIDY_SECONDS = 3600.0
+# How far lists may lag behind the downloads that models' own pages show.
+LISTS_SECONDS = 300.0
 # How often rounds of trainings are looked at, where nothing else says that one is due.
 ROUND_SECONDS = 0.5
 FIRST_SCRUB_SECONDS = 60.0
@@ -88,7 +90,7 @@ class Worker:
         # What somebody waits for must not wait for the sweep where no process keeps graphs.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
-        self._swept = self._tidied = self._moved = float("-inf")
+        self._swept = self._tidied = self._moved = self._listed = float("-inf")
         # What starts with the hub comes first.
         self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
         self._scrubber: threading.Thread | None = None
@@ -118,6 +120,9 @@ class Worker:
         if self._delivers and now - self._moved >= ROUND_SECONDS:
             self._moved = now
             federated.keep_up()
+        if "light" in self.queues and now - self._listed >= LISTS_SECONDS:
+            self._listed = now
+            usage.refresh_lists()
         if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()

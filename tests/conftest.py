@@ -45,6 +45,8 @@ def _storage(request, tmp_path, settings):
     """Every test has an empty cache and a blob store of its own: empty, or that of shared rows."""
     from django.core.cache import cache, caches
 
+    from registry import usage
+
     storage = tmp_path / "storage"
     if "start" in request.fixturenames:
         shutil.copytree(request.node.getparent(pytest.Module).stash[shared.STORAGE], storage)
@@ -52,6 +54,7 @@ def _storage(request, tmp_path, settings):
     if "django" in str(django_settings.CACHES["default"]["BACKEND"]):
         cache.clear()
     caches["process"].clear()
+    usage.notes.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from frontend.views import access
 from metadata import reports, signposting
 from metadata.places import Places
 from metadata.subjects import SHOWN
-from registry import appearances, datasets, mentions, search, selectors
+from registry import appearances, datasets, mentions, selectors, usage
 from registry.api import downloads
 from registry.permissions import can
 from runners import benchmarks, networks, proofs, tensors, timelines
@@ -213,7 +213,7 @@ def content(
         return elsewhere
     file = selectors.file(version, path)
     if downloads.wants_beginning(request) and path.endswith(".onnx"):
-        search.count_download(version.model_id)
+        usage.notes.add_download(version.model_id)
     response = downloads.send(request, file.blob, path, immutable=False)
     if version.state in SHOWN:
         model = version.model

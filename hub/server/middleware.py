@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+def request_id_of(asked: str) -> str:
+    """The id that a caller asks for, where it can be one, else a new one."""
+    return asked if _ID.fullmatch(asked) else uuid.uuid4().hex
 
 
 class RequestIdMiddleware:
@@ -35,8 +40,7 @@ class RequestIdMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-Id", "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = request_id_of(request.headers.get("X-Request-Id", ""))
         request.request_id = request_id  # type: ignore[attr-defined]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
@@ -45,7 +49,7 @@ class RequestIdMiddleware:
         if request.method == "HEAD" and not response.streaming:
             response.headers.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
-        response.headers.setdefault("Permissions-Policy", _PERMISSIONS)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         return response
 
 

@@ -13,6 +13,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         # One that nobody had time for is made up for by the next.
         "options": {"queue": "light", "expires": settings.HUB_LIMITS_LEASE_SECONDS},
     },
+    "downloads": {
+        "task": "runners.refresh_downloads",
+        "schedule": 300.0,
+        "options": {"queue": "light", "expires": 300.0},
+    },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
     "scrub": {
         "task": "runners.scrub",

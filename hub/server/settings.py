@@ -210,6 +210,8 @@ _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
 CSRF_TRUSTED_ORIGINS = [HUB_PUBLIC_URL]
 _https = _public.scheme == "https"
+SESSION_ENGINE = "hub.server.sessions"
+MESSAGE_STORAGE = "hub.server.sessions.MessageStorage"
 SESSION_COOKIE_SECURE = _https
 CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
@@ -239,6 +241,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hub.server.middleware.RequestIdMiddleware",
+    "hub.server.reads.ReadOnlyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "hub.server.middleware.CompressionMiddleware",

@@ -11,6 +11,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 
 from hub.protocol import problems
+from registry import usage
 from registry.models import AccessToken
 from registry.services.tokens import digest
 
@@ -46,7 +47,7 @@ class TokenAuthentication(BaseAuthentication):
                 "Account, Tokens, and run `hub login`."
             )
         if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
-            AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)
+            usage.notes.add_use(usage.TOKEN, token.pk, now)
         user = token.user
         user.access_token = token
         return user, token

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from registry.models import Blob
 
+# Only where the server cannot hand the file to the kernel.
+BLOCK_BYTES = 2**20
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
@@ -51,15 +55,98 @@ class Slice(io.RawIOBase):
         super().close()
 
 
-def wants_beginning(request: HttpRequest) -> bool:
-    """Whether a request begins a download: a GET from the first byte on.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request says of the bytes it wants: its method and the values of its headers."""
 
-    Not of a later range or of the tail, and not of the first byte alone, by which clients ask for
-    the size.
-    """
-    found = _RANGE.fullmatch(request.headers.get("Range", ""))
-    begins = found is None or (found.group(1) == "0" and found.group(2) != "0")
-    return request.method == "GET" and begins
+    method: str
+    range: str = ""
+    if_range: str | None = None
+    if_none_match: str = ""
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Asked:
+        """What Django read of a request."""
+        headers = request.headers
+        return cls(
+            str(request.method),
+            headers.get("Range", ""),
+            headers.get("If-Range"),
+            headers.get("If-None-Match", ""),
+        )
+
+    @property
+    def wants_beginning(self) -> bool:
+        """Whether it begins a download: a GET from the first byte on.
+
+        Not of a later range or of the tail, and not of the first byte alone, by which clients ask
+        for the size.
+        """
+        if self.method != "GET":
+            return False
+        found = _RANGE.fullmatch(self.range) if self.range else None
+        return found is None or (found.group(1) == "0" and found.group(2) != "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The head of an answer, and the part of the file that goes with it; a 304 has none."""
+
+    status: int
+    headers: dict[str, str]
+    start: int
+    length: int
+
+
+def answer(asked: Asked, blob: Blob, filename: str, *, immutable: bool, tag: str = "") -> Answer:
+    """What to answer who asks for a file's bytes; raises RangeNotSatisfiable."""
+    etag = f'"{tag or blob.sha256}"'
+    headers = {
+        "ETag": etag,
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename.rsplit('/', 1)[-1])}",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "public, max-age=31536000, immutable"
+        if immutable
+        else "private, no-cache",
+        "Repr-Digest": f"sha-256=:{_base64(blob.sha256)}:",
+    }
+    if etag in asked.if_none_match:
+        return Answer(304, headers, 0, 0)
+    start, length = 0, blob.size
+    status = 200
+    if asked.range and asked.if_range in (None, etag):
+        part = _part(asked.range, blob.size)
+        if part is not None:
+            start, length = part
+            status = 206
+            headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{blob.size}"
+    headers["Content-Length"] = str(length)
+    headers["Content-Type"] = "application/octet-stream"
+    return Answer(status, headers, start, length)
+
+
+def open_part(
+    blob: Blob,
+    part: Answer,
+    opened: Callable[[], io.BufferedReader] | None = None,
+) -> Slice:
+    """The part of a blob that an answer sends; raises Unavailable where storage has other bytes."""
+    file = opened() if opened else store().open(blob.sha256)
+    if os.fstat(file.fileno()).st_size != blob.size:
+        file.close()
+        raise problems.Unavailable(
+            f"Storage holds other bytes than sha256:{blob.sha256} should have. Nothing is served "
+            "rather than something wrong; the operator can find out more with `verify_blobs`."
+        )
+    file.seek(part.start)
+    return Slice(file, part.length)
+
+
+def wants_beginning(request: HttpRequest) -> bool:
+    """Whether a request begins a download, see ``Asked``."""
+    return Asked.of(request).wants_beginning
 
 
 def send(
@@ -77,49 +164,14 @@ def send(
     Its ETag is ``tag``, another name for exactly these bytes, where one is given, else the SHA-256.
     Raises RangeNotSatisfiable, and Unavailable where storage has other bytes than the row says.
     """
-    etag = f'"{tag or blob.sha256}"'
-    headers = {
-        "ETag": etag,
-        "Accept-Ranges": "bytes",
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename.rsplit('/', 1)[-1])}",
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": "public, max-age=31536000, immutable"
-        if immutable
-        else "private, no-cache",
-        "Repr-Digest": f"sha-256=:{_base64(blob.sha256)}:",
-    }
-    if etag in request.headers.get("If-None-Match", ""):
-        return HttpResponseNotModified(headers=headers)
-    start, length = 0, blob.size
-    status = 200
-    asked = request.headers.get("Range")
-    if asked and request.headers.get("If-Range", etag) == etag:
-        part = _part(asked, blob.size)
-        if part is not None:
-            start, length = part
-            status = 206
-            headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{blob.size}"
-    headers["Content-Length"] = str(length)
+    found = answer(Asked.of(request), blob, filename, immutable=immutable, tag=tag)
+    if found.status == 304:
+        return HttpResponseNotModified(headers=found.headers)
     if request.method == "HEAD":
-        response = HttpResponse(status=status, headers=headers)
-        response["Content-Type"] = "application/octet-stream"
-        return response
-    file = opened() if opened else store().open(blob.sha256)
-    if file.seek(0, io.SEEK_END) != blob.size:
-        file.close()
-        raise problems.Unavailable(
-            f"Storage holds other bytes than sha256:{blob.sha256} should have. Nothing is served "
-            "rather than something wrong; the operator can find out more with `verify_blobs`."
-        )
-    file.seek(start)
-    stream = FileResponse(
-        Slice(file, length),
-        status=status,
-        content_type="application/octet-stream",
-    )
-    stream.block_size = 2**20  # only where the server cannot hand the file to the kernel
-    for name, value in headers.items():
+        return HttpResponse(status=found.status, headers=found.headers)
+    stream = FileResponse(open_part(blob, found, opened), status=found.status)
+    stream.block_size = BLOCK_BYTES
+    for name, value in found.headers.items():
         stream[name] = value
     return stream
 

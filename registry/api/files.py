@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import search, selectors, summaries
+from registry import selectors, summaries, usage
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
@@ -43,7 +43,7 @@ class FileDetail(APIView):
         blob, model_id = found
         answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
         if path.endswith(".onnx") and downloads.wants_beginning(request._request):  # noqa: SLF001
-            search.count_download(model_id)
+            usage.notes.add_download(model_id)
         return answer
 
     head = get

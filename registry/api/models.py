@@ -10,8 +10,7 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from hub.protocol import problems
-from registry import conditions, documents, search, selectors, speeds, summaries
+from registry import conditions, search, selectors, speeds, summaries
 from registry import facets as facet_counts
 from registry.api import etags, pagination, queries
 from registry.api import serializers as shapes
@@ -39,14 +38,9 @@ def model_data(actor: Actor, title: str) -> dict[str, Any] | None:
 
 
 def fresh_model_data(actor: Actor, model: RegisteredModel) -> dict[str, Any]:
-    """The same for a model that is there, whose document is made at once where it is missing."""
+    """The same for a model that the actor sees, whether or not lists know it already."""
     data = model_data(actor, model.ref)
-    if data is None:
-        documents.refresh(model.pk)
-        data = model_data(actor, model.ref)
-    if data is None:  # deleted, or hidden from the actor, since it was found
-        raise problems.NotFound(f"{model.ref} is gone.")
-    return data
+    return shapes.model_detail(summaries.compose(actor, model)) if data is None else data
 
 
 def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, Any]:

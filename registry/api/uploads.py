@@ -135,6 +135,9 @@ class UploadList(TusView):
 class UploadDetail(TusView):
     """One upload."""
 
+    # To say where to go on, it finishes what a crash left at its end.
+    recovers_on_read = True
+
     @extend_schema(operation_id="uploads_read", responses=UploadOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
         """How far it is, and the blob it became."""

@@ -19,6 +19,7 @@ from registry.models.search import (
 )
 from registry.models.tokens import AccessToken
 from registry.models.uploads import Reservation, Upload
+from registry.models.usage import DownloadCount
 from registry.models.users import User
 from registry.models.versions import Check, DraftKey, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
@@ -38,6 +39,7 @@ __all__ = [
     "DocumentFact",
     "DocumentKeyword",
     "DocumentSpeed",
+    "DownloadCount",
     "DraftKey",
     "Event",
     "File",

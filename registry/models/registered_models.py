@@ -92,7 +92,6 @@ class RegisteredModel(models.Model):
     license = models.CharField(max_length=64, blank=True, default="")
     task = models.CharField(max_length=64, blank=True, default="")
     keywords = models.JSONField(default=list, blank=True)
-    downloads = models.BigIntegerField(default=0)
     next_number = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -129,6 +128,12 @@ class RegisteredModel(models.Model):
             and self.first_published_at is not None
             and self.deleted_at is None
         )
+
+    @property
+    def downloads(self) -> int:
+        """How often files of it were downloaded, all versions together, as last written."""
+        count = getattr(self, "download_count", None)
+        return count.downloads if count else 0
 
     @property
     def is_gated(self) -> bool:

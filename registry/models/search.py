@@ -29,7 +29,9 @@ class SearchDocument(models.Model):
     opset = models.PositiveIntegerField(null=True, blank=True)
     size = models.BigIntegerField(null=True, blank=True)
     parameters = models.BigIntegerField(null=True, blank=True)
-    downloads = models.BigIntegerField(default=0)
+    downloads = models.BigIntegerField(
+        default=0, help_text="what DownloadCount said some minutes ago, for sorting"
+    )
     updated_at = models.DateTimeField()
     carbon_kg = models.FloatField(
         null=True, blank=True, help_text="kilograms of CO2e that training took, as declared"

@@ -14,9 +14,10 @@ from typing import IO, TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from hub.protocol import problems
-from registry import chunks
+from registry import chunks, usage
 from registry.blobs import full, store
 from registry.models import Namespace, Upload, XetStore, Xorb, XorbPart
 from registry.permissions import require, require_user
@@ -36,11 +37,24 @@ MOST_FILES = 10_000
 
 
 def open_store(actor: Actor, *, model: RegisteredModel) -> XetStore:
-    """The chunk store of a model that the actor may write; made at its first use."""
+    """The chunk store of a model that the actor may write; its row is made with its first bytes."""
     require(actor, "version.edit", model)
-    found, _ = XetStore.objects.get_or_create(model=model)
-    _touch(found)
+    found = XetStore.objects.filter(model=model).first()
+    if found is None:
+        return XetStore(model=model, uuid=_uuid_of(model.pk))
+    usage.notes.add_use(usage.CHUNK_STORE, found.pk, timezone.now())
     return found
+
+
+def make_store(model_id: int) -> None:
+    """Make the row of a chunk store whose address was given out before there was one."""
+    XetStore.objects.get_or_create(model_id=model_id, defaults={"uuid": _uuid_of(model_id)})
+
+
+def _uuid_of(model_id: int) -> uuid.UUID:
+    """The first address of a model's chunk store: always the same, and nobody can guess it."""
+    digest = salted_hmac("registry.xet", str(model_id), algorithm="sha256").digest()
+    return uuid.UUID(bytes=digest[:16])
 
 
 def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: int | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from registry import usage
 from registry.models import Event, RegisteredModel, RetiredName
 from tests import factories
 
@@ -132,6 +133,7 @@ def test_a_download_in_between_does_not_refuse_a_change(api, ada):
     tag = client.get("models/ada/net")["ETag"]
     file = client.get("models/ada/net/versions/1/files/model.onnx")
     assert b"".join(file.streaming_content)
+    usage.notes.flush()
     assert client.get("models/ada/net").json()["downloads"] == 1
     done = client.patch("models/ada/net", {"summary": "Mine"}, If_Match=tag)
     assert (done.status_code, done.json()["summary"]) == (200, "Mine")

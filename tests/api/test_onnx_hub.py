@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import outbox
+from registry import outbox, usage
 from registry.api.onnx_hub import archives, kept, manifest, scope
 from registry.models import Event, RegisteredModel
 from registry.services import derivatives, refs, registered_models, versions
@@ -105,6 +105,7 @@ def test_an_entry_says_what_clients_read(api, ada):
     }
     file = api().get(f"{HEAD}/media/onnx/models/main/{entry['model_path']}")
     assert body(file) == model
+    usage.notes.flush()
     version.model.refresh_from_db()
     assert version.model.downloads == 1
 

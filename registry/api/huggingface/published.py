@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.contrib.auth.models import AnonymousUser
+
 from registry.lifecycle import BRANCH
 from registry.models import File, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
@@ -79,6 +81,22 @@ def file(at: Place) -> Found | None:
     return None
 
 
+def public_file(namespace: str, name: str, rest: str) -> tuple[Place, Found] | None:
+    """What everybody may read at an address: of a commit or of `main`; None for all else.
+
+    A commit's file is found in one question, which saves as much as sending a small one takes.
+    """
+    revision, _, path = rest.partition("/")
+    if _COMMIT.fullmatch(revision):
+        for model_id, version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
+            ref = f"{namespace}/{name}"
+            return Place(model_id, ref, version_id, revision, path, is_fixed=True), Found(*row)
+        return None
+    at = place(AnonymousUser(), namespace, name, rest)
+    found = file(at) if at else None
+    return (at, found) if at and found else None
+
+
 def _versions(namespace: str, name: str) -> QuerySet[Version]:
     return Version.objects.filter(
         listed_for_everybody("model__"),
@@ -125,6 +143,22 @@ def _files(version_id: int, path: str) -> QuerySet[Any, tuple[Any, ...]]:
     return rows.order_by().values_list("blob", "blob__size", "git_oid", "lfs")
 
 
+def _commit_files(
+    namespace: str, name: str, commit_id: str, path: str
+) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = File.objects.filter(
+        listed_for_everybody("version__model__"),
+        version__model__gate=RegisteredModel.Gate.OPEN,
+        version__model__namespace__slug=namespace,
+        version__model__name=name,
+        version__state__in=_SERVED,
+        version__commit_id=commit_id,
+        path=path,
+    )
+    columns = ("version__model", "version", "blob", "blob__size", "git_oid", "lfs")
+    return rows.order_by().values_list(*columns)
+
+
 _NEWEST = Prepared(lambda *names: _newest(*names, Version.State.PUBLISHED))
 _OF_ANY = Prepared(
     lambda *names: _newest(*names, *(set(Version.State) - {Version.State.WITHDRAWN}))
@@ -133,3 +167,4 @@ _COMMITS = Prepared(_commits)
 _OWN = Prepared(_own)
 _OWN_COMMITS = Prepared(_own_commits)
 _FILES = Prepared(_files)
+_COMMIT_FILES = Prepared(_commit_files)

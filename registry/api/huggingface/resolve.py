@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.http import HttpResponse
 
 from hub.protocol import problems
-from registry import git, search, selectors
+from registry import git, selectors, usage
 from registry.api import downloads
 from registry.api.huggingface import errors, published, revisions
 from registry.api.huggingface.views import HubView
@@ -50,7 +50,7 @@ class Resolve(HubView):
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = _send(plain, content)
         if content.path.endswith(".onnx") and downloads.wants_beginning(plain):
-            search.count_download(content.model_id)
+            usage.notes.add_download(content.model_id)
         return answer
 
     head = get

@@ -48,6 +48,7 @@ class WriteToken(HubView):
         held = user.access_token
         told = {
             "place": str(found),
+            "model": model.pk,
             "user": user.pk,
             "token": held.pk if held else None,
             # A session's ends with the password, as the session does.
@@ -86,6 +87,8 @@ class StoreAuthentication(BaseAuthentication):
         if user is None or is_over or told["place"] != place:
             raise problems.NotAuthenticated("This token is not for this chunk store.")
         user.access_token = token
+        if request.method == "POST" and not XetStore.objects.filter(model=told["model"]).exists():
+            xet.make_store(told["model"])
         return user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -9,7 +9,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import moves, search, selectors
+from registry import moves, selectors, usage
 from registry.api import downloads
 from registry.api.onnx_hub import archives, kept
 from registry.api.onnx_hub.scope import Scope
@@ -89,7 +89,7 @@ class Media(APIView):
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = downloads.send(plain, file.blob, path, immutable=model.is_public)
         if path.endswith(".onnx") and downloads.wants_beginning(plain):
-            search.count_download(model.pk)
+            usage.notes.add_download(model.pk)
         return answer
 
     head = get
@@ -112,5 +112,5 @@ def _pack(request: Request, model: RegisteredModel, found: Archive) -> HttpRespo
         return HttpResponse(status=304, headers=headers)
     if request.method == "HEAD":
         return HttpResponse(content_type="application/gzip", headers=headers)
-    search.count_download(model.pk)
+    usage.notes.add_download(model.pk)
     return StreamingHttpResponse(found.stream(), content_type="application/gzip", headers=headers)

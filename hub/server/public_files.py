@@ -1,0 +1,211 @@
+"""Downloads of public files, answered before Django: a small file costs little more than its send.
+
+What it answers, the views of files answer in the same way, header by header; it leaves to them
+whatever is not a plain read, by a guest, of a file that everybody may have. Who may is asked of the
+database in each request, so nothing is ever remembered that was withdrawn, hidden or gated since.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from http import HTTPStatus
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import DatabaseError, connection
+from django.http import HttpResponse
+from django.http.request import split_domain_port, validate_host
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.security import SecurityMiddleware
+
+from hub.protocol import problems
+from hub.server.middleware import PERMISSIONS, request_id_of
+from registry import summaries, usage
+from registry.api import downloads
+from registry.api.huggingface import published
+from registry.api.huggingface.views import EXPOSED
+from registry.api.throttles import AnonThrottle
+from registry.models import Blob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Environment = dict[str, Any]
+    Start = Callable[..., Any]
+    Application = Callable[[Environment, Start], Iterable[bytes]]
+
+# The addresses of FileDetail and of Resolve.
+_API = re.compile(r"/api/v1/models/([^/]+)/([^/]+)/versions/([0-9]{1,9})/files/(.+)")
+_RESOLVE = re.compile(r"/(?!(?:models|api|datasets|spaces|kernels)/)([^/]+)/([^/]+)/resolve/(.+)")
+# What those views' answers carry whatever they send.
+_OF_API = {"Allow": "GET, PUT, DELETE, HEAD, OPTIONS"}
+_OF_HUB = {
+    "Allow": "GET, HEAD, OPTIONS",
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": EXPOSED,
+}
+# With any of these a request is not a plain read by a guest.
+_NOT_PLAIN = ("HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT", "SCRIPT_NAME")
+
+
+class File(NamedTuple):
+    """A file that everybody may read, and the headers of its address."""
+
+    model_id: int
+    blob: Blob
+    path: str
+    tag: str
+    is_immutable: bool
+    headers: dict[str, str]
+
+
+class _Asker(NamedTuple):
+    """As much of a request as throttles look at."""
+
+    META: Environment
+    headers: dict[str, str]
+    user: AnonymousUser
+
+
+class PublicFiles:
+    """Answers downloads of public files; whatever else is asked goes on to ``application``."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, environ: Environment, start_response: Start) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            body = _answer(environ, start_response)
+            if body is not None:
+                return body
+        return self._application(environ, start_response)
+
+
+def _answer(environ: Environment, start_response: Start) -> Iterable[bytes] | None:
+    """The body of a public file; None, with nothing begun, where it is not for this module."""
+    if not _is_plain(environ):
+        return None
+    structlog.contextvars.clear_contextvars()  # another request's, of this thread
+    try:
+        file = _find(environ)
+        if file is None:
+            return None
+        asked = downloads.Asked(
+            environ["REQUEST_METHOD"],
+            environ.get("HTTP_RANGE", ""),
+            environ.get("HTTP_IF_RANGE"),
+            environ.get("HTTP_IF_NONE_MATCH", ""),
+        )
+        answer = downloads.answer(
+            asked, file.blob, file.path, immutable=file.is_immutable, tag=file.tag
+        )
+        if not _is_in_time(environ):
+            return None  # Django refuses, and does not count it again
+        body: Iterable[bytes] = ()
+        if asked.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
+            part = downloads.open_part(file.blob, answer)
+            body = environ["wsgi.file_wrapper"](part, downloads.BLOCK_BYTES)
+    except (problems.Problem, DatabaseError):
+        return None  # Django finds the same, and says it in words
+    if asked.wants_beginning and file.path.endswith(".onnx"):
+        usage.notes.add_download(file.model_id)
+    headers = answer.headers | file.headers | _constant_headers(_is_secure(environ))
+    headers.setdefault("Content-Length", "0")  # of a 304
+    headers["X-Request-Id"] = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
+    status = HTTPStatus(answer.status)
+    start_response(f"{status.value} {status.phrase}", list(headers.items()))
+    return body
+
+
+def _is_in_time(environ: Environment) -> bool:
+    """Count a guest's request; False where there were too many."""
+    forwarded = environ.get("HTTP_X_FORWARDED_FOR")
+    headers = {"x-forwarded-for": forwarded} if forwarded else {}
+    throttle: Any = AnonThrottle()
+    return bool(throttle.allow_request(_Asker(environ, headers, AnonymousUser()), None))
+
+
+def _is_plain(environ: Environment) -> bool:
+    """Whether a guest asks, with nothing that only Django understands."""
+    return (
+        not any(environ.get(name) for name in _NOT_PLAIN)
+        and settings.SESSION_COOKIE_NAME not in environ.get("HTTP_COOKIE", "")
+        and environ.get("CONTENT_LENGTH") in (None, "", "0")
+        and "format" not in environ.get("QUERY_STRING", "")
+        and "wsgi.file_wrapper" in environ
+        and environ["PATH_INFO"].isascii()
+        and _is_our_host(environ.get("HTTP_HOST", ""))
+    )
+
+
+def _find(environ: Environment) -> File | None:
+    """The public file at an address; raises DatabaseError."""
+    path = environ["PATH_INFO"]
+    if found := _API.fullmatch(path):
+        if "*/*" not in environ.get("HTTP_ACCEPT", "*/*"):
+            return None  # Django negotiates
+        _renew_connection()
+        namespace, name, number, inner = found.groups()
+        row = summaries.public_file(namespace, name, int(number), inner)
+        return row and File(row[1], row[0], inner, "", True, _OF_API)
+    found = _RESOLVE.fullmatch(path)
+    if found is None:
+        return None
+    _renew_connection()
+    at_and_file = published.public_file(*found.groups())
+    if at_and_file is None:
+        return None
+    at, file = at_and_file
+    headers = _OF_HUB | {"X-Repo-Commit": at.commit_id}
+    if file.is_lfs:
+        headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.sha256}"'}
+    blob = Blob(sha256=file.sha256, size=file.size)
+    tag = "" if file.is_lfs else file.git_oid
+    return File(at.model_id, blob, at.path, tag, at.is_fixed, headers)
+
+
+def _renew_connection() -> None:
+    """Drop a connection that broke or is too old, as Django does between requests.
+
+    A connection that ended unnoticed is found by the question itself, which Django then repeats:
+    to ask whether it lives would be a round trip for each file.
+    """
+    now: Any = connection
+    if now.in_atomic_block:
+        return
+    health = now.health_check_done
+    now.close_if_unusable_or_obsolete()
+    now.health_check_done = health
+
+
+def _is_secure(environ: Environment) -> bool:
+    """Whether the request came by HTTPS, as Django's ``is_secure`` has it."""
+    if settings.SECURE_PROXY_SSL_HEADER:
+        name, secure = settings.SECURE_PROXY_SSL_HEADER
+        if name in environ:
+            return bool(environ[name].partition(",")[0].strip() == secure)
+    return bool(environ["wsgi.url_scheme"] == "https")
+
+
+@lru_cache(maxsize=64)
+def _is_our_host(host: str) -> bool:
+    return validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS)
+
+
+@lru_cache(maxsize=2)
+def _constant_headers(is_secure: bool) -> dict[str, str]:  # noqa: FBT001 - the key of a cache
+    """What middleware adds to every answer, as Django's own middleware says it."""
+    scheme = "https" if is_secure else "http"
+    request = WSGIRequest(
+        {"REQUEST_METHOD": "GET", "wsgi.input": BytesIO(), "wsgi.url_scheme": scheme}
+    )
+    response = HttpResponse()
+    del response["Content-Type"]
+    for middleware in (XFrameOptionsMiddleware, SecurityMiddleware):
+        middleware(lambda _: response).process_response(request, response)
+    return dict(response.items()) | {"Vary": "Cookie", "Permissions-Policy": PERMISSIONS}

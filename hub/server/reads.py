@@ -1,0 +1,76 @@
+"""A request that reads writes nothing: GET, HEAD and OPTIONS run without the right to write.
+
+Neither a statement that changes rows nor one that takes a lock gets through, a transaction
+included, since on SQLite it begins with the lock that all writers share. What a read leaves behind
+goes to ``registry.usage``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest, HttpResponseBase
+
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_ALLOWED = ("SELECT", "WITH", "(", "PRAGMA", "SET ", "RESET ", "SHOW", "EXPLAIN")
+_LOCKS = (" FOR UPDATE", " FOR NO KEY UPDATE", " FOR SHARE", " FOR KEY SHARE")
+
+
+class ReadOnlyError(RuntimeError):
+    """A request that only reads tried to change the database, or to take a lock there."""
+
+
+class ReadOnlyMiddleware:
+    """Refuses what a GET, a HEAD or an OPTIONS would write, with ReadOnlyError.
+
+    But where a view has ``recovers_on_read``: its reads finish what a crash interrupted.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.method not in READS:
+            return self._get_response(request)
+        with connection.execute_wrapper(_Guard()):
+            return self._get_response(request)
+
+    def process_view(self, _request: HttpRequest, view: Any, _args: Any, _options: Any) -> None:
+        """Django calls this when it knows the view, before the view runs."""
+        if getattr(getattr(view, "cls", None), "recovers_on_read", False):
+            for guard in _guards():
+                guard.is_lifted = True
+
+
+class _Guard:
+    """Stands before each statement of one request."""
+
+    is_lifted = False
+
+    def __call__(
+        self,
+        execute: Callable[..., Any],
+        sql: str,
+        params: Any,
+        many: bool,  # noqa: FBT001 - Django's signature
+        context: dict[str, Any],
+    ) -> Any:
+        if not self.is_lifted and (
+            not sql.lstrip().startswith(_ALLOWED) or any(lock in sql for lock in _LOCKS)
+        ):
+            raise ReadOnlyError(f"A request that reads must not execute: {sql[:200]}")
+        return execute(sql, params, many, context)
+
+
+def _guards() -> list[_Guard]:
+    return [guard for guard in connection.execute_wrappers if isinstance(guard, _Guard)]
+
+
+def is_reading() -> bool:
+    """Whether the request of this thread only reads."""
+    return bool(_guards())

@@ -1,0 +1,35 @@
+"""Sessions in the database, and messages in a cookie, neither of which a read request changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+
+from hub.server.reads import is_reading
+
+# A cookie holds about 2 kB; a message that does not fit would be dropped without a word.
+LONGEST_MESSAGE = 600
+
+
+class SessionStore(DatabaseStore):
+    """Sessions whose rows only requests that write create, change and delete."""
+
+    def delete(self, session_key: str | None = None) -> None:
+        """Delete the row; in a read the cookie alone goes, and the row when it expires.
+
+        Django deletes a session in whatever request finds that its password was changed; nobody
+        can sign in with that row any more.
+        """
+        if not is_reading():
+            super().delete(session_key)
+
+
+class MessageStorage(CookieStorage):
+    """Messages for the next page: Django's default would keep long ones in the session's row."""
+
+    def add(self, level: int, message: Any, extra_tags: str | None = "") -> None:
+        text = str(message)
+        shown = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+        super().add(level, shown, extra_tags)

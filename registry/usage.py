@@ -1,0 +1,175 @@
+"""What reads leave behind: counts of downloads, and when tokens and chunk stores were last used.
+
+A request that reads writes nothing and waits for no lock: it notes in memory what it did. A thread
+of the web process, with a connection of its own, writes the notes every few seconds. A process that
+is killed loses those seconds; one that ends in order writes what is left.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+from django.db import DatabaseError, connection, connections, transaction
+from django.db.models import F, Q
+
+from registry.models import AccessToken, DownloadCount, SearchDocument, XetStore
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+log = structlog.get_logger(__name__)
+
+FLUSH_SECONDS = 3.0
+# How long a process that ends waits for another writer before it gives its last notes up.
+LAST_FLUSH_MILLISECONDS = 2_000
+# Rows of one transaction, so that nobody waits for it for long.
+BATCH = 200
+
+# A model that was removed meanwhile has no row to count in.
+_ADD = (
+    "INSERT INTO registry_downloadcount (model_id, downloads) "
+    "SELECT id, %s FROM registry_registeredmodel WHERE id = %s "
+    "ON CONFLICT (model_id) DO UPDATE "
+    "SET downloads = registry_downloadcount.downloads + excluded.downloads"
+)
+
+
+class Stamp(NamedTuple):
+    """A column that says when a row was last used."""
+
+    table: type[AccessToken | XetStore]
+    column: str
+
+
+TOKEN = Stamp(AccessToken, "last_used_at")
+CHUNK_STORE = Stamp(XetStore, "used_at")
+
+
+class Notes:
+    """What the requests of one process have left to write."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._downloads: Counter[int] = Counter()
+        self._uses: dict[tuple[Stamp, int], datetime] = {}
+        self._pending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._has_writer = False
+
+    def add_download(self, model_id: int, count: int = 1) -> None:
+        """Note downloads of a model."""
+        with self._lock:
+            self._downloads[model_id] += count
+        self._call_writer()
+
+    def add_use(self, stamp: Stamp, pk: int, at: datetime) -> None:
+        """Note that a row was used; the latest time counts."""
+        with self._lock:
+            known = self._uses.get((stamp, pk))
+            self._uses[stamp, pk] = max(known, at) if known else at
+        self._call_writer()
+
+    def start(self) -> None:
+        """Have a thread of this process write its notes, from the first one on, and at its end."""
+        self._has_writer = True
+        atexit.register(self._flush_at_exit)
+
+    def flush(self) -> None:
+        """Write all notes; those that could not be written stay. Raises DatabaseError."""
+        with self._lock:
+            downloads, self._downloads = self._downloads, Counter()
+            uses, self._uses = self._uses, {}
+        # In the order of their keys, so that no two processes wait for each other.
+        counts = sorted(downloads.items())
+        stamps = sorted(uses.items(), key=lambda use: (use[0][0].column, use[0][1]))
+        try:
+            while counts:
+                with transaction.atomic(), connection.cursor() as cursor:
+                    for model_id, count in counts[:BATCH]:
+                        cursor.execute(_ADD, [count, model_id])
+                del counts[:BATCH]
+            while stamps:
+                with transaction.atomic():
+                    for ((table, column), pk), at in stamps[:BATCH]:
+                        earlier = Q(**{column: None}) | Q(**{f"{column}__lt": at})
+                        table.objects.filter(earlier, pk=pk).update(**{column: at})
+                del stamps[:BATCH]
+        finally:
+            for model_id, count in counts:
+                self.add_download(model_id, count)
+            for (stamp, pk), at in stamps:
+                self.add_use(stamp, pk, at)
+
+    def clear(self) -> None:
+        """Forget all notes."""
+        with self._lock:
+            self._downloads.clear()
+            self._uses.clear()
+
+    def restart_after_fork(self) -> None:
+        """Begin anew in a child: the parent writes its own notes, with its own thread."""
+        has_writer = self._has_writer
+        Notes.__init__(self)
+        self._has_writer = has_writer
+
+    def _call_writer(self) -> None:
+        if not self._has_writer or self._pending.is_set():
+            return
+        with self._lock:
+            self._pending.set()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write, name="usage", daemon=True)
+                self._thread.start()
+
+    def _write(self) -> None:
+        while True:
+            self._pending.wait()
+            time.sleep(FLUSH_SECONDS)
+            self._pending.clear()
+            try:
+                self.flush()
+            except DatabaseError as error:
+                log.warning("usage_not_written", error=type(error).__name__)
+            finally:
+                connections.close_all()
+
+    def _flush_at_exit(self) -> None:
+        if not (self._downloads or self._uses):
+            return
+        try:
+            with connection.cursor() as cursor:
+                if connection.vendor == "sqlite":
+                    cursor.execute(f"PRAGMA busy_timeout = {LAST_FLUSH_MILLISECONDS}")
+                else:
+                    cursor.execute(f"SET lock_timeout = {LAST_FLUSH_MILLISECONDS}")
+            self.flush()
+        except DatabaseError as error:
+            log.warning("usage_lost", error=type(error).__name__)
+        finally:
+            connections.close_all()
+
+
+notes = Notes()
+os.register_at_fork(after_in_child=notes.restart_after_fork)
+
+
+def refresh_lists() -> int:
+    """Copy counts that changed to the documents that lists are sorted by; returns how many."""
+    behind = (
+        DownloadCount.objects.filter(model__search_document__isnull=False)
+        .exclude(downloads=F("model__search_document__downloads"))
+        .order_by("pk")
+        .values_list("pk", "downloads")
+    )
+    rows = list(behind)
+    for start in range(0, len(rows), BATCH):
+        with transaction.atomic():
+            for pk, downloads in rows[start : start + BATCH]:
+                SearchDocument.objects.filter(pk=pk).update(downloads=downloads)
+    return len(rows)

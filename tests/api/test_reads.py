@@ -1,0 +1,249 @@
+"""A request that reads writes nothing and waits for nobody: every route, whoever asks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.messages import constants
+from django.contrib.sessions.models import Session
+from django.db import OperationalError, connection, transaction
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, get_resolver
+
+from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
+from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
+from registry import documents, outbox, usage
+from registry.api.models import fresh_model_data
+from registry.federated.services import fleets
+from registry.models import AccessToken, DownloadCount, RegisteredModel, SearchDocument, XetStore
+from registry.services import uploads
+from runners.models import Job
+from tests import factories, learning, proven, samples, timed, xet_samples
+
+pytestmark = pytest.mark.django_db
+GUARD = "hub.server.reads.ReadOnlyMiddleware"
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+# Addresses whose routes are regular expressions.
+BY_PATTERN = {
+    "^onnx-hub/media/": ["onnx-hub/media/onnx/models/main/ada/net@1/model.onnx"],
+    "^onnx-hub/(": ["onnx-hub/onnx/models/main/ONNX_HUB_MANIFEST.json"],
+}
+# Changes of rows, and transactions and locks, for which SQLite and PostgreSQL would wait.
+READS = re.compile(
+    r"\s*(SELECT|WITH|PRAGMA|EXPLAIN)\b(?!.*\bFOR (NO KEY )?(UPDATE|SHARE)\b)", re.DOTALL
+)
+
+
+def routes(resolver, prefix=""):
+    """Every route of the URL conf, with its view."""
+    for pattern in resolver.url_patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield route, pattern.callback
+        else:
+            yield from routes(pattern, route)
+
+
+def everything(ada):
+    """One of all that an address can name; gives what addresses call it."""
+    version = factories.listed(
+        ada, contents={"model.onnx": samples.mlp(), "config.json": b"{}", "data.bin": b"w" * 99}
+    )
+    model = version.model
+    factories.draft(ada, model)
+    factories.dataset(ada)
+    proven.upgrade(version)
+    conformance = proven.conformance(version, [proven.measure("bundled")])
+    measured = timed.benchmark(version)
+    training = learning.training(ada, version)
+    fleet, secret = fleets.create(ada, model=model, name="field")
+    upload = uploads.create(ada, length=5)
+    outbox.deliver()
+    names = {
+        "namespace": "ada", "name": "net", "number": 1, "earlier": 1, "path": "model.onnx",
+        "ref": "champion", "rest": f"{version.commit_id}/model.onnx", "kind": "datasets",
+        "space": "ada", "ending": "json", "download": "csv", "pk": measured.pk, "key": 1,
+        "round_number": 1, "token_id": 1, "place": "models", "slug": "stones",
+        "sha256": version.files.get(path="model.onnx").blob_id, "action": "read",
+        "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,
+        "filename": "card.json", "fleet": fleet.name, "prefix": "default", "pseudonym": "p",
+        "runtime": "onnxruntime", "version": "1.31.1", "status": "pending", "token": "none",
+        "username": "ada", "variant": "default", "uuid": Job.objects.first().pk,
+    }  # fmt: skip
+    special = {
+        "/conformance/": {"pk": conformance["bundled"].pk},
+        "/trainings/": {"number": training.number},
+        "uploads/": {"uuid": upload.pk},
+        "namespaces/": {"slug": "ada"},
+        "api/xet/": {"place": f"{'0' * 32}-1"},
+        "<place:place>": {"name": "ada/net"},
+        "/tree/": {"rest": version.commit_id},
+        "/commits/": {"rest": "main"},
+        "/xet-write-token/": {"rest": "main"},
+    }
+    return names, special, secret
+
+
+def addresses(names, special):
+    """An address of each route; a parameter without a value here is a KeyError."""
+    for route, _ in routes(get_resolver()):
+        by_pattern = [found for start, found in BY_PATTERN.items() if route.startswith(start)]
+        if by_pattern:
+            yield from by_pattern[0]
+            continue
+        values = names | {
+            key: value
+            for part, more in special.items()
+            if part in route
+            for key, value in more.items()
+        }
+        address = route.replace("\\", "")
+        for key in PARAMETER.findall(route):
+            address = re.sub(rf"<(?:\w+:)?{key}>", str(values[key]), address)
+        yield address
+
+
+def test_no_read_of_any_route_writes_or_locks(ada, settings):
+    names, special, fleet_token = everything(ada)
+    guest, browser = Client(), Client()
+    browser.force_login(factories.admin())
+    secret = factories.token(ada)
+    # The database's own words are the witness, not what refuses writes in the product.
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if name != GUARD]
+    written, answered, here = [], {}, ""
+
+    def witness(execute, sql, params, many, context):
+        if not READS.match(sql):
+            written.append((here, sql[:100]))
+        return execute(sql, params, many, context)
+
+    def ask(client, method, path, **headers):
+        nonlocal here
+        here = f"{method} /{path}"
+        answer = client.generic(method, f"/{path}", headers=headers)
+        if answer.streaming and answer["Content-Type"] != "text/event-stream":
+            assert b"".join(answer.streaming_content) or method == "HEAD"
+        answered.setdefault(answer.status_code, set()).add(path)
+
+    paths = sorted(set(addresses(names, special)))
+    with connection.execute_wrapper(witness):
+        for path in paths:
+            ask(guest, "GET", path)
+            if not path.startswith("api/"):
+                ask(browser, "GET", path, Accept="text/html")
+            ask(guest, "HEAD", path, Authorization=f"Bearer {secret}")
+            if "fleets" in path:
+                ask(guest, "GET", path, Authorization=f"Bearer {fleet_token}")
+    assert written == []
+    assert len(paths) > 250
+    # Enough of them lead somewhere, and none breaks: 503 is a service that is not running.
+    assert len(answered[200]) > 110, {code: len(found) for code, found in answered.items()}
+    assert not {code for code in answered if code >= 500} - {503}, answered.get(500)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_a_read_that_would_write_is_refused(method, ada):
+    def view(request):
+        RegisteredModel.objects.update(summary="written")
+        return HttpResponse()
+
+    def begin(request):
+        with transaction.atomic():
+            pass
+
+    def lock(request):
+        list(RegisteredModel.objects.raw("SELECT * FROM registry_registeredmodel FOR UPDATE"))
+
+    request = RequestFactory().generic(method, "/")
+    for writing in (view, begin, lock):
+        with pytest.raises(ReadOnlyError), transaction.atomic():
+            ReadOnlyMiddleware(writing)(request)
+    assert ReadOnlyMiddleware(view)(RequestFactory().post("/")).status_code == 200
+    assert connection.execute_wrappers == []
+
+
+def test_only_uploads_recover_when_they_are_read():
+    recovering = {
+        view.cls.__name__
+        for _, view in routes(get_resolver())
+        if getattr(getattr(view, "cls", None), "recovers_on_read", False)
+    }
+    assert recovering == {"UploadDetail"}
+
+
+def test_a_page_after_a_change_of_password_signs_out_without_a_write(ada):
+    browser = Client()
+    browser.force_login(ada)
+    ada.set_password("another long password")
+    ada.save()
+    assert browser.get("/account").status_code == 302
+    assert browser.cookies["sessionid"].value == ""
+    assert Session.objects.count() == 1
+
+
+def test_a_message_that_is_long_is_kept_in_the_cookie():
+    request = RequestFactory().get("/")
+    storage, answer = MessageStorage(request), HttpResponse()
+    storage.add(constants.ERROR, "x" * 5_000)
+    assert storage.update(answer) == []
+    request.COOKIES["messages"] = answer.cookies["messages"].value
+    assert [str(one) for one in MessageStorage(request)] == [f"{'x' * LONGEST_MESSAGE}…"]
+
+
+def test_a_model_that_lists_do_not_know_yet_is_shown_and_not_written(api, ada):
+    model = factories.listed(ada).model
+    listed = fresh_model_data(ada, model)
+    SearchDocument.objects.all().delete()
+    assert api(ada).get("models/ada/net").json() == listed
+    assert fresh_model_data(ada, model) == listed
+    assert not SearchDocument.objects.exists()
+
+
+def test_the_address_of_a_chunk_store_is_given_out_without_a_row(api, ada):
+    model = factories.model(ada)
+    client = api(ada)
+    told = client.get("/api/models/ada/net/xet-write-token/main").json()
+    assert not XetStore.objects.exists()
+    sent = {"Authorization": f"Bearer {told['accessToken']}"}
+    cas = told["casUrl"].removeprefix("http://testserver")
+    name, body = xet_samples.xorb(b"one" * 100)
+    posted = client.post(f"{cas}/v1/xorbs/default/{name}", body, **sent)
+    assert (posted.status_code, XetStore.objects.get().model) == (200, model)
+    assert client.get("/api/models/ada/net/xet-write-token/main").json()["casUrl"] == told["casUrl"]
+
+
+def test_what_a_read_leaves_behind_is_written_later(api, ada):
+    version = factories.listed(ada)
+    client = api(ada)
+    AccessToken.objects.update(last_used_at=None)
+    for _ in range(3):
+        b"".join(client.get("models/ada/net/versions/1/files/model.onnx").streaming_content)
+    assert version.model.downloads == 0
+    assert AccessToken.objects.get().last_used_at is None
+    usage.notes.flush()
+    usage.notes.flush()
+    assert RegisteredModel.objects.get().downloads == 3
+    assert AccessToken.objects.get().last_used_at is not None
+    assert client.get("models/ada/net").json()["downloads"] == 3
+    assert [row["downloads"] for row in client.get("models").json()["items"]] == [0]
+    assert [usage.refresh_lists(), usage.refresh_lists()] == [1, 0]
+    assert [row["downloads"] for row in client.get("models").json()["items"]] == [3]
+    documents.refresh(version.model_id)
+    assert SearchDocument.objects.get().downloads == 3
+
+
+def test_notes_that_could_not_be_written_stay(ada):
+    model = factories.model(ada)
+    usage.notes.add_download(model.pk, 2)
+    usage.notes.add_download(10**9)  # a model that is gone
+
+    def refuse(execute, sql, params, many, context):
+        raise OperationalError("database is locked")
+
+    with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
+        usage.notes.flush()
+    usage.notes.flush()
+    assert model.downloads == 2
+    assert DownloadCount.objects.count() == 1
