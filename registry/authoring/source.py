@@ -24,6 +24,8 @@ LIMIT_DEPTH = 32
 LIMIT_FRONT_BYTES = 200_000
 LIMIT_NODES = 20_000
 _PIECES = 300
+_PLAIN_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+_LONGEST_BITS = 1_024
 _ERRORS = 20
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPEN = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
@@ -150,6 +152,9 @@ def compose(source: str) -> yaml.Node | None:
 
 def plain(node: yaml.Node, notes: Notes, pointer: str, above: int) -> Any:
     """A node as JSON has it; ``above`` lines stand before it. What JSON lacks is noted, as None."""
+    if isinstance(node, yaml.CollectionNode) and node.tag not in _PLAIN_TAGS:
+        _refuse_tag(notes, pointer, node)
+        return None
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, notes, pointer, above)
     if isinstance(node, yaml.SequenceNode):
@@ -194,11 +199,7 @@ def _scalar(node: yaml.Node, notes: Notes, pointer: str) -> Any:
     try:
         value = maker.construct_object(node, deep=True)
     except yaml.YAMLError:
-        notes.error(
-            pointer,
-            f"The YAML tag {node.tag!r} means nothing in a card.",
-            "Write plain text, a number, a list or a mapping.",
-        )
+        _refuse_tag(notes, pointer, node)
         return None
     except ValueError as error:
         notes.error(
@@ -215,10 +216,20 @@ def _scalar(node: yaml.Node, notes: Notes, pointer: str) -> Any:
     return value
 
 
+def _refuse_tag(notes: Notes, pointer: str, node: yaml.Node) -> None:
+    notes.error(
+        pointer,
+        f"The YAML tag {node.tag!r} means nothing in a card.",
+        "Write plain text, a number, a list or a mapping.",
+    )
+
+
 def _unfit(value: Any, node: yaml.Node) -> tuple[str, str] | None:
     """What keeps a scalar out of JSON and databases, and the cure; None where it is welcome."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{node.value} is not a number to store.", "Leave out what is not known."
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"{node.value[:20]}… is not a number to store.", "Put it in quotes if it is text."
     if isinstance(value, str) and _UNFIT.search(value):
         return "It holds a character that no text has.", "Write it without that character."
     if isinstance(value, bytes):

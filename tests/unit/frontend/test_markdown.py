@@ -183,7 +183,7 @@ def test_a_huge_card_is_cut():
 @pytest.mark.parametrize("piece", ["<h1>a<b>", "<x>", "<div title='1'>", "<b></i>"])
 def test_html_that_only_opens_is_shown_as_text(piece):
     shown = render(piece * 30_000, FILES)
-    assert shown.startswith("<p>The HTML of this card is nested too deep")
+    assert shown.startswith("<p>This card is shown as text. Its HTML is nested too deep")
     assert "<b>" not in shown
     assert "&lt;" in shown
 
