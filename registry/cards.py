@@ -18,6 +18,8 @@ from registry.authoring.findings import Finding, Notes, nearest
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
+# What of a first paragraph can get into a summary.
+_BEGINNING = 10_000
 _NOT_PROSE = re.compile(r"#|>|\||`{3}|<|!\[|[-*] |\d+\. ")
 # Each mark ends where the next of its kind begins, so that no part is looked at twice.
 _TARGET = r"\((?:[^()]|\([^()]*\))*+\)"
@@ -55,7 +57,7 @@ class Card:
         if not said:
             blocks = (block.strip() for block in re.split(r"\n\s*\n", self.body))
             prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
-            said = _plain_words(next(prose, ""))
+            said = _plain_words(next(prose, "")[:_BEGINNING])
         said = " ".join(said.split())
         sentence = re.match(r".{20,}?[.!?](?= |$)", said)
         said = sentence.group() if sentence else said

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry import selectors
 from registry.api import pagination
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input, Items, parse
 from runners import benchmarking, benchmarks, contributions, samples
 from runners.api.measurements import (
     ComparisonOutput,
@@ -65,8 +65,8 @@ class RunInput(Input):
     batch = serializers.IntegerField(required=False)
     threads = serializers.IntegerField(required=False)
     shapes = serializers.DictField(child=serializers.IntegerField(), required=False)
-    sweep_batch = serializers.ListField(child=serializers.IntegerField(), required=False)
-    sweep_threads = serializers.ListField(child=serializers.IntegerField(), required=False)
+    sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
+    sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
     strict_provider = serializers.BooleanField(
         required=False, help_text="fail where another provider would do a part"
     )

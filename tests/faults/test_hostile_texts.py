@@ -1,0 +1,133 @@
+"""No text of a stranger stops the hub: each costs the web process little, and others are served."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults import hostile
+from tests.faults.conftest import Hub, processes
+
+pytestmark = pytest.mark.live
+
+PROCESSOR_SECONDS = 0.3
+MODEL = "zoo/net"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Watched(Hub):
+    """A hub that says how much processor time its web process has had."""
+
+    def __init__(self, home):
+        super().__init__(
+            home,
+            options=["--no-worker"],
+            HUB_LIMITS_USER_RATE="1000000/min",
+            HUB_LIMITS_ANON_RATE="1000000/min",
+        )
+        below = set(self.tree(self.process.pid))
+        pids = [pid for pid, _, line in processes() if pid in below and "gunicorn" in line]
+        self.web = max(pids)
+
+    def seconds(self):
+        fields = Path(f"/proc/{self.web}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def cost(self, ask, **headers):
+        """Processor seconds of the web process for one request, and its status."""
+        names = {name.replace("-", "_"): value for name, value in ask.headers.items()} | headers
+        before = self.seconds()
+        status, _, _ = self.call(
+            ask.method, ask.address, ask.body, seconds=60, Content_Type=ask.kind, **names
+        )
+        return self.seconds() - before, status
+
+    @contextmanager
+    def awake(self):
+        """Ask for /healthz all the time; each must be answered."""
+        stop, waits = threading.Event(), []
+
+        def watch():
+            while not stop.wait(0.1):
+                began = time.monotonic()
+                line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+                try:
+                    line.request("GET", "/healthz")
+                    waits.append((time.monotonic() - began, line.getresponse().status))
+                finally:
+                    line.close()
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield waits
+        finally:
+            stop.set()
+            watcher.join()
+        assert waits
+        assert {status for _, status in waits} == {200}
+
+    def expect_cheap(self, asks):
+        """Send every request; fail naming each that cost too much or was an error of ours."""
+        wrong = []
+        with self.awake():
+            for ask in asks:
+                cost, status = self.cost(ask)
+                if os.environ.get("V"):
+                    print(f"{cost:.2f} {status} {ask.what}", flush=True)
+                if cost > PROCESSOR_SECONDS or status in (500, 502):
+                    wrong.append(f"{ask.what}: {status} after {cost:.2f} s of processor time")
+        assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    hub = Watched(tmp_path_factory.mktemp("watched") / "home")
+    hub.run_inside(
+        "from registry.models import Namespace, User\n"
+        "from tests import factories, learning\n"
+        "admin = User.objects.get(username='admin')\n"
+        "of = factories.model(admin, 'net', slug='zoo')\n"
+        "learning.training(admin, factories.listed(admin, of))\n"
+        "factories.draft(admin, of)\n"
+    )
+    hub.call("POST", "datasets", {"namespace": "zoo", "slug": "set", "title": "x"})
+    hub.call("POST", f"models/{MODEL}/fleets", {"name": "fleet"})
+    yield hub
+    hub.stop()
+
+
+def places():
+    return {
+        "namespace": "zoo",
+        "name": "net",
+        "number": hostile.PUBLISHED,
+        "slug": "set",
+        "path": "README.md",
+        "fleet": "fleet",
+        "username": "admin",
+    }
+
+
+def test_every_operation_of_the_api_takes_hostile_text_cheaply(watched):
+    watched.expect_cheap(hostile.Description(places()).asks())
+
+
+def test_the_hub_protocol_takes_hostile_text_cheaply(watched):
+    watched.expect_cheap(hostile.hub_protocol(MODEL))
+
+
+def test_headers_and_queries_are_cheap(watched):
+    shelf = [f"/models/{MODEL}/v/1/files/README.md", f"/{MODEL}/resolve/main/README.md", "/ns"]
+    watched.expect_cheap(hostile.headers(shelf))
+    watched.expect_cheap(hostile.sparql())
+
+
+def test_pages_take_hostile_parameters_cheaply(watched):
+    watched.expect_cheap(hostile.pages(MODEL))
