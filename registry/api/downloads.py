@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from registry.models import Blob
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,100})-([0-9]{0,100})")
 
 
 class Slice(io.RawIOBase):

@@ -39,13 +39,12 @@ class Watched(Hub):
         fields = Path(f"/proc/{self.web}/stat").read_text().rpartition(") ")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    def cost(self, ask, **headers):
+    def cost(self, ask):
         """Processor seconds of the web process for one request, and its status."""
-        names = {name.replace("-", "_"): value for name, value in ask.headers.items()} | headers
+        names = {"Content-Type": ask.kind, **ask.headers}
+        names = {name.replace("-", "_"): value for name, value in names.items()}
         before = self.seconds()
-        status, _, _ = self.call(
-            ask.method, ask.address, ask.body, seconds=60, Content_Type=ask.kind, **names
-        )
+        status, _, _ = self.call(ask.method, ask.address, ask.body, seconds=60, **names)
         return self.seconds() - before, status
 
     @contextmanager
