@@ -345,3 +345,58 @@ def commit(path, content):
     header = {"key": "header", "value": {"summary": "x"}}
     file = {"key": "file", "value": {"path": path, "content": content, "encoding": "utf-8"}}
     return as_json(header) + b"\n" + as_json(file) + b"\n"
+
+
+FORMS = [
+    "/login", "/account/tokens", "/account/namespaces/new", "/datasets/new", "/datasets/set/edit",
+    "/upload", "/compare", "/query", "/theme", "/scoreboard/start",
+    "/models/{model}/settings", "/models/{model}/upload", "/models/{model}/access/grant",
+    "/models/{model}/trainings/1/invite", "/models/{model}/v/1/try/ask",
+    "/models/{model}/v/1/try/contribute", "/models/{model}/v/1/variants/annotate",
+    "/models/{model}/v/2/draft/card", "/models/{model}/v/2/draft/remove",
+]  # fmt: skip
+FIELDS = [
+    "name", "title", "slug", "summary", "description", "iri", "path", "told", "browser", "query",
+    "keywords", "license", "namespace", "username", "scopes", "note", "email", "text", "next",
+    "card", "base", "tags", "f/summary", "f/tags", "f/hyperparameters", "categories", "reason",
+]  # fmt: skip
+
+
+def forms(model):
+    """Forms of people with every field hostile, and cards in the editor."""
+    kind = "application/x-www-form-urlencoded"
+    fields = dict.fromkeys(FIELDS, mixed(BODY_BYTES // len(FIELDS)))
+    many = [*fields.items(), *(("keyword", "a") for _ in range(900))]
+    for place in FORMS:
+        body = urlencode(many).encode()
+        yield Ask(f"form {place}", "POST", place.format(model=model), body, kind)
+    deep = urlencode({"told": "[" * 60_000}).encode()
+    yield Ask("told", "POST", f"/models/{model}/v/1/try/contribute", deep, kind)
+    place = f"/models/{model}/v/2/draft/card"
+    for family in EDITED:
+        card = text(family, BODY_BYTES // 2)
+        for mode, name in (("text", "card"), ("form", "base")):
+            body = urlencode({"mode": mode, name: card, "do": "form"}).encode()
+            yield Ask(f"editor {mode} {family}", "POST", place, body, kind)
+        mapping = urlencode({"mode": "form", "base": "---\na: b\n---\n", "do": "form",
+                             "hyperparameters": card}).encode()  # fmt: skip
+        yield Ask(f"editor field {family}", "POST", place, mapping, kind)
+
+
+# What a card's front matter, and what its page, take longest for.
+EDITED = [*(one for one in SPECIAL if one not in FAMILIES), "brackets", "sentences"]
+SHOWN = [
+    "brackets", "pictures", "emphasis", "links", "table", "nested lists", "code spans", "code",
+    "references", "combining marks", "headings", "many values",
+]  # fmt: skip
+
+
+def shown_cards(model):
+    """Cards that are stored, and then every page that shows or reads them."""
+    for family in SHOWN:
+        card = text(family, 900_000).encode()
+        yield Ask(f"store {family}", "PUT", f"/api/v1/models/{model}/versions/{DRAFT}/card", card,
+                  "text/markdown")  # fmt: skip
+        for page in ("", "/view/README.md", "/view/README.md?source", "/draft", "/provenance"):
+            place = f"/models/{model}/v/{DRAFT}{page}"
+            yield Ask(f"{page or '/'} of {family}", "GET", place, headers={"Accept": "text/html"})
