@@ -25,7 +25,8 @@ LIMIT_FRONT_BYTES = 200_000
 LIMIT_NODES = 20_000
 _PIECES = 300
 _PLAIN_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
-_LONGEST_BITS = 1_024
+# In characters; to make a number of more takes the square of them.
+_LONGEST_NUMBER = 300
 _ERRORS = 20
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPEN = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
@@ -196,6 +197,13 @@ def _mapping(node: yaml.MappingNode, notes: Notes, pointer: str, above: int) -> 
 
 def _scalar(node: yaml.Node, notes: Notes, pointer: str) -> Any:
     maker = yaml.constructor.SafeConstructor()
+    if node.tag.endswith((":int", ":float")) and len(node.value) > _LONGEST_NUMBER:
+        notes.error(
+            pointer,
+            f"{node.value[:20]}… is not a number to store.",
+            "Put it in quotes if it is text.",
+        )
+        return None
     try:
         value = maker.construct_object(node, deep=True)
     except yaml.YAMLError:
@@ -228,8 +236,6 @@ def _unfit(value: Any, node: yaml.Node) -> tuple[str, str] | None:
     """What keeps a scalar out of JSON and databases, and the cure; None where it is welcome."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{node.value} is not a number to store.", "Leave out what is not known."
-    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
-        return f"{node.value[:20]}… is not a number to store.", "Put it in quotes if it is text."
     if isinstance(value, str) and _UNFIT.search(value):
         return "It holds a character that no text has.", "Write it without that character."
     if isinstance(value, bytes):

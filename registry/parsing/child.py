@@ -47,13 +47,17 @@ def main(arguments: Sequence[str]) -> None:
             raise SystemExit(1) from None
         except Exception as error:  # noqa: BLE001 - the parent logs it
             kind, answer = FAILED, json.dumps(f"{type(error).__name__}: {error}"[:1000])
+        _limit_time(None)
         send(answers, kind, answer.encode("ascii"))
 
 
-def _limit_time(seconds: float) -> None:
-    """Have the kernel end this process when a text has taken its processor time, in seconds."""
-    soft = int(time.process_time() + seconds) + 1
+def _limit_time(seconds: float | None) -> None:
+    """Have the kernel end this process when a text has taken its processor time, in seconds.
+
+    None lifts the limit: what the next text needs before it is read is not its own.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = hard if seconds is None else int(time.process_time() + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
