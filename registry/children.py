@@ -187,11 +187,11 @@ class Pool(Generic[_Process]):
 
     def close(self) -> None:
         """End every process that waits."""
+        self._starter.shutdown()
         with self._lock:
             idle, self._idle = self._idle, []
         for process in idle:
             process.kill()
-        self._starter.shutdown()
 
     def _start_ahead(self) -> None:
         with contextlib.suppress(Exception):  # whoever takes one next is told why

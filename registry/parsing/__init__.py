@@ -7,6 +7,7 @@ few children, which is killed when the limit is over.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import threading
@@ -51,13 +52,15 @@ def run(
         return function(*arguments)
     # Children belong to the process that started them, also if it is copied.
     with _lock:
-        parsers = _parsers.setdefault(os.getpid(), _Parsers())
-    name = f"{function.__module__}:{function.__qualname__}"
-    result: _Result = parsers.run(f'["{name}", {written}]\n'.encode("ascii"))
+        parsers = _parsers.get(os.getpid())
+        if parsers is None:
+            parsers = _parsers[os.getpid()] = Parsers()
+            atexit.register(parsers.close)
+    result: _Result = parsers.run(function, written)
     return result
 
 
-class _Parsers:
+class Parsers:
     """The children of this web process, so many at once; a few callers wait, others do not."""
 
     def __init__(self) -> None:
@@ -66,7 +69,9 @@ class _Parsers:
         self._free = threading.BoundedSemaphore(places)
         self._pool = children.Pool(_Parser, "parser-starter")
 
-    def run(self, task: bytes) -> Any:
+    def run(self, function: Callable[..., Any], arguments: str) -> Any:
+        """Call a function in a child; ``arguments`` are a list as JSON. See `parsing.run`."""
+        task = f'["{function.__module__}:{function.__qualname__}", {arguments}]\n'
         with self._place():
             try:
                 parser = self._pool.take()
@@ -77,9 +82,13 @@ class _Parsers:
                     retry_after=10,
                 ) from None
             try:
-                return parser.run(task)
+                return parser.run(task.encode("ascii"))
             finally:
                 self._pool.give_back(parser)
+
+    def close(self) -> None:
+        """End every child that waits."""
+        self._pool.close()
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -144,4 +153,4 @@ def _busy() -> problems.Unavailable:
 
 
 _lock = threading.Lock()
-_parsers: dict[int, _Parsers] = {}
+_parsers: dict[int, Parsers] = {}
