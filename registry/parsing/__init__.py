@@ -71,7 +71,8 @@ class Parsers:
 
     def run(self, function: Callable[..., Any], arguments: str) -> Any:
         """Call a function in a child; ``arguments`` are a list as JSON. See `parsing.run`."""
-        task = f'["{function.__module__}:{function.__qualname__}", {arguments}]\n'
+        name = f"{function.__module__}:{function.__qualname__}"
+        task = f'["{name}", {arguments}, {settings.HUB_TEXT_SECONDS}]\n'
         with self._place():
             try:
                 parser = self._pool.take()
@@ -109,8 +110,7 @@ class _Parser:
     """One child. `is_fit` tells whether it may read another text."""
 
     def __init__(self) -> None:
-        limits = {"seconds": settings.HUB_TEXT_SECONDS, "bytes": settings.HUB_TEXT_BYTES}
-        self._child = Child("registry.parsing.child", json.dumps(limits), {})
+        self._child = Child("registry.parsing.child", str(settings.HUB_TEXT_BYTES), {})
         self.is_fit = True
         try:
             self._child.ready(time.monotonic() + _START_SECONDS)

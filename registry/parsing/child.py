@@ -25,20 +25,20 @@ _NICE = 5
 
 def main(arguments: Sequence[str]) -> None:
     """Answer the lines of standard input until it ends."""
-    limits = json.loads(arguments[0])
+    most_bytes = int(arguments[0])
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
     # Whatever a library prints must not be taken for an answer.
     os.dup2(2, 1)
     os.nice(_NICE)
-    resource.setrlimit(resource.RLIMIT_DATA, (limits["bytes"], limits["bytes"]))
+    resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     send(answers, READY, b"")
     for line in tasks:
-        name, values = json.loads(line)
+        name, values, seconds = json.loads(line)
         module, _, function = name.partition(":")
         call = getattr(importlib.import_module(module), function)
-        _limit_time(limits["seconds"])
+        _limit_time(seconds)
         try:
             kind, answer = DONE, json.dumps(call(*values))
         except problems.Problem as problem:
