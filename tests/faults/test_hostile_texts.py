@@ -6,6 +6,7 @@ import http.client
 import os
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,8 @@ from tests.faults.conftest import Hub, processes
 pytestmark = pytest.mark.live
 
 PROCESSOR_SECONDS = 0.3
-MODEL = "zoo/net"
+# Each for tests of its own, as some requests are taken.
+MODEL, COMMITTED, SHOWN = "zoo/net", "zoo/committed", "zoo/shown"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -116,9 +118,10 @@ def watched(tmp_path_factory):
         "from registry.models import Namespace, User\n"
         "from tests import factories, learning\n"
         "admin = User.objects.get(username='admin')\n"
-        "of = factories.model(admin, 'net', slug='zoo')\n"
-        "learning.training(admin, factories.listed(admin, of))\n"
-        "factories.draft(admin, of)\n"
+        f"for name in {[MODEL, COMMITTED, SHOWN]}:\n"
+        "    of = factories.model(admin, name.removeprefix('zoo/'), slug='zoo')\n"
+        "    learning.training(admin, factories.listed(admin, of))\n"
+        "    factories.draft(admin, of)\n"
     )
     hub.call("POST", "datasets", {"namespace": "zoo", "slug": "set", "title": "x"})
     hub.call("POST", f"models/{MODEL}/fleets", {"name": "fleet"})
@@ -143,7 +146,7 @@ def test_every_operation_of_the_api_takes_hostile_text_cheaply(watched):
 
 
 def test_the_hub_protocol_takes_hostile_text_cheaply(watched):
-    watched.expect_cheap(hostile.hub_protocol(MODEL))
+    watched.expect_cheap(hostile.hub_protocol(COMMITTED))
 
 
 def test_headers_and_queries_are_cheap(watched):
@@ -157,7 +160,35 @@ def test_forms_take_hostile_fields_cheaply(watched):
 
 
 def test_pages_of_hostile_cards_are_cheap(watched):
-    watched.expect_cheap(hostile.shown_cards(MODEL), watched.session)
+    watched.expect_cheap(hostile.shown_cards(SHOWN), watched.session)
+
+
+def test_many_costly_texts_at_once_leave_threads_for_others(watched):
+    card = hostile.text("many values", 0).encode()
+    answers, pages = [], []
+
+    def check():
+        answers.append(
+            watched.call("POST", "cards/check", card, Content_Type="text/markdown", seconds=120)
+        )
+
+    asking = [threading.Thread(target=check) for _ in range(40)]
+    with watched.awake() as waits:
+        for thread in asking:
+            thread.start()
+        while any(thread.is_alive() for thread in asking):
+            pages.append(watched.call("GET", "/models", seconds=120)[0])
+            time.sleep(0.1)
+        for thread in asking:
+            thread.join()
+    statuses = Counter(status for status, _, _ in answers)
+    assert set(statuses) <= {200, 422, 503}
+    assert statuses[200] >= 1
+    assert statuses[503] >= 10
+    assert {headers["Retry-After"] for status, headers, _ in answers if status == 503} == {"2"}
+    assert set(pages) == {200}
+    # Reading one of them takes longer than this; whoever waited behind all would wait minutes.
+    assert max(seconds for seconds, _ in waits) < 5
 
 
 def test_pages_take_hostile_parameters_cheaply(watched):
