@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from frontend.card_fields import GROUPS, Input, Table
+from registry import parsing
 from registry.authoring import edits, source
 from registry.authoring.findings import Notes, escaped
 
@@ -383,13 +384,18 @@ def _value(one: Input, said: str, old: Any) -> Any:
 
 def _mapping(text: str) -> Any:
     """Lines of `name: value` as a mapping; the text itself where they are none."""
+    mapping = parsing.run(_parsed, text)
+    return text if mapping is None else mapping
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
     notes = Notes()
     try:
         node = source.compose(text)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return text
+        return None
     found = source.plain(node, notes, "", 0) if node is not None else None
-    return found if isinstance(found, dict) and not notes.found else text
+    return found if isinstance(found, dict) and not notes.found else None
 
 
 def _number(text: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.authoring import source
+from registry import cards
 from registry.cards import Card
 
 if TYPE_CHECKING:
@@ -32,5 +32,4 @@ def keywords_of(version: Version) -> list[str]:
 
 def summary_of(version: Version) -> str:
     """One sentence: the card's summary, else the first sentence of its prose, else the model's."""
-    parts = source.split(version.readme)
-    return Card(version.card, version.readme[parts.body :]).summary or version.model.summary
+    return Card(version.card, cards.body(version.readme)).summary or version.model.summary

@@ -7,6 +7,7 @@ process that had opened the upload: what has another shape than expected is left
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from frontend import formatting
+from frontend.memory import Memory
+from hub.protocol import problems
+from registry import parsing
 from registry.blobs import store
 
 if TYPE_CHECKING:
@@ -34,6 +38,10 @@ PAGE_BYTES = 60_000
 # More is shown without colours: a page has so many elements, and a reader of code so much time.
 MOST_COLOURED = 20_000
 MOST_TOKENS = 1_000
+# A lexer's regular expressions may take the cube of a text: a longer one is drawn by a child.
+_SHORT = 1_000
+# Memory for texts in colours, in characters, of each web process.
+_DRAWN = Memory(8_000_000)
 TENSORS = 100
 _LEXERS = {
     "json": "json",
@@ -163,19 +171,31 @@ def text(file: File, asked: str) -> Text | None:
 
 def _coloured(said: str, ending: str) -> SafeString:
     """Text as HTML, in colours where that is cheap."""
-    plain = SafeString(escape(said))
     name = _LEXERS.get(ending, "")
     if not name or len(said) > MOST_COLOURED:
-        return plain
+        return SafeString(escape(said))
+    key = (hashlib.sha256(said.encode()).digest(), name)
+    drawn = _DRAWN.get(key)
+    if drawn is None:
+        try:
+            drawn = parsing.run(_drawn, said, name, short=_SHORT)
+        except problems.TextTooCostly:
+            drawn = escape(said)
+        except problems.Unavailable:
+            return SafeString(escape(said))
+        _DRAWN.put(key, drawn)
+    return mark_safe(drawn)  # noqa: S308 - every token was escaped
+
+
+def _drawn(said: str, name: str) -> str:
+    """HTML of a text in the colours of a lexer; without them where they are too many."""
     try:
         # Without these options a lexer takes empty lines away, and numbers go astray.
         lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)
     except ClassNotFound:
-        return plain
+        return escape(said)
     drawn = str(highlight(said, lexer, HtmlFormatter(nowrap=True)))
-    if len(_TOKEN.findall(drawn)) > MOST_TOKENS:
-        return plain
-    return mark_safe(drawn.rstrip("\n"))  # noqa: S308 - the formatter escapes every token
+    return escape(said) if len(_TOKEN.findall(drawn)) > MOST_TOKENS else drawn.rstrip("\n")
 
 
 # --- tensors -------------------------------------------------------------------------------------

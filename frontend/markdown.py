@@ -6,6 +6,7 @@ of it runs, nothing is fetched from elsewhere, and its headings and links fit in
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 from collections import Counter
@@ -23,8 +24,18 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from frontend.memory import Memory
+from hub.protocol import problems
+from registry import parsing
+
 LONGEST_CARD = 400_000
 LONGEST_COLOURED = 20_000
+# Code is coloured by regular expressions of others, some of which take the cube of its length.
+SHORT_WITH_CODE = 1_000
+_FENCE = re.compile(r"```|~~~")
+# Memory for rendered cards, in characters, of each web process.
+_PAGES = Memory(32_000_000)
+_BUSY = "Every process that renders cards is busy; reload the page in a few seconds."
 _NAMING_PARTS = 100
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -115,14 +126,28 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
     """HTML of a card whose relative paths point below the address ``files``.
 
     Pictures are shown when they are files of the version (``paths``); any other becomes a link.
+    A card that takes too long is shown as plain text, and so is any while all children are busy.
     """
-    written = _PARSER.render(text[:LONGEST_CARD])
+    text = text[:LONGEST_CARD]
+    key = (hashlib.sha256(text.encode()).digest(), files, paths)
+    page = _PAGES.get(key)
+    if page is None:
+        short = SHORT_WITH_CODE if _FENCE.search(text) else parsing.SHORT_CHARACTERS
+        try:
+            page = parsing.run(_markup, text, files, sorted(paths), short=short)
+        except problems.TextTooCostly:
+            page = _as_text(text, "It takes too long to be shown as a page.")
+        except problems.Unavailable:
+            return mark_safe(_as_text(text, _BUSY))  # noqa: S308 - the text in it is escaped
+        _PAGES.put(key, page)
+    return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
+
+
+def _markup(text: str, files: str, paths: list[str]) -> str:
+    """What `render` gives, as plain text for the wire; in a child where it is long."""
+    written = _PARSER.render(text)
     if _nests_too_deep(written):
-        return format_html(
-            "<p>The HTML of this card is nested too deep to be shown as a page. Its text:</p>"
-            "<pre>{}</pre>",
-            text[:LONGEST_CARD],
-        )
+        return _as_text(text, "Its HTML is nested too deep to be shown as a page.")
     markup = nh3.clean(
         written,
         tags=_TAGS,
@@ -132,10 +157,15 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
         link_rel="nofollow noopener ugc",
         strip_comments=True,
     )
-    page = _Page(files, paths)
+    page = _Page(files, frozenset(paths))
     page.feed(markup)
     page.close()
-    return mark_safe("".join(page.out))  # noqa: S308 - sanitised above, re-escaped by _Page
+    return "".join(page.out)
+
+
+def _as_text(text: str, reason: str) -> str:
+    """A card that is not rendered, with one line that says why."""
+    return format_html("<p>This card is shown as text. {}</p><pre>{}</pre>", reason, text)
 
 
 def _nests_too_deep(markup: str) -> bool:

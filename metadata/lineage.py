@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -79,7 +80,11 @@ def _key(text: str) -> Key | None:
     if text.startswith(ours):
         slug, _, rest = text.removeprefix(ours).partition("/")
         name, _, number = rest.partition("/v/")
-        return (unquote(slug), unquote(name), int(number)) if number.isdecimal() else None
+        return (
+            (unquote(slug), unquote(name), int(number))
+            if re.fullmatch(r"[0-9]{1,9}", number)
+            else None
+        )
     try:
         ref = refs.parse(text)
     except problems.Problem:

@@ -43,7 +43,7 @@ def versions_of(model: RegisteredModel) -> QuerySet[Version]:
 def version_facts(version: Version) -> facts.VersionFacts:
     """What is known of a version, in a fixed number of queries."""
     model = version.model
-    card = cards.Card(version.card, cards.parse(version.readme).body if version.readme else "")
+    card = cards.Card(version.card, cards.body(version.readme))
     variants = list(version.variants.select_related("entry", "derived_from").order_by("pk"))
     jobs = _jobs(variants)
     sources = annotated.sources(version)

@@ -6,27 +6,26 @@ constructors, no values that JSON lacks. Source: Hugging Face model card specifi
 
 from __future__ import annotations
 
-import datetime
 import hashlib
-import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import yaml
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from hub.protocol import problems
+from registry import parsing
 from registry.authoring import fields, source
-from registry.authoring.findings import Notes, nearest
-from registry.authoring.source import LIMIT_FRONT_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from registry.authoring.findings import Finding
+from registry.authoring.findings import Finding, Notes, nearest
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
+# What of a first paragraph can get into a summary.
+_BEGINNING = 10_000
+_NOT_PROSE = re.compile(r"#|>|\||`{3}|<|!\[|[-*] |\d+\. ")
+# Each mark ends where the next of its kind begins, so that no part is looked at twice.
+_TARGET = r"\((?:[^()]|\([^()]*\))*+\)"
+_PICTURE = re.compile(rf"!\[[^\[\]]*\]{_TARGET}")
+_LINK = re.compile(rf"\[([^\[\]]*)\](?:{_TARGET}|\[[^\[\]]*\])?")
+_EMPHASIS = re.compile(r"[*`]|(?<!\w)_|_(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,9 @@ class Card:
         """The front matter's ``summary``, else the first sentence of prose."""
         said = _words(self.front.get("summary"))
         if not said:
-            prose = [
-                block.strip()
-                for block in re.split(r"\n\s*\n", self.body)
-                if block.strip() and not re.match(r"\s*(#|>|\||`{3}|<|!\[|[-*] |\d+\. )", block)
-            ]
-            said = _plain_words(prose[0]) if prose else ""
+            blocks = (block.strip() for block in re.split(r"\n\s*\n", self.body))
+            prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
+            said = _plain_words(next(prose, "")[:_BEGINNING])
         said = " ".join(said.split())
         sentence = re.match(r".{20,}?[.!?](?= |$)", said)
         said = sentence.group() if sentence else said
@@ -102,9 +98,21 @@ def check(text: str) -> Checked:
             f"/line/{line}", "The card holds a NUL.", "Save it as plain UTF-8 text.", line=line
         )
         return Checked(Card({}, ""), notes.in_order())
-    front = source.read(text)
+    parts = source.split(text)
+    if parts.start:
+        front, findings = parsing.run(_examined, text[: parts.body])
+    else:
+        front, findings = _examined(text)
+    return Checked(
+        Card(front, text[parts.body :]), tuple(Finding(**finding) for finding in findings)
+    )
+
+
+def _examined(head: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The values of a front matter, and every finding, as JSON has them."""
+    front = source.read(head)
     fields.check(front.notes, front.values)
-    return Checked(Card(front.values, text[front.parts.body :]), front.notes.in_order())
+    return front.values, [asdict(finding) for finding in front.notes.in_order()]
 
 
 def accept(text: str) -> Card:
@@ -112,7 +120,12 @@ def accept(text: str) -> Card:
     checked = check(text)
     if errors := checked.errors:
         raise refusal(errors)
-    return parse(text)
+    return checked.card
+
+
+def body(readme: str) -> str:
+    """The text of a stored card, below its front matter."""
+    return readme[source.split(readme).body :]
 
 
 def digest(readme: str) -> str:
@@ -138,88 +151,16 @@ def line_of(readme: str, pointer: str) -> int | None:
     """
     if found := re.fullmatch(r"/line/([1-9][0-9]{0,8})", pointer):
         return int(found.group(1))
-    return nearest(source.read(readme).notes.lines, pointer)
+    return parsing.run(_nearest_line, readme[: source.split(readme).body], pointer)
 
 
-def parse(text: str) -> Card:
-    """Split and read a card; raises CardInvalid naming the line and the field.
-
-    Whatever was ever stored passes here: what is checked when a card is written may grow
-    stricter (``accept``), this does not.
-    """
-    if len(text.encode()) > LIMIT_BYTES:
-        raise problems.CardInvalid(f"A card may have {LIMIT_BYTES} bytes; move the rest to a file.")
-    if "\x00" in text:
-        raise problems.CardInvalid("The card holds a NUL character; save it as plain UTF-8 text.")
-    parts = source.split(text)
-    if not parts.start:
-        return Card({}, text)
-    if len(parts.front) > LIMIT_FRONT_BYTES:
-        raise problems.CardInvalid(f"The front matter may have {LIMIT_FRONT_BYTES} characters.")
-    try:
-        front = yaml.load(parts.front, Loader=source.Loader)  # noqa: S506 - safe, narrowed further
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        detail = f"Line {line}: {error.problem or error}. Mend the YAML between the --- lines."
-        raise problems.CardInvalid.at(f"/line/{line}", detail) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise problems.CardInvalid(f"The front matter is not YAML: {error}") from error
-    if front is None:
-        front = {}
-    if not isinstance(front, dict):
-        raise problems.CardInvalid.at("/line/2", "The front matter must be `field: value` lines.")
-    plain = _plain(front, "")
-    _check_fields(plain)
-    return Card(plain, text[parts.body :])
-
-
-def _plain(value: Any, where: str) -> Any:
-    """``value`` as JSON has it; raises CardInvalid for what JSON has not."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item, f"{where}/{key}") for key, item in value.items()}
-    if isinstance(value, list | set | tuple):
-        return [_plain(item, f"{where}/{index}") for index, item in enumerate(value)]
-    if isinstance(value, datetime.date | datetime.datetime):
-        return value.isoformat()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise problems.CardInvalid.at(where, f"{where[1:]} must be a finite number.")
-    if isinstance(value, bytes):
-        raise problems.CardInvalid.at(where, f"{where[1:]} is binary; a card holds text.")
-    return value
-
-
-def _is_words(value: Any) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, str | int | float) for item in items)
-
-
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "license": (_is_words, "an SPDX id such as apache-2.0"),
-    "pipeline_tag": (lambda value: isinstance(value, str), "one task such as image-classification"),
-    "tags": (_is_words, "a list of words"),
-    "language": (_is_words, "a language code or a list of them"),
-    "datasets": (lambda value: isinstance(value, str | list), "a list of data sets"),
-    "base_model": (_is_words, "a model's name or a list of names"),
-    "model-index": (lambda value: isinstance(value, list), "a list of results"),
-    "summary": (lambda value: isinstance(value, str), "one sentence"),
-}
-
-
-def _check_fields(front: dict[str, Any]) -> None:
-    errors = [
-        {"pointer": f"/{name}", "detail": f"{name} must be {wanted}."}
-        for name, (fits, wanted) in _FIELDS.items()
-        if front.get(name) is not None and not fits(front[name])
-    ]
-    if errors:
-        raise problems.CardInvalid(" ".join(error["detail"] for error in errors), errors=errors)
+def _nearest_line(head: str, pointer: str) -> int | None:
+    return nearest(source.read(head).notes.lines, pointer)
 
 
 def _plain_words(markdown: str) -> str:
     """A paragraph without its marks: links keep their words, pictures go."""
-    without_pictures = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", markdown)
-    without_links = re.sub(r"\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])?", r"\1", without_pictures)
-    return re.sub(r"[*`]|(?<!\w)_|_(?!\w)", "", without_links)
+    return _EMPHASIS.sub("", _LINK.sub(r"\1", _PICTURE.sub("", markdown)))
 
 
 def _words(value: Any) -> str:

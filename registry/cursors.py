@@ -21,7 +21,7 @@ def decode(cursor: str) -> list[Any]:
     """The key again; raises InvalidRequest."""
     try:
         key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken() from error
     if not isinstance(key, list) or not key:
         raise _broken()

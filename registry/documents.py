@@ -180,8 +180,7 @@ def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
 
 def _summary(version: Version) -> str:
     """What the version's own card says in a sentence, else what its model does."""
-    body = cards.parse(version.readme).body if version.readme else ""
-    return Card(version.card, body).summary or version.model.summary
+    return Card(version.card, cards.body(version.readme)).summary or version.model.summary
 
 
 def _body(model: RegisteredModel, version: Version | None, told: _Told) -> str:

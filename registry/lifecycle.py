@@ -201,7 +201,7 @@ def _newer_published(version: Version) -> bool:
 
 def _describe(model: RegisteredModel, version: Version) -> None:
     """Take over what the card of the newest version says about its model."""
-    card = cards.Card(version.card, cards.parse(version.readme).body if version.readme else "")
+    card = cards.Card(version.card, cards.body(version.readme))
     model.license = card.license or model.license
     model.task = card.task or model.task
     model.keywords = card.keywords or model.keywords

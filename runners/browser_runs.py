@@ -6,6 +6,7 @@ is shown and never ranked. Of the machine it tells what the reader saw and sent,
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -41,7 +42,7 @@ def contribute(
     """
     record = summary.complete(_measured(variant, told, runtime_version))
     rows = contributions.contribute(
-        actor, version=variant.version, data=record, variant=variant.name
+        actor, version=variant.version, text=json.dumps(record), variant=variant.name
     )
     return rows[0]
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from hub.protocol import problems
-from registry import events, lifecycle
+from registry import events, lifecycle, parsing
 from registry import selectors as registry
 from registry.models import Event, File, Variant
 from registry.permissions import can, require_user
 from registry.services import derivatives
-from runners import measuring, vetting
-from runners.engine.benchmark import record as form
+from runners import measuring, soundness, vetting
 from runners.models import Measurement
 from runners.verification import RELEASED
 
@@ -36,25 +35,20 @@ _ADDED = "benchmark.added"
 
 
 def contribute(
-    actor: Actor, *, version: Version, data: Any, variant: str = ""
+    actor: Actor, *, version: Version, text: str, variant: str = ""
 ) -> list[Measurement]:
-    """Keep a person's record; gives its results, those there already were if it is sent again.
+    """Keep a person's record, which is ``text`` as JSON.
 
-    Raises NotAuthenticated, AccessNeeded, StateConflict, RecordInvalid, VariantMissing,
-    QuotaExceeded.
+    Gives its results, those there already were if it is sent again. Raises NotAuthenticated,
+    AccessNeeded, StateConflict, InvalidRequest, RecordInvalid, TextTooCostly, VariantMissing,
+    QuotaExceeded and Unavailable.
     """
     user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
     _expect_released(version)
-    try:
-        record = vetting.checked(data)
-    except vetting.UnbelievableError as error:
-        raise _invalid(error.where, str(error)) from None
-    if record["status"] not in Measurement.SHOWN:
-        raise _invalid("status", f"it is {record['status']}: there is no figure to keep")
+    record, whole = parsing.run(soundness.read, text)
     chosen = _measured_variant(version, record, variant)
-    content = form.canonical(record)
-    return _keep(user, version, chosen, record, content)
+    return _keep(user, version, chosen, record, whole.encode("ascii"))
 
 
 @transaction.atomic
@@ -139,19 +133,12 @@ def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Va
         rows = Variant.objects.filter(version=version, entry__blob=sha256)
         found = rows.select_related("entry").first()
         if found is None:
-            raise _invalid("model.sha256", f"{version.ref} has no variant of this file")
+            raise soundness.refusal("model.sha256", f"{version.ref} has no variant of this file")
         chosen = found
     if chosen.entry.blob_id != sha256:
-        raise _invalid("model.sha256", f"the variant {chosen.name} is another file")
+        raise soundness.refusal("model.sha256", f"the variant {chosen.name} is another file")
     told = {str(file["sha256"]) for file in record["model"]["files"]}
     held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
     if told - set(held):
-        raise _invalid("model.files", f"{version.ref} has not all of these files")
+        raise soundness.refusal("model.files", f"{version.ref} has not all of these files")
     return chosen
-
-
-def _invalid(where: str, words: str) -> problems.RecordInvalid:
-    pointer = "/" + where.replace("[", ".").replace("]", "").replace(".", "/") if where else ""
-    return problems.RecordInvalid.at(
-        pointer, f"{where or 'The record'}: {words}. `hub bench verify FILE` tells the same."
-    )

@@ -20,7 +20,8 @@ from registry.services import derivatives
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
 from runners.models import Comparison, Environment, Host, Job, Measurement
-from runners.vetting import COMPARISON, KIND, RECORD, median_of, parts_of
+from runners.soundness import median_of, parts_of
+from runners.vetting import COMPARISON, KIND, RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,8 +140,8 @@ def forget(version: Version) -> int:
 
 
 def rows_of(record: dict[str, Any], variant: Variant, **whose: Any) -> list[Measurement]:
-    """The rows of a checked record, unsaved; environments are made as they are needed."""
-    return list(_rows(form.without_samples(record), variant, **whose))
+    """The rows of a checked record without its samples, unsaved; environments are made."""
+    return list(_rows(record, variant, **whose))
 
 
 def device_of(record: dict[str, Any]) -> DeviceClass:

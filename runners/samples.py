@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import problems
 from registry.blobs import store
 from registry.models import Blob, Version
-from runners import vetting
+from runners import soundness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,7 +78,7 @@ def _sha256(row: Measurement) -> str:
 def _processes(sha256: str, ordinal: int) -> tuple[Process, ...]:
     with store().open(sha256) as file:
         record = json.load(file)
-    part = vetting.parts_of(record)[ordinal]
+    part = soundness.parts_of(record)[ordinal]
     return tuple(
         Process(
             one["ordinal"],

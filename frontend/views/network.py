@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -104,7 +105,7 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     before the question mark, so the viewer's files are fetched once.
     """
     asked_number = request.GET.get("version", "")
-    shown = int(asked_number) if asked_number.isascii() and asked_number.isdigit() else number
+    shown = int(asked_number) if re.fullmatch(r"[0-9]{1,9}", asked_number) else number
     version, variant, found = _drawn(request, namespace, name, shown)
     assert found.skeleton is not None  # noqa: S101 - as above
     asked = {"sha256": found.skeleton.blob_id}

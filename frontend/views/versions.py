@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -116,7 +117,7 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
     """The overview of the newest published version, or of the one the form on it asks for."""
     namespace, name = model.namespace.slug, model.name
     asked = request.GET.get("v", "")
-    if asked.isascii() and asked.isdigit():
+    if re.fullmatch(r"[0-9]{1,9}", asked):
         tab = heads.TABS.get(request.GET.get("tab", ""), heads.TABS["overview"])[1]
         version = selectors.whole_version(request.user, namespace, name, int(asked))
         choice = heads.kept_choice(version, request.GET.get("variant", ""))
@@ -251,7 +252,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     rows = selectors.sized_versions(
         request.user,
         model,
-        before=int(before) if before.isascii() and before.isdigit() else None,
+        before=int(before) if re.fullmatch(r"[0-9]{1,9}", before) else None,
         limit=PAGE + 1,
     )
     if not rows:

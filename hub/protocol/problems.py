@@ -495,6 +495,12 @@ class QueryTooCostly(Problem):
     status = 422
 
 
+class TextTooCostly(Problem):
+    slug = "text-too-costly"
+    title = "The text takes too long to read"
+    status = 422
+
+
 class Throttled(Problem):
     slug = "throttled"
     title = "Too many requests"

@@ -135,6 +135,12 @@ HUB_SPARQL_MINUTE_SECONDS = env.float("HUB_SPARQL_MINUTE_SECONDS", default=60.0)
 HUB_SPARQL_BYTES = env.int("HUB_SPARQL_BYTES", default=3 * 2**29)
 # Largest result of a query, in bytes.
 HUB_SPARQL_RESULT_BYTES = env.int("HUB_SPARQL_RESULT_BYTES", default=50 * 10**6)
+# Processes of one web process that read long texts: cards, tables and source code.
+HUB_TEXT_PROCESSES = env.int("HUB_TEXT_PROCESSES", default=2)
+# Processor time that reading one text may take, in seconds.
+HUB_TEXT_SECONDS = env.int("HUB_TEXT_SECONDS", default=5)
+# Memory that reading one text may take, in bytes.
+HUB_TEXT_BYTES = env.int("HUB_TEXT_BYTES", default=2**29)
 # Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
 REDIS_URL = env.str("REDIS_URL", default="")
 
@@ -332,7 +338,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["registry.api.inputs.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": [
         "registry.api.throttles.UserThrottle",

@@ -39,7 +39,7 @@ def read(version: Version, nquads: str = "") -> Sheet:
 
 def front_of(version: Version) -> tuple[dict[str, object], str]:
     """A version's front matter and the text below it."""
-    body = cards.parse(version.readme).body if version.readme else ""
+    body = cards.body(version.readme)
     return dict(version.card), body
 
 

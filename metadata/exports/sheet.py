@@ -309,7 +309,7 @@ def _activity(graph: _Triples, places: Places, iri: str) -> str:
 
 
 def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def _last(iri: str) -> str:

@@ -12,6 +12,7 @@ import re
 
 from hub.protocol import problems
 from metadata.sparql import guard
+from registry import parsing
 
 _WORDS = frozenset(
     [
@@ -120,7 +121,7 @@ _NO_CURE = frozenset({"LATERAL", "SERVICE", "…", ""})
 
 def syntax_problem(detail: str, text: str) -> problems.QueryInvalid:
     """The engine's ``detail`` about a query's ``text``, with line and column where it has them."""
-    if unknown := _unknown_word(text):
+    if unknown := parsing.run(_unknown_word, text):
         word, at = unknown
         line, column = guard.position(text, at)
         like = difflib.get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.7)

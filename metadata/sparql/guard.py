@@ -8,10 +8,11 @@ token, it takes the reading that refuses. Source: SPARQL 1.1 Query, sections 19.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
+from registry import parsing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ _TOKEN = re.compile(
     |(?P<variable>[?$]\w+)
     |(?P<language>@[A-Za-z]+(?:-+[A-Za-z0-9]+)*)
     |(?P<blank>_:[\w-]++(?:\.++[\w-]++)*+)
-    |(?P<name>(?:[^\W\d_][\w.-]{0,99}(?<!\.))?:
+    |(?P<name>(?:[^\W\d_][\w.-]{0,99}+(?<!\.))?:
         (?:(?:[\w:-]|%[0-9A-Fa-f]{2}|\\[^\w\s])++(?:\.++(?:[\w:-]|%[0-9A-Fa-f]{2}|\\[^\w\s])++)*+)?)
     |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
     |(?P<word>[^\W\d]\w*)
@@ -77,7 +78,8 @@ class Token:
 def vet(text: str) -> Query:
     """The query, if an engine may see it.
 
-    Raises QueryInvalid, NotAllowed for updates, TooLarge.
+    Raises QueryInvalid, NotAllowed for updates, TooLarge; and, since a long one is read in a child,
+    TextTooCostly and Unavailable.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LONGEST_BYTES:
@@ -85,12 +87,17 @@ def vet(text: str) -> Query:
             f"The query has {size} bytes; {LONGEST_BYTES} are allowed. Ask in smaller parts."
         )
     text = text.removeprefix("\ufeff")
+    return Query(**parsing.run(_vetted, text))
+
+
+def _vetted(text: str) -> dict[str, Any]:
+    """The fields of the query that a text is; see `vet`."""
     query = _read(text)
     plain = _ESCAPE.sub(_character, text)
     if plain != text:
         # Some engines undo escapes before they look for tokens and some after: both must pass.
         _read(plain)
-    return query
+    return asdict(query)
 
 
 def _character(found: re.Match[str]) -> str:

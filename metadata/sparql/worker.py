@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import struct
 import sys
 import time
 from pathlib import Path
@@ -18,15 +17,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyoxigraph
 
 from metadata.sparql.holding import hold
+from registry.children import DATA, DONE, FAILED, READY, send
 from runners.engine import isolation
 from runners.engine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# A frame: its kind, the length of what follows, and that.
-HEADER = struct.Struct(">cI")
-READY, DATA, DONE, FAILED = b"R", b"D", b"E", b"X"
 
 OPEN_FILES = 1024
 _CHUNK = 1 << 16
@@ -71,7 +67,7 @@ def main(arguments: Sequence[str]) -> None:
     if layers is None:
         layers = [name for name in isolation.LAYERS if _holds(name, limits, snapshots)]
     isolation.apply(Confinement(frozenset(layers), limits, readable=(snapshots,)), told["parent"])
-    _send(answering, READY, json.dumps({"layers": layers}).encode())
+    send(answering, READY, json.dumps({"layers": layers}).encode())
     _serve(asking, answering, snapshots)
 
 
@@ -106,10 +102,10 @@ def _serve(asking: BinaryIO, answering: int, snapshots: Path) -> None:
             store = opened.store(task["snapshot"])
             _answer(store, task, _Output(answering, task["result_bytes"]))
         except BaseException as error:  # noqa: BLE001 - an engine's panic is a BaseException
-            _send(answering, FAILED, json.dumps(_words(error)).encode())
+            send(answering, FAILED, json.dumps(_words(error)).encode())
         else:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            _send(answering, DONE, json.dumps({"peak_bytes": peak}).encode())
+            send(answering, DONE, json.dumps({"peak_bytes": peak}).encode())
 
 
 def _words(error: BaseException) -> dict[str, str]:
@@ -171,7 +167,7 @@ class _Output:
 
     def flush(self) -> None:
         if self._waiting:
-            _send(self._handle, DATA, bytes(self._waiting))
+            send(self._handle, DATA, bytes(self._waiting))
             self._waiting.clear()
 
     def close(self) -> None:
@@ -195,12 +191,6 @@ def _answer(store: pyoxigraph.Store, task: dict[str, Any], output: _Output) -> N
     else:
         found.serialize(answer, format=_RESULTS[kind])
     output.flush()
-
-
-def _send(handle: int, kind: bytes, payload: bytes) -> None:
-    view = memoryview(HEADER.pack(kind, len(payload)) + payload)
-    while view:
-        view = view[os.write(handle, view) :]
 
 
 if __name__ == "__main__":

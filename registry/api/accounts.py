@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from registry import selectors
 from registry.api import pagination
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input, Items, parse
 from registry.api.people import MembershipOutput
 from registry.models import AccessToken
 from registry.permissions import SCOPES, require_user
@@ -33,7 +33,7 @@ class TokenInput(Input):
     """A token to be made."""
 
     name = serializers.CharField(max_length=100)
-    scopes = serializers.ListField(child=serializers.CharField(), min_length=1)
+    scopes = Items(child=serializers.CharField(), min_length=1, max_length=len(SCOPES))
     namespace = serializers.CharField(required=False, allow_null=True, default=None)
     expires_days = serializers.IntegerField(default=90)
 

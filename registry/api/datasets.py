@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from registry import datasets as selectors
 from registry import selectors as registry
 from registry.api import etags, pagination
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input, Items, parse
 from registry.api.serializers import ReasonInput, api_url
 from registry.models import Dataset
 from registry.personal_data import CATEGORIES, LEGAL_BASES
@@ -70,8 +70,10 @@ class DatasetEdit(Input):
     iri = serializers.CharField(max_length=500, allow_blank=True, required=False)
     license = serializers.CharField(max_length=64, allow_blank=True, required=False)
     personal_data = serializers.ChoiceField(Dataset.PersonalData.choices, required=False)
-    categories = serializers.ListField(
-        child=serializers.ChoiceField(sorted(CATEGORIES)), required=False
+    categories = Items(
+        child=serializers.ChoiceField(sorted(CATEGORIES)),
+        max_length=len(CATEGORIES),
+        required=False,
     )
     legal_basis = serializers.ChoiceField(sorted(LEGAL_BASES), allow_blank=True, required=False)
     source = serializers.CharField(max_length=500, allow_blank=True, required=False)

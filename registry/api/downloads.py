@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Only where the server cannot hand the file to the kernel.
 BLOCK_BYTES = 2**20
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,100})-([0-9]{0,100})")
 
 
 class Slice(io.RawIOBase):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import selectors, summaries, usage
+from registry import cards, selectors, summaries, usage
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
@@ -75,7 +75,11 @@ class MarkdownParser(BaseParser):
     media_type = "text/markdown"
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
-        content: bytes = stream.read()
+        content: bytes = stream.read(cards.LIMIT_BYTES + 1)
+        if len(content) > cards.LIMIT_BYTES:
+            raise problems.TooLarge(
+                f"A card may have {cards.LIMIT_BYTES:,} bytes; move the rest to a file."
+            )
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:

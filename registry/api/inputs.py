@@ -2,18 +2,93 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 from uuid import UUID
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
+from rest_framework import parsers, serializers
 
 from hub.protocol import problems
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rest_framework.request import Request
+
+MOST_VALUES = 5_000
+MOST_DEPTH = 64
+_NAMED = 20
+# A string that never ends goes to the end of the text, so that none is looked at twice.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+def read_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
+    """A JSON text; raises InvalidRequest, and TooLarge where it has more values or levels.
+
+    Both are counted before anything is made of them.
+    """
+    bare = _STRING.sub(b"", content)
+    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > most_values:
+        raise problems.TooLarge(
+            f"The JSON may have {most_values:,} values and has more; send it in parts."
+        )
+    depth = 0
+    for bracket in _BRACKET.findall(bare):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MOST_DEPTH:
+            raise problems.TooLarge(f"The JSON is nested deeper than {MOST_DEPTH} levels.")
+    try:
+        return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise problems.InvalidRequest(f"The body is no JSON: {error}.") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+class JSONParser(parsers.JSONParser):
+    """JSON of a bounded size, number of values and depth."""
+
+    most_values = MOST_VALUES
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The body's value; raises InvalidRequest, TooLarge."""
+        most_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        content = cast("bytes", stream.read(most_bytes + 1))
+        if len(content) > most_bytes:
+            raise problems.TooLarge(f"The body may have {most_bytes:,} bytes; files go by upload.")
+        return read_json(content, most_values=self.most_values)
+
+
+class FilesParser(JSONParser):
+    """JSON that tells of every file of a version: two thousand of them with a few values each."""
+
+    most_values = 20_000
+
+
+class Items(serializers.ListField):
+    """A list whose length is looked at before its items are."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        super().__init__(max_length=max_length, **options)
+        self._most = max_length
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, list) and len(data) > self._most:
+            raise serializers.ValidationError(f"At most {self._most} items are taken.")
+        return super().to_internal_value(data)
 
 
 class Input(serializers.Serializer[Any]):
@@ -23,9 +98,10 @@ class Input(serializers.Serializer[Any]):
         if isinstance(data, dict):
             unknown = sorted(set(data) - set(self.fields))
             if unknown:
+                named = [name[:100] for name in unknown[:_NAMED]]
                 raise problems.InvalidRequest(
-                    f"Unknown fields: {', '.join(unknown)}. Known: {', '.join(self.fields)}.",
-                    errors=[{"pointer": f"/{name}", "detail": "unknown field"} for name in unknown],
+                    f"Unknown fields: {', '.join(named)}. Known: {', '.join(self.fields)}.",
+                    errors=[{"pointer": f"/{name}", "detail": "unknown field"} for name in named],
                 )
         return super().to_internal_value(data)
 

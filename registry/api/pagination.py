@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def paged(
 def limit_of(request: Request) -> int:
     """The page length that a request asks for, 1 to 100."""
     text = request.query_params.get("limit", "20")
-    if not text.isdigit() or not 1 <= int(text) <= LONGEST:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= LONGEST:
         raise problems.InvalidRequest.at("/limit", f"limit must be 1 to {LONGEST}.")
     return int(text)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
@@ -83,6 +83,9 @@ def _fault(error: Exception) -> problems.Problem:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         return problems.TooLarge(f"The body may have {most:,} bytes; files go by upload.")
+    if isinstance(error, TooManyFieldsSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return problems.TooLarge(f"A form may have {most:,} fields; send it in parts.")
     # A connection that was lost within a transaction shows as an InterfaceError at its end.
     if isinstance(error, OperationalError | InterfaceError):
         log.error("database_unavailable", exc_info=error)

@@ -9,7 +9,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry.api.inputs import Input
+from registry.api.inputs import Input, Items
 from registry.models import (
     Check,
     DocumentSpeed,
@@ -195,9 +195,7 @@ class ModelInput(Input):
     summary = serializers.CharField(max_length=300, allow_blank=True, default="")
     license = serializers.CharField(max_length=64, allow_blank=True, default="")
     task = serializers.CharField(max_length=64, allow_blank=True, default="")
-    keywords = serializers.ListField(
-        child=serializers.CharField(max_length=64), max_length=50, default=list
-    )
+    keywords = Items(child=serializers.CharField(max_length=64), max_length=50, default=list)
 
 
 class ModelEdit(Input):
@@ -212,9 +210,7 @@ class ModelEdit(Input):
     summary = serializers.CharField(max_length=300, allow_blank=True, required=False)
     license = serializers.CharField(max_length=64, allow_blank=True, required=False)
     task = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    keywords = serializers.ListField(
-        child=serializers.CharField(max_length=64), max_length=50, required=False
-    )
+    keywords = Items(child=serializers.CharField(max_length=64), max_length=50, required=False)
 
 
 class FileOutput(serializers.Serializer[File]):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from hub.protocol import problems
+from registry import parsing
 from registry.authoring import source
 
 if TYPE_CHECKING:
@@ -76,6 +77,13 @@ def change(text: str, changes: Mapping[str, Any]) -> str:
     A field that is there is replaced in its place, a new one goes to the end of the front matter.
     Raises CardInvalid where the front matter cannot be read.
     """
+    newline = "\r\n" if "\r\n" in text[:10_000] else "\n"
+    body = source.split(text).body
+    head = text[:body] if body else text
+    return parsing.run(_changed, head, dict(changes), newline) + text[len(head) :]
+
+
+def _changed(text: str, changes: Mapping[str, Any], newline: str) -> str:
     front = source.read(text)
     if not front.readable:
         raise unreadable(front.notes.in_order()[0])
@@ -84,7 +92,6 @@ def change(text: str, changes: Mapping[str, Any]) -> str:
     }
     if not changes:
         return text
-    newline = "\r\n" if "\r\n" in text[:10_000] else "\n"
     if not front.parts.start:
         fresh = "".join(written(*one) for one in changes.items() if one[1] is not None)
         start = "\ufeff" if text.startswith("\ufeff") else ""

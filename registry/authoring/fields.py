@@ -130,7 +130,7 @@ def check(notes: Notes, front: dict[str, Any]) -> None:
 
 
 def _unknown(notes: Notes, pointer: str, name: str, front: dict[str, Any]) -> None:
-    meant = MEANT.get(name.lower()) or vocabularies.near(name, FIELDS, 0.82)
+    meant = MEANT.get(name.lower()) or notes.guess(name, FIELDS, 0.82)
     if meant and meant not in front:
         notes.warn(
             pointer,

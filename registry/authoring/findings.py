@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from registry.authoring import vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Severity = Literal["error", "warning"]
 LISTED = 100
+GUESSES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,12 @@ class Notes:
 
     lines: dict[str, int] = field(default_factory=dict)
     found: list[Finding] = field(default_factory=list)
+    guesses: int = 0
+
+    def guess(self, word: str, words: Iterable[str], likeness: float = 0.75) -> str:
+        """The word that was probably meant; empty if none is, and after many guesses."""
+        self.guesses += 1
+        return vocabularies.near(word, words, likeness) if self.guesses <= GUESSES else ""
 
     def error(self, pointer: str, message: str, cure: str, *, line: int | None = None) -> None:
         self._add("error", pointer, message, cure, line)

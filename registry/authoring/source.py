@@ -24,6 +24,9 @@ LIMIT_DEPTH = 32
 LIMIT_FRONT_BYTES = 200_000
 LIMIT_NODES = 20_000
 _PIECES = 300
+_PLAIN_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+# In characters; to make a number of more takes the square of them.
+_LONGEST_NUMBER = 300
 _ERRORS = 20
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPEN = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
@@ -150,6 +153,9 @@ def compose(source: str) -> yaml.Node | None:
 
 def plain(node: yaml.Node, notes: Notes, pointer: str, above: int) -> Any:
     """A node as JSON has it; ``above`` lines stand before it. What JSON lacks is noted, as None."""
+    if isinstance(node, yaml.CollectionNode) and node.tag not in _PLAIN_TAGS:
+        _refuse_tag(notes, pointer, node)
+        return None
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, notes, pointer, above)
     if isinstance(node, yaml.SequenceNode):
@@ -191,14 +197,17 @@ def _mapping(node: yaml.MappingNode, notes: Notes, pointer: str, above: int) -> 
 
 def _scalar(node: yaml.Node, notes: Notes, pointer: str) -> Any:
     maker = yaml.constructor.SafeConstructor()
+    if node.tag.endswith((":int", ":float")) and len(node.value) > _LONGEST_NUMBER:
+        notes.error(
+            pointer,
+            f"{node.value[:20]}… is not a number to store.",
+            "Put it in quotes if it is text.",
+        )
+        return None
     try:
         value = maker.construct_object(node, deep=True)
     except yaml.YAMLError:
-        notes.error(
-            pointer,
-            f"The YAML tag {node.tag!r} means nothing in a card.",
-            "Write plain text, a number, a list or a mapping.",
-        )
+        _refuse_tag(notes, pointer, node)
         return None
     except ValueError as error:
         notes.error(
@@ -213,6 +222,14 @@ def _scalar(node: yaml.Node, notes: Notes, pointer: str) -> Any:
         notes.error(pointer, *problem)
         return None
     return value
+
+
+def _refuse_tag(notes: Notes, pointer: str, node: yaml.Node) -> None:
+    notes.error(
+        pointer,
+        f"The YAML tag {node.tag!r} means nothing in a card.",
+        "Write plain text, a number, a list or a mapping.",
+    )
 
 
 def _unfit(value: Any, node: yaml.Node) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from registry import parsing
 from registry.authoring import fields, source, vocabularies
 from registry.authoring.findings import Notes
 from registry.authoring.imports.reading import words
@@ -97,13 +98,23 @@ def _standard(props: dict[str, str]) -> Iterator[Suggestion]:
 
 def _embedded_card(text: str) -> Iterator[Suggestion]:
     """The fields of a card in ``model_card``; one that only is an address has none."""
-    front = source.read(text)
+    for name, value in parsing.run(_good_fields, text[: source.split(text).body]).items():
+        yield Suggestion(name, value, "model_card")
+
+
+def _good_fields(head: str) -> dict[str, Any]:
+    """The known fields of a front matter that hold what they should."""
+    front = source.read(head)
+    if not front.readable:
+        return {}
     notes = Notes()
     fields.check(notes, front.values)
     wrong = {one.pointer.split("/")[1] for one in notes.found if one.severity == "error"}
-    for name, value in front.values.items() if front.readable else ():
-        if name in fields.FIELDS and name not in wrong:
-            yield Suggestion(name, value, "model_card")
+    return {
+        name: value
+        for name, value in front.values.items()
+        if name in fields.FIELDS and name not in wrong
+    }
 
 
 def _ultralytics(props: dict[str, str]) -> Iterator[Suggestion]:

@@ -92,7 +92,7 @@ def mapping(
             if name in parts:
                 if part is not None:
                     parts[name](notes, place, part)
-            elif not open_ and (meant := vocabularies.near(name, parts)):
+            elif not open_ and (meant := notes.guess(name, parts)):
                 notes.warn(
                     place, f"{name} is not a field here.", f"If you mean {meant}, write {meant}."
                 )
@@ -110,7 +110,7 @@ def chosen(words: Collection[str], *, what: str, guess: bool = True) -> Check:
     def one(notes: Notes, pointer: str, value: Any) -> None:
         if isinstance(value, str) and value.strip().lower() in words:
             return
-        meant = vocabularies.near(value, words, 0.6) if guess and isinstance(value, str) else ""
+        meant = notes.guess(value, words, 0.6) if guess and isinstance(value, str) else ""
         listing = ", ".join(sorted(words))
         cure = f"{value} -> {meant}." if meant else f"Write one of {listing}."
         said = f"{str(value)[:60]!r} is no {what}"
@@ -128,7 +128,7 @@ def usual(words: Collection[str], *, what: str) -> Check:
         text(notes, pointer, value)
         if not isinstance(value, str) or value.strip().lower() in words:
             return
-        meant = vocabularies.near(value, words)
+        meant = notes.guess(value, words)
         cure = f"{value} -> {meant}." if meant else "Filters and other programs will not know it."
         notes.warn(pointer, f"{str(value)[:60]!r} is no known {what}.", cure)
 
@@ -167,7 +167,7 @@ def licence(notes: Notes, pointer: str, value: Any) -> None:
         return
     if vocabularies.is_licence(value) or _IRI.fullmatch(value.strip()):
         return
-    meant = vocabularies.near(value.removesuffix("license"), vocabularies.LICENCES)
+    meant = notes.guess(value.removesuffix("license"), vocabularies.LICENCES)
     cure = f"{value} -> {meant}." if meant else "Write an SPDX id, or other with license_name."
     notes.warn(pointer, f"{value[:60]!r} is no licence that SPDX or Hugging Face knows.", cure)
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser
+from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry import selectors
 from registry.api import pagination
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input, Items, parse
 from runners import benchmarking, benchmarks, contributions, samples
 from runners.api.measurements import (
     ComparisonOutput,
@@ -35,8 +34,10 @@ if TYPE_CHECKING:
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
 
 
-class RecordParser(JSONParser):
-    """JSON up to the size of a record that may be sent."""
+class RecordParser(BaseParser):
+    """JSON as text, up to the size of a record that may be sent."""
+
+    media_type = "application/json"
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         content: bytes = stream.read(contributions.MOST_BYTES + 1)
@@ -46,8 +47,8 @@ class RecordParser(JSONParser):
                 "for each process."
             )
         try:
-            return json.loads(content.decode("utf-8"))
-        except (ValueError, RecursionError):
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
             raise problems.InvalidRequest("The body is no JSON that can be read.") from None
 
 
@@ -65,8 +66,8 @@ class RunInput(Input):
     batch = serializers.IntegerField(required=False)
     threads = serializers.IntegerField(required=False)
     shapes = serializers.DictField(child=serializers.IntegerField(), required=False)
-    sweep_batch = serializers.ListField(child=serializers.IntegerField(), required=False)
-    sweep_threads = serializers.ListField(child=serializers.IntegerField(), required=False)
+    sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
+    sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
     strict_provider = serializers.BooleanField(
         required=False, help_text="fail where another provider would do a part"
     )
@@ -119,7 +120,7 @@ class BenchmarkList(APIView):
         version = selectors.version(request.user, namespace, name, number)
         variant = request.query_params.get("variant", "")
         rows = contributions.contribute(
-            request.user, version=version, data=request.data, variant=variant
+            request.user, version=version, text=str(request.data or ""), variant=variant
         )
         for row in rows:
             row.variant.version = version

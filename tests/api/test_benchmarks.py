@@ -172,7 +172,7 @@ def test_a_version_that_is_withdrawn_meanwhile_takes_nothing(version, bob):
     stale = copy.copy(version)
     type(version).objects.filter(pk=version.pk).update(state="withdrawn", reason="wrong")
     with pytest.raises(problems.StateConflict):
-        contributions.contribute(bob, version=stale, data=sent(version))
+        contributions.contribute(bob, version=stale, text=json.dumps(sent(version)))
     assert not Measurement.objects.exists()
     assert not version.files.filter(path__startswith="benchmarks/").exists()
 

@@ -178,7 +178,7 @@ class Hub:
             else None
         )
         names = {key.replace("_", "-"): value for key, value in headers.items()}
-        names |= {"Authorization": f"Bearer {self.token}"}
+        names.setdefault("Authorization", f"Bearer {self.token}")
         names.setdefault("Content-Type", "application/json")
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +16,7 @@ from hub.protocol import digests, problems
 from registry import git
 from registry.api.huggingface import addresses, errors, revisions, writing
 from registry.api.huggingface.views import HubView
+from registry.api.inputs import read_json
 from registry.api.uploads import RawParser
 from registry.services import commits, uploads
 
@@ -156,9 +156,9 @@ def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
         if number > MOST_LINES:
             raise problems.TooLarge(f"A commit may have {MOST_LINES} lines. Make several of it.")
         try:
-            told = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise problems.InvalidRequest(f"Line {number} is not JSON: {error}") from error
+            told = read_json(line)
+        except problems.InvalidRequest as error:
+            raise problems.InvalidRequest(f"Line {number}: {error}") from error
         value = told.get("value") if isinstance(told, dict) else None
         if not isinstance(value, dict):
             raise problems.InvalidRequest(f"Line {number} must be an object with key and value.")

@@ -119,6 +119,7 @@ def _answer(refused: Refused) -> HttpResponse:
 
 def one_line(text: str) -> str:
     """``text`` as a header can carry it: one line of Latin-1 (RFC 9110 section 5.5)."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    beginning = text[: 4 * LONGEST_MESSAGE]
+    printable = "".join(letter if letter.isprintable() else " " for letter in beginning)
     line = " ".join(printable.split())[:LONGEST_MESSAGE]
     return line.encode("latin-1", "replace").decode("latin-1")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"
+LONGEST_NAME = 100  # of a ref or a branch, in characters
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NUMBER = re.compile(r"@?v([1-9][0-9]{0,8})|@([1-9][0-9]{0,8})")
 # What is left aside while asking for a version: large, and shown by no answer of the protocol.
@@ -141,8 +142,9 @@ class Reader:
 
     def _named(self, asked: str) -> tuple[Revision, str] | None:
         """What the longest prefix of ``asked`` that is a ref names, and what follows it."""
-        parts = asked.removeprefix("@").split("/")
-        prefixes = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        asked = asked.removeprefix("@")
+        beginning = f"{asked}/"[: LONGEST_NAME + 1]
+        prefixes = [asked[:at] for at, letter in enumerate(beginning) if letter == "/"]
         refs_ = {ref.name: ref for ref in self.refs.filter(name__in=prefixes)}
         names = set(refs_)
         if self.writes:
@@ -151,7 +153,7 @@ class Reader:
         if not names:
             return None
         name = max(names, key=len)
-        path = "/".join(parts[name.count("/") + 1 :])
+        path = asked[len(name) + 1 :]
         ref = refs_.get(name)
         if ref is None or ref.kind == Ref.Kind.BRANCH:
             return self.head(name, self._version_of(ref) if ref else None), path

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse, HttpResponseRedirect
-from rest_framework.parsers import FormParser, JSONParser
+from rest_framework.parsers import FormParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
 from registry.api.huggingface import errors
+from registry.api.inputs import FilesParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ class HubView(APIView):
     """
 
     schema = None  # the protocol is described elsewhere, not by our OpenAPI document
-    parser_classes = [JSONParser, FormParser]
+    parser_classes = [FilesParser, FormParser]
 
     def get_exception_handler(self) -> Callable[..., HttpResponse]:
         """Errors in the protocol's own form."""

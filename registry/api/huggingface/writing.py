@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from rest_framework.parsers import JSONParser
 
 from hub.protocol import problems
 from registry import history
 from registry.api.huggingface import errors, revisions
+from registry.api.inputs import FilesParser
 from registry.models import Check, RegisteredModel, Version
 from registry.permissions import require
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEADS = "refs/heads/"
 
 
-class AnyJson(JSONParser):
+class AnyJson(FilesParser):
     """JSON under any name: git-lfs has its own, DELETE often none at all."""
 
     media_type = "*/*"

@@ -7,12 +7,14 @@ What is recognised: CodeCarbon's ``emissions.csv``, Croissant JSON-LD, Hugging F
 from __future__ import annotations
 
 import posixpath
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
+from registry import parsing
 from registry.authoring import merges
 from registry.authoring.imports import carbon, citation, croissant, evaluations
-from registry.authoring.imports.reading import LIMIT_BYTES, Proposal
+from registry.authoring.imports.reading import LIMIT_BYTES, Proposal, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "LIMIT_BYTES", "Proposal", "kind_of", "propose", "read"]
 
 # kind -> (what it is, its reader)
-KINDS: dict[str, tuple[str, Callable[[bytes], Proposal]]] = {
+KINDS: dict[str, tuple[str, Callable[[str], Proposal]]] = {
     "codecarbon": ("CodeCarbon emissions.csv", carbon.read),
     "croissant": ("Croissant data set (JSON-LD)", croissant.read),
     "eval-results": ("Hugging Face eval_results.yaml", evaluations.read),
@@ -48,7 +50,7 @@ def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
 
     ``kind`` is one of ``KINDS``; without it the name of the file tells, and then its first bytes.
     """
-    kind = kind or kind_of(name) or _sniffed(content)
+    kind = kind or kind_of(name) or _sniffed(content[:4096])
     if kind not in KINDS:
         known = ", ".join(words for words, _ in KINDS.values())
         raise problems.InvalidRequest(
@@ -59,7 +61,15 @@ def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
             f"{name or 'The file'} has {len(content):,} bytes; {LIMIT_BYTES:,} are read. "
             "Send the part that is about this model."
         )
-    return KINDS[kind][1](content)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refused(KINDS[kind][0], "it is not UTF-8 text.") from error
+    return Proposal(**parsing.run(_read, kind, text))
+
+
+def _read(kind: str, text: str) -> dict[str, Any]:
+    return asdict(KINDS[kind][1](text))
 
 
 def propose(front: dict[str, Any], proposal: Proposal) -> dict[str, Any]:
@@ -67,8 +77,8 @@ def propose(front: dict[str, Any], proposal: Proposal) -> dict[str, Any]:
     return merges.merged(front, proposal.fields)
 
 
-def _sniffed(content: bytes) -> str:
-    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+def _sniffed(head: bytes) -> str:
+    head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith((b"{", b"[")):
         return "croissant"
     if head.startswith(b"timestamp,") or b"emissions" in head.split(b"\n", 1)[0]:

@@ -12,7 +12,7 @@ import math
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from registry.authoring.imports.reading import Proposal, refused, text_of, words
+from registry.authoring.imports.reading import Proposal, refused, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +28,9 @@ _ENERGIES = {
 }
 
 
-def read(content: bytes) -> Proposal:
+def read(text: str) -> Proposal:
     """Emissions in grams, energy and hours, summed over the runs in the file."""
-    runs, lines = _runs(text_of(content, KIND))
+    runs, lines = _runs(text)
     grams = _sum(runs, "emissions") * 1000
     hours = _sum(runs, "duration") / 3600
     version = _common(runs, "codecarbon_version")

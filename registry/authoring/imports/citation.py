@@ -12,9 +12,9 @@ KIND = "CITATION.cff"
 _DOI_AT = re.compile(r"(?:doi:|https?://(?:dx\.)?doi\.org/)", re.IGNORECASE)
 
 
-def read(content: bytes) -> Proposal:
+def read(text: str) -> Proposal:
     """Citation, creators with their ORCID iDs, and the DOI."""
-    said = yaml_of(content, KIND)
+    said = yaml_of(text, KIND)
     if not isinstance(said, dict) or "cff-version" not in said:
         raise refused(KIND, "it has no cff-version.")
     notes: list[str] = []

@@ -21,9 +21,9 @@ _SPDX = re.compile(r"https?://(?:www\.)?spdx\.org/licenses/([A-Za-z0-9.+-]+?)(?:
 _CC = re.compile(r"https?://creativecommons\.org/(licenses|publicdomain)/([a-z-]+)/([0-9.]+)")
 
 
-def read(content: bytes) -> Proposal:
+def read(text: str) -> Proposal:
     """Name, IRI, licence and creators of the data set, with hints on personal data."""
-    said = _bare(_dataset(json_of(content, KIND)))
+    said = _bare(_dataset(json_of(text, KIND)))
     name = words(_value(said.get("name")), 300)
     iri = _iri(said)
     if not name and not iri:

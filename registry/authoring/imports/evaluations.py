@@ -13,9 +13,9 @@ KIND = "eval_results.yaml"
 UNNAMED = "score"
 
 
-def read(content: bytes) -> Proposal:
+def read(text: str) -> Proposal:
     """One result for each entry of the file."""
-    said = yaml_of(content, KIND)
+    said = yaml_of(text, KIND)
     entries = rows(said)
     if not isinstance(said, list) or not entries:
         raise refused(KIND, "it must be a list of results, each with dataset and value.")

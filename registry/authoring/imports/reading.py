@@ -32,19 +32,10 @@ def refused(kind: str, why: str) -> problems.InvalidRequest:
     return problems.InvalidRequest(f"This is no {kind} that can be read: {why}")
 
 
-def text_of(content: bytes, kind: str) -> str:
-    """UTF-8 text; raises InvalidRequest."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise refused(kind, "it is not UTF-8 text.") from error
-
-
-def json_of(content: bytes, kind: str) -> Any:
+def json_of(text: str, kind: str) -> Any:
     """JSON without NaN, not nested deeper than the reader goes; raises InvalidRequest."""
-    said = text_of(content, kind)
     try:
-        return json.loads(said, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise refused(kind, f"line {error.lineno}: {error.msg}.") from error
     except RecursionError as error:
@@ -57,14 +48,13 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number that JSON has")
 
 
-def yaml_of(content: bytes, kind: str) -> Any:
+def yaml_of(text: str, kind: str) -> Any:
     """YAML as JSON has it, without aliases; raises InvalidRequest naming the line."""
-    said = text_of(content, kind)
-    if len(said) > source.LIMIT_FRONT_BYTES:
+    if len(text) > source.LIMIT_FRONT_BYTES:
         raise refused(kind, f"it has more than {source.LIMIT_FRONT_BYTES:,} characters.")
     notes = Notes()
     try:
-        node = source.compose(said)
+        node = source.compose(text)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise refused(kind, f"{line}{error.problem or error}.") from error

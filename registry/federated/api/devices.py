@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
 
 from hub.protocol import digests, federated, problems, safetensors
 from registry import selectors as registry
 from registry.api import downloads, etags
-from registry.api.inputs import parse
+from registry.api.inputs import JSONParser, parse
 from registry.api.uploads import BODY, TusView, UploadOutput, _headers, _metadata, _number
 from registry.api.uploads import RawParser as AnyParser
 from registry.federated import selectors, tasks

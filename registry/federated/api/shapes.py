@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from registry.api.inputs import Input
+from registry.api.inputs import MOST_VALUES, Input, Items
 from registry.api.serializers import Digest, api_url
 from registry.federated import history, selection
 from registry.federated.models import (
@@ -66,8 +66,12 @@ class StepInput(Input):
 class RoundInput(Input):
     """A round to be opened; for some participants where they are named."""
 
-    participants = serializers.ListField(
-        child=serializers.CharField(), required=False, allow_null=True, default=None
+    participants = Items(
+        child=serializers.CharField(),
+        max_length=MOST_VALUES,
+        required=False,
+        allow_null=True,
+        default=None,
     )
 
 

@@ -359,3 +359,9 @@ def test_a_draft_that_others_do_not_see_is_not_named(guest, ada, reader):
     assert said == "version 2"
     said = re.search(r"x\.txt</a>.*?(version \d)", reader.page("/models/ada/net/v/2/files"))[1]
     assert said == "version 1"
+
+
+def test_code_that_a_lexer_takes_too_long_for_is_shown_without_colours(settings):
+    settings.HUB_TEXT_SECONDS = 1
+    code = "\n" * 19_000 + "int <a>;"
+    assert file_view._coloured(code, "c") == "\n" * 19_000 + "int &lt;a&gt;;"

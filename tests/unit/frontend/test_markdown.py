@@ -8,6 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 from frontend.markdown import LONGEST_CARD, render
+from frontend.memory import Memory
+from hub.protocol import problems
+from registry import parsing
 
 FILES = "/models/lab/net/v/3/files/"
 
@@ -183,7 +186,7 @@ def test_a_huge_card_is_cut():
 @pytest.mark.parametrize("piece", ["<h1>a<b>", "<x>", "<div title='1'>", "<b></i>"])
 def test_html_that_only_opens_is_shown_as_text(piece):
     shown = render(piece * 30_000, FILES)
-    assert shown.startswith("<p>The HTML of this card is nested too deep")
+    assert shown.startswith("<p>This card is shown as text. Its HTML is nested too deep")
     assert "<b>" not in shown
     assert "&lt;" in shown
 
@@ -191,3 +194,42 @@ def test_html_that_only_opens_is_shown_as_text(piece):
 def test_many_elements_side_by_side_are_a_page():
     card = "<details><summary>More</summary><p>One<p>Two<ul><li>a<li>b</ul></details>\n" * 1000
     assert render(card, FILES).count("<details>") == 1000
+
+
+def test_a_card_that_takes_too_long_is_shown_as_text(settings):
+    settings.HUB_TEXT_SECONDS = 1
+    text = "![" * 200_000
+    assert render(text, FILES) == (
+        "<p>This card is shown as text. It takes too long to be shown as a page.</p>"
+        f"<pre>{text}</pre>"
+    )
+
+
+def test_a_card_is_text_while_every_process_is_busy_and_a_page_afterwards(monkeypatch):
+    def refuse(*_arguments, **_options):
+        raise problems.Unavailable
+
+    with monkeypatch.context() as busy:
+        busy.setattr(parsing, "run", refuse)
+        shown = render("# busy", "/busy/")
+        assert shown.startswith("<p>This card is shown as text. Every process that renders")
+        assert shown.endswith("<pre># busy</pre>")
+    assert render("# busy", "/busy/") == '<h3 id="card-busy">busy</h3>\n'
+
+
+def test_a_card_is_rendered_once(monkeypatch):
+    shown = render("# once", "/once/", frozenset({"a.png"}))
+    monkeypatch.setattr(parsing, "run", None)
+    assert render("# once", "/once/", frozenset({"a.png"})) is not None
+    assert render("# once", "/once/", frozenset({"a.png"})) == shown
+
+
+def test_pages_are_remembered_while_there_is_room():
+    memory = Memory(10)
+    memory.put("a", "12345")
+    memory.put("b", "12345")
+    assert memory.get("a") == "12345"
+    memory.put("c", "1")
+    assert (memory.get("a"), memory.get("b"), memory.get("c")) == ("12345", None, "1")
+    memory.put("d", "x" * 11)
+    assert [memory.get(key) for key in "abcd"] == [None] * 4

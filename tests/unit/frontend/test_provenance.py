@@ -137,7 +137,7 @@ def test_a_strangers_words_are_text(reader, ada):
 def parsed(card):
     from registry import cards
 
-    return cards.parse(card).front
+    return cards.check(card).card.front
 
 
 def test_a_card_of_any_shape_is_no_error(reader, ada):

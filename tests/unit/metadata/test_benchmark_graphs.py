@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pyoxigraph
@@ -50,7 +51,7 @@ PREFIX hub: <http://testserver/ns#> PREFIX dcat: <http://www.w3.org/ns/dcat#> ""
 def test_a_result_is_told_with_units_sources_and_whose_word_it_is(version, bob):
     row = timed.benchmark(version, 1.5)
     sent = timed.record(row.entry_sha256, 1.0)
-    contributions.contribute(bob, version=version, data=sent)
+    contributions.contribute(bob, version=version, text=json.dumps(sent))
     factories.work()
     figures = ask(
         """SELECT ?metric ?value ?unit ?by ?kind WHERE {

@@ -9,7 +9,7 @@ from registry import cards
 
 
 def test_a_card_is_read():
-    card = cards.parse(
+    card = cards.accept(
         "---\nlicense: mit\npipeline_tag: text-generation\ntags: [a, b]\ndate: 2026-01-02\n---\n"
         "# Title\n\nIt *writes* text. More."
     )
@@ -20,12 +20,12 @@ def test_a_card_is_read():
 
 
 def test_a_summary_is_plain_words():
-    card = cards.parse("It reads ![x](a.png)*all* of [these labels](labels.txt), my_file too.")
+    card = cards.accept("It reads ![x](a.png)*all* of [these labels](labels.txt), my_file too.")
     assert card.summary == "It reads all of these labels, my_file too."
 
 
 def test_a_text_without_front_matter_is_a_card():
-    card = cards.parse("# Title\n\nSome words that say it. And others.")
+    card = cards.accept("# Title\n\nSome words that say it. And others.")
     assert card.front == {}
     assert card.summary == "Some words that say it."
 
@@ -33,7 +33,7 @@ def test_a_text_without_front_matter_is_a_card():
 @pytest.mark.parametrize(
     ("text", "pointer"),
     [
-        ("---\nlicense: [mit\n---\n", "/line/3"),
+        ("---\nlicense: [mit\n---\n", "/line/2"),
         ("---\na: 1\n  b: 2\n---\n", "/line/3"),
         ("---\n- a\n---\n", "/line/2"),
         ("---\na: &x 1\nb: *x\n---\n", "/line/3"),
@@ -43,15 +43,16 @@ def test_a_text_without_front_matter_is_a_card():
 )
 def test_what_is_wrong_is_named(text, pointer):
     with pytest.raises(problems.CardInvalid) as refused:
-        cards.parse(text)
+        cards.accept(text)
     assert refused.value.errors[0]["pointer"] == pointer
 
 
 def test_constructors_are_not_run():
-    with pytest.raises(problems.CardInvalid):
-        cards.parse("---\na: !!python/object/apply:os.system ['true']\n---\n")
+    for tag in ("python/object/apply:os.system", "set", "omap"):
+        with pytest.raises(problems.CardInvalid, match="means nothing in a card"):
+            cards.accept(f"---\na: !!{tag} ['true']\n---\n")
 
 
 def test_a_card_has_a_size():
     with pytest.raises(problems.CardInvalid):
-        cards.parse("x" * (cards.LIMIT_BYTES + 1))
+        cards.accept("x" * (cards.LIMIT_BYTES + 1))

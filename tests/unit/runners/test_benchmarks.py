@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import timedelta
 
 import pytest
@@ -20,6 +21,7 @@ from runners import (
     measuring,
     samples,
     services,
+    soundness,
     standings,
     timelines,
     verification,
@@ -100,7 +102,7 @@ def test_what_is_shown_and_ranked_is_the_middle_of_its_own_interval(version):
     # Records of the first version have another statistic in all rows of their keys.
     sha256 = entry_of(version)
     told = timed.record(sha256, processes=[most, *rest], format_version=1, method="1")
-    assert vetting.median_of(vetting.checked(told)) == 0.9
+    assert soundness.median_of(soundness.checked(told)) == 0.9
 
 
 def test_the_same_report_is_taken_once(version):
@@ -266,7 +268,7 @@ def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeyp
     mine = [row_of(version, 1.0, config={"batch": batch}) for batch in (1, 2)]
     for batch in (4, 5, 6):
         told = timed.record(entry_of(version), config={"batch": batch})
-        [sent] = contributions.contribute(bob, version=version, data=told)
+        [sent] = contributions.contribute(bob, version=version, text=json.dumps(told))
     monkeypatch.setattr(benchmarks, "RESULTS", 2)
     monkeypatch.setattr(benchmarks, "CONTRIBUTED", 1)
     found = benchmarks.listing_of(version)
@@ -500,7 +502,7 @@ def test_a_verdict_that_does_not_follow_is_none(version, newer):
 
 def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob):
     row_of(version), row_of(newer)
-    contributions.contribute(bob, version=version, data=timed.record(entry_of(version)))
+    contributions.contribute(bob, version=version, text=json.dumps(timed.record(entry_of(version))))
     timed.comparison(newer, version, deliver=False)
     assert "record" not in row_of(newer).job.report["facts"]
     assert measuring.forget(version) > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.management import call_command
@@ -97,7 +99,7 @@ def test_they_agree_with_the_results_after_every_event(version, ada, bob):
     agrees(2)
     sha256 = version.files.get(path="model.onnx").blob_id
     given = timed.record(sha256, 0.1)
-    (sent,) = contributions.contribute(bob, version=version, data=given)
+    (sent,) = contributions.contribute(bob, version=version, text=json.dumps(given))
     agrees(2)
     contributions.remove(bob, version=version, row=sent)
     agrees(2)

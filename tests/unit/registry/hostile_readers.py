@@ -1,0 +1,28 @@
+"""Functions that a child process calls for tests."""
+
+from __future__ import annotations
+
+import os
+
+from hub.protocol import problems
+
+
+def spin(_text):
+    while True:
+        pass
+
+
+def swell(_text):
+    return len(b"x" * 2**34)
+
+
+def name_process(_text):
+    return os.getpid()
+
+
+def refuse(text):
+    raise problems.InvalidRequest.at("/a", f"{len(text)} characters are refused.")
+
+
+def fall(text):
+    raise KeyError(text[:10])

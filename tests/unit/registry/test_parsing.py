@@ -1,0 +1,78 @@
+"""Long texts are read in children: with limits, few at once, and with errors that arrive."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+
+import pytest
+
+from hub.protocol import problems
+from registry import parsing
+from tests.unit.registry import hostile_readers as readers
+
+LONG = "x" * 10_000
+
+
+@pytest.fixture
+def parsers(settings):
+    settings.HUB_TEXT_SECONDS = 1
+    settings.HUB_TEXT_PROCESSES = 1
+    made = parsing.Parsers()
+    yield made
+    made.close()
+
+
+def ask(parsers, function):
+    return parsers.run(function, json.dumps([LONG]))
+
+
+def test_a_short_text_is_read_at_once_and_a_long_one_in_a_child_that_stays():
+    assert parsing.run(readers.name_process, "short") == os.getpid()
+    child = parsing.run(readers.name_process, LONG)
+    assert child != os.getpid()
+    assert parsing.run(readers.name_process, LONG) == child
+
+
+def test_a_child_that_takes_too_long_is_replaced(parsers):
+    first = ask(parsers, readers.name_process)
+    with pytest.raises(problems.TextTooCostly, match="more than 1 s"):
+        ask(parsers, readers.spin)
+    assert ask(parsers, readers.name_process) != first
+
+
+def test_a_child_that_takes_too_much_memory_is_replaced(parsers):
+    first = ask(parsers, readers.name_process)
+    with pytest.raises(problems.TextTooCostly):
+        ask(parsers, readers.swell)
+    assert ask(parsers, readers.name_process) != first
+
+
+def test_problems_arrive_as_they_were_raised(parsers):
+    with pytest.raises(problems.InvalidRequest) as refused:
+        ask(parsers, readers.refuse)
+    assert refused.value.detail == "10000 characters are refused."
+    assert refused.value.errors == ({"pointer": "/a", "detail": "10000 characters are refused."},)
+    with pytest.raises(problems.InternalError):
+        ask(parsers, readers.fall)
+
+
+def test_those_for_whom_there_is_no_place_are_sent_away_at_once(parsers):
+    answers = []
+
+    def spin():
+        try:
+            ask(parsers, readers.spin)
+        except problems.Problem as problem:
+            answers.append(problem)
+
+    asking = [threading.Thread(target=spin) for _ in range(parsing.WAITING + 6)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    away = [one for one in answers if isinstance(one, problems.Unavailable)]
+    assert len(answers) == len(asking)
+    assert len(away) >= 5
+    assert all(one.extensions == {"retry_after": 2} for one in away)
