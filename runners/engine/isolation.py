@@ -30,8 +30,9 @@ _PLAIN_DEVICES = (Path("/dev/null"), Path("/dev/urandom"))
 _OPEN_WITH_DEVICES = 1024
 _DRIVERS = (
     *(Path("/proc/driver/nvidia"), Path("/proc/devices"), Path("/sys/module/nvidia")),
-    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00"), Path("/usr/local/cuda")),
+    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00")),
 )
+_CUDA = Path("/usr/local/cuda")
 # What a large model may take beyond the plain limits, so that they can stay small.
 _CPU_SECONDS_PER_GIB = 20
 _WALL_SECONDS_PER_GIB = 60
@@ -89,6 +90,8 @@ class Confinement:
     folder: Path = Path("/")
     # Accelerators that it may open and speak to; see `landlock` and `_limit`.
     devices: tuple[Path, ...] = ()
+    # Where their libraries lie, beside those of the interpreter.
+    libraries: tuple[Path, ...] = ()
 
 
 def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confinement:
@@ -96,7 +99,8 @@ def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confine
     return replace(
         confinement,
         devices=devices,
-        readable=(*confinement.readable, *_DRIVERS, *_driver_libraries()),
+        readable=(*confinement.readable, *_DRIVERS),
+        libraries=(_CUDA, *_driver_libraries()),
         limits=replace(confinement.limits, open_files=_OPEN_WITH_DEVICES),
     )
 
@@ -128,6 +132,7 @@ def apply(confinement: Confinement, parent: int) -> None:
     if MOUNTS in confinement.layers:
         visible = (
             *interpreter_places(),
+            *mounts.places(confinement.libraries, mounts.LIBRARY),
             *mounts.places(confinement.readable, mounts.DATA),
             *mounts.places(confinement.writable, mounts.SCRATCH),
             *mounts.places(confinement.devices, mounts.DEVICE),
@@ -139,7 +144,8 @@ def apply(confinement: Confinement, parent: int) -> None:
     kernel.die_with_parent(parent)
     kernel.no_new_privileges()
     if LANDLOCK in confinement.layers:
-        readable = (*interpreter_paths(), *_PLAIN_DEVICES, *confinement.readable)
+        libraries = (*interpreter_paths(), *confinement.libraries)
+        readable = (*libraries, *_PLAIN_DEVICES, *confinement.readable)
         landlock.apply(readable, confinement.writable, confinement.devices)
     if SECCOMP in confinement.layers:
         seccomp.apply()

@@ -9,6 +9,7 @@ import fcntl
 import functools
 import os
 import resource
+import shutil
 import signal
 import socket
 import stat
@@ -265,6 +266,27 @@ def test_devices_work(wearing):
             return len(file.read(3))
 
     assert wearing(task, "mounts") == 3
+
+
+def test_libraries_of_an_accelerator_can_be_loaded(wearing, monkeypatch, tmp_path):
+    """As `LD_LIBRARY_PATH` names them; a driver's libraries may lie anywhere."""
+    library = Path(_ctypes_file())
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    shutil.copy(library, drivers)
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{drivers}:relative:")
+
+    def task():
+        ctypes.CDLL(str(drivers / library.name))
+        return Path("/dev/zero").open("rb").read(2) == b"\0\0"
+
+    assert wearing(task, "mounts", "landlock", devices=(Path("/dev/zero"),)) is True
+
+
+def _ctypes_file():
+    import _ctypes
+
+    return _ctypes.__file__
 
 
 def test_paths_through_links_work(tmp_path):
