@@ -323,7 +323,8 @@ def attempts(folder, elsewhere):
         "list": lambda: list(folder.iterdir()),
         "write": lambda: os.open(folder / "file", os.O_WRONLY),
         "truncate": lambda: os.truncate(folder / "file", 0),
-        "make a file": lambda: os.open(folder / "new", os.O_CREAT | os.O_WRONLY),
+        # To be read alone: what may not be written is refused by another right.
+        "make a file": lambda: os.open(folder / "new", os.O_CREAT | os.O_RDONLY),
         "make a folder": (folder / "new folder").mkdir,
         "make a link": lambda: (folder / "link").symlink_to("file"),
         "make a pipe": lambda: os.mkfifo(folder / "pipe"),
