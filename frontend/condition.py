@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LAYERS = {
     "rlimits": "resource limits",
     "namespaces": "namespaces (no network)",
+    "mounts": "mounts (nothing else visible)",
     "landlock": "landlock (no other files)",
     "seccomp": "seccomp (few system calls)",
 }

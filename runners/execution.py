@@ -216,6 +216,7 @@ def _limits(job: Job, options: dict[str, Any]) -> Limits:
             memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
             output_bytes=_ANSWER_BYTES,
             file_bytes=vetting.RECORD_BYTES,
+            written_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
             job_seconds=whole,
         )
     return Limits(
@@ -223,6 +224,7 @@ def _limits(job: Job, options: dict[str, Any]) -> Limits:
         cpu_seconds=seconds * THOROUGH,
         memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
         file_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
+        written_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
         job_seconds=settings.HUB_LIMITS_JOB_SECONDS,
     )
 

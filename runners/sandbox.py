@@ -47,8 +47,9 @@ Keep = Callable[[Report, Path], Report]
 class Limits:
     """What one child (one stage) may use; a large model gets more in proportion to its size.
 
-    `output_bytes` bounds its answer, `file_bytes` each file it writes; `job_seconds` bounds all
-    stages together, where their number is not known beforehand.
+    `output_bytes` bounds its answer, `file_bytes` each file it writes and `written_bytes` all files
+    of the job (0: a few such files); `job_seconds` bounds all stages together, where their number
+    is not known beforehand.
     """
 
     wall_seconds: float = 60.0
@@ -56,6 +57,7 @@ class Limits:
     memory_bytes: int = 4 * _GIB
     output_bytes: int = 4 << 20
     file_bytes: int = 0
+    written_bytes: int = 0
     job_seconds: float | None = None
 
 
@@ -77,14 +79,16 @@ class IsolationLevel:
 
     rlimits: bool = False
     namespaces: bool = False
+    mounts: bool = False
     landlock: bool = False
     seccomp: bool = False
     details: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> Literal["full", "partial", "limits", "none"]:
-        """Sum up in a word: `full` is all four, `partial` keeps files or calls apart."""
-        if self.rlimits and self.namespaces and self.landlock and self.seccomp:
+        """Sum up in a word: `full` is all five, `partial` keeps files or calls apart."""
+        layers = (self.rlimits, self.namespaces, self.mounts, self.landlock, self.seccomp)
+        if all(layers):
             return "full"
         if self.rlimits and (self.landlock or self.seccomp):
             return "partial"

@@ -53,7 +53,7 @@ HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
 # How long a job after publishing (upgrade, conformance, conversion) may take in all, in seconds.
 HUB_LIMITS_JOB_SECONDS = env.int("HUB_LIMITS_JOB_SECONDS", default=600)
-# Largest file that such a job may write, in bytes.
+# Size of all files together that such a job may write, in bytes.
 HUB_LIMITS_WRITTEN_BYTES = env.int("HUB_LIMITS_WRITTEN_BYTES", default=20 * 2**30)
 # How long a worker may be silent before its job is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
@@ -92,7 +92,7 @@ def _networks(said: list[str]) -> list[IPv4Network | IPv6Network]:
 # such as 10.0.0.7/32. They must set or remove that header in every request.
 HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
-# landlock and seccomp as well). Give `full` where strangers may publish.
+# mounts, landlock and seccomp as well). Give `full` where strangers may publish.
 HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
 if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
     raise ImproperlyConfigured("HUB_SANDBOX_REQUIRED must be none, limits, partial or full.")

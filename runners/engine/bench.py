@@ -201,7 +201,7 @@ class Bench:
         """Keep what a run had done when its time was over."""
         whose = "the job" if self.job.seconds_left() <= _LATE_SECONDS else "the run"
         note = f"{whose} ran out of time"
-        ending = self.job.stage("count", lambda: trials.count(results))
+        ending = self.job.stage("count", lambda: trials.count(results), writes=False)
         done = answers.counted(ending.answer) if ending.kind == "answered" else 0
         if done:
             return Attempt("ran", results, sets=done, form=form, note=f"{note} after {done} sets")
@@ -211,7 +211,11 @@ class Bench:
     def compare(self, expected: Path, actual: Path, profile: str = "") -> Comparison | str:
         """Compare the outputs in two folders; a string says why it could not be done."""
         model, chosen = self.job.model, profile or self.profile
-        ending = self.job.stage("compare", lambda: trials.compare(model, expected, actual, chosen))
+        ending = self.job.stage(
+            "compare",
+            lambda: trials.compare(model, expected, actual, chosen),
+            writes=False,
+        )
         if ending.kind != "answered":
             return f"comparing the outputs {told(ending, self.job)}"
         return Comparison(*answers.compared(ending.answer))

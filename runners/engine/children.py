@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from runners.engine import isolation, text
+from runners.engine.scratch import Meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runners.engine.isolation import Confinement
+    from runners.engine.scratch import Excess
 
 Kind = Literal[
     "answered",
@@ -31,6 +33,7 @@ Kind = Literal[
     "timed-out",
     "out-of-memory",
     "flooded",
+    "scratch-exceeded",
     "stopped",
     "silent",
     "unconfined",
@@ -39,6 +42,8 @@ Kind = Literal[
 _CHUNK = 1 << 16
 _STDERR_KEPT = 4096
 _TICK_SECONDS = 0.05
+# Its pipes are closed: it is about to end.
+_ENDING_SECONDS = 0.002
 # The first byte of every answer: whoever says it has put on every layer.
 _CONFINED = b"+"
 ANSWER, SOURCE = 3, 4
@@ -47,7 +52,10 @@ _MEMORY_WORDS = ("bad_alloc", "MemoryError", "memory allocation of", "Failed to 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child ended; `answer` is what the task returned, or what it raised: class and text."""
+    """How a child ended; `answer` is what the task returned, or what it raised: class and text.
+
+    Of kind "scratch-exceeded" it says what was too much, "bytes" or "files".
+    """
 
     kind: Kind
     answer: Any = None
@@ -78,6 +86,7 @@ def run(
     The task must return what JSON can say. An exception of it becomes kind "raised".
     """
     server = os.getpid()
+    isolation.interpreter_places()  # looked up once, and inherited by every child
 
     def be(answer: int, words: int) -> NoReturn:
         _be_the_child(task, confinement, server, answer, words, keep)
@@ -224,6 +233,8 @@ class _Watch:
         self._said = bytearray()
         self._mumbled = b""
         self._verdict: Kind | None = None
+        self._meter = Meter(pid, confinement.writable, confinement.limits)
+        self._excess: Excess | None = None
         self._open = {answer, words}
 
     def until_the_end(self) -> Ending:
@@ -241,22 +252,31 @@ class _Watch:
         return self._judge(status, used)
 
     def _attend(self, selector: selectors.BaseSelector, deadline: float) -> tuple[int, float]:
-        pause = _TICK_SECONDS
+        next_look = self._started
         while True:
-            for key, _ in selector.select(pause):
+            pause = _TICK_SECONDS if self._open else _ENDING_SECONDS
+            for key, _ in selector.select(min(pause, self._meter.pause)):
                 if key.fd in self._open and not self._drain(key.fd):
                     selector.unregister(key.fd)
                     self._open.discard(key.fd)
-                    pause = 0.002 if not self._open else _TICK_SECONDS
             # Seen but not reaped: its number stays its own until the whole group is ended.
             if os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 self._end_group()
+                self._measure(ended=True)
                 _, status, usage = os.wait4(self._pid, 0)
                 return status, usage.ru_utime + usage.ru_stime
             if self._verdict is None:
                 self._verdict = self._reason_to_end(deadline)
-                if self._verdict is not None:
-                    self._end_group()
+            if self._verdict is None and time.monotonic() >= next_look:
+                self._measure(ended=False)
+                next_look = time.monotonic() + self._meter.pause
+            if self._verdict is not None:
+                self._end_group()
+
+    def _measure(self, *, ended: bool) -> None:
+        if self._verdict is None:
+            self._excess = self._meter.excess(ended=ended)
+            self._verdict = "scratch-exceeded" if self._excess else None
 
     def _reason_to_end(self, deadline: float) -> Kind | None:
         if len(self._said) > self._limits.output_bytes:
@@ -294,7 +314,7 @@ class _Watch:
 
     def _kind_of_end(self, status: int, used: float, words: str) -> tuple[Kind, Any]:
         if self._verdict is not None:
-            return self._verdict, None
+            return self._verdict, self._excess
         if not self._said.startswith(_CONFINED):
             return "unconfined", None
         if os.WIFSIGNALED(status):

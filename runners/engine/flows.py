@@ -83,7 +83,7 @@ def _judge_by_libraries(
     )
     for stage, task in stages:
         job.tell(_PROGRESS[stage], stage)
-        ending = job.stage(stage, task)
+        ending = job.stage(stage, task, writes=False)
         verdict = check.judge(stage, ending, limits, str(model.parent), str(job.input))
         verdicts[stage] = verdict
         if verdict.word in check.FATAL:

@@ -49,6 +49,7 @@ def run(
             "readable": [str(path) for path in confinement.readable],
             "writable": [str(path) for path in confinement.writable],
             "devices": [str(path) for path in confinement.devices],
+            "libraries": [str(path) for path in confinement.libraries],
             "folder": str(confinement.folder),
         }
     )
@@ -92,6 +93,7 @@ def main() -> NoReturn:
         tuple(Path(path) for path in order["writable"]),
         Path(order["folder"]),
         tuple(Path(path) for path in order["devices"]),
+        tuple(Path(path) for path in order["libraries"]),
     )
     children.answer_as_child(lambda: module.work(arguments, prepared), confinement, order["server"])
 

@@ -33,7 +33,7 @@ def run(job: Job) -> Report:
     # Inference is native code over what strangers wrote: where it dies, shapes are not compared.
     for infer in (True, False):
         task = functools.partial(_compare, folder, before, after, infer=infer)
-        ending = job.stage("difference", task)
+        ending = job.stage("difference", task, writes=False)
         if ending.kind == "answered":
             return job.report("passed", (), mapping_of({"facts": ending.answer}, "facts"))
         job.tell(60, "difference")

@@ -6,6 +6,7 @@ without having read a byte.
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import site
@@ -14,18 +15,24 @@ import sysconfig
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runners.engine import kernel, landlock, seccomp
+from runners.engine import kernel, landlock, mounts, seccomp
 
-RLIMITS, NAMESPACES, LANDLOCK, SECCOMP = "rlimits", "namespaces", "landlock", "seccomp"
-LAYERS = (RLIMITS, NAMESPACES, LANDLOCK, SECCOMP)
+RLIMITS, NAMESPACES, MOUNTS = "rlimits", "namespaces", "mounts"
+LANDLOCK, SECCOMP = "landlock", "seccomp"
+LAYERS = (RLIMITS, NAMESPACES, MOUNTS, LANDLOCK, SECCOMP)
 
 OPEN_FILES = 64
+WRITTEN_FILES = 10_000
 _THREADS = 64
+HOSTNAME = "sandbox"
+_PYTHON_PATHS = ("stdlib", "platstdlib", "purelib", "platlib")
+_PLAIN_DEVICES = (Path("/dev/null"), Path("/dev/urandom"))
 _OPEN_WITH_DEVICES = 1024
 _DRIVERS = (
     *(Path("/proc/driver/nvidia"), Path("/proc/devices"), Path("/sys/module/nvidia")),
-    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00"), Path("/usr/local/cuda")),
+    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00")),
 )
+_CUDA = Path("/usr/local/cuda")
 # What a large model may take beyond the plain limits, so that they can stay small.
 _CPU_SECONDS_PER_GIB = 20
 _WALL_SECONDS_PER_GIB = 60
@@ -36,8 +43,9 @@ _GIB = 1 << 30
 class Limits:
     """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer.
 
-    `file_bytes` bounds each file it writes, `job_seconds` all stages of a job together, and
-    `open_files` the files it has open at once.
+    `file_bytes` bounds each file it writes, `written_bytes` all files of its writable folders
+    together (0: as much as one file) and `written_files` their number; see `scratch`.
+    `job_seconds` bounds all stages of a job together, `open_files` the files it has open at once.
     """
 
     wall_seconds: float
@@ -45,8 +53,21 @@ class Limits:
     memory_bytes: int
     output_bytes: int
     file_bytes: int = 0
+    written_bytes: int = 0
+    written_files: int = WRITTEN_FILES
     job_seconds: float | None = None
     open_files: int = OPEN_FILES
+
+    @property
+    def largest_file(self) -> int:
+        """Bytes that one file, or the answer, may have."""
+        largest = max(self.output_bytes, self.file_bytes)
+        return min(largest, self.written_bytes) if self.written_bytes else largest
+
+    @property
+    def most_written(self) -> int:
+        """Bytes that all files together may have."""
+        return self.written_bytes or self.largest_file
 
     def grown_by(self, size: int) -> Limits:
         """Give the limits for a model of this many bytes, external data included."""
@@ -69,6 +90,8 @@ class Confinement:
     folder: Path = Path("/")
     # Accelerators that it may open and speak to; see `landlock` and `_limit`.
     devices: tuple[Path, ...] = ()
+    # Where their libraries lie, beside those of the interpreter.
+    libraries: tuple[Path, ...] = ()
 
 
 def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confinement:
@@ -77,8 +100,20 @@ def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confine
         confinement,
         devices=devices,
         readable=(*confinement.readable, *_DRIVERS),
+        libraries=(_CUDA, *_driver_libraries()),
         limits=replace(confinement.limits, open_files=_OPEN_WITH_DEVICES),
     )
+
+
+def _driver_libraries() -> tuple[Path, ...]:
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    return tuple(Path(folder) for folder in folders if folder.startswith("/"))
+
+
+def reading_only(confinement: Confinement) -> Confinement:
+    """Let a child read what others of its job have written, and write nothing itself."""
+    readable = (*confinement.readable, *confinement.writable)
+    return replace(confinement, readable=readable, writable=())
 
 
 def apply(confinement: Confinement, parent: int) -> None:
@@ -88,30 +123,57 @@ def apply(confinement: Confinement, parent: int) -> None:
     _volunteer_for_the_oom_killer()
     if RLIMITS in confinement.layers:
         _limit(confinement.limits, has_devices=bool(confinement.devices))
-    if NAMESPACES in confinement.layers:
-        kernel.unshare_namespaces()
+    owner = os.geteuid(), os.getegid()
+    own_user = _enter_namespaces(confinement.layers)
     if RLIMITS in confinement.layers:
         # Counted for the user, or inside a new user namespace from zero.
-        spare = 0 if NAMESPACES in confinement.layers else _threads_of_this_user()
+        spare = 0 if own_user else _threads_of_this_user()
         _lower(resource.RLIMIT_NPROC, spare + _THREADS)
+    if MOUNTS in confinement.layers:
+        visible = (
+            *interpreter_places(),
+            *mounts.places(confinement.libraries, mounts.LIBRARY),
+            *mounts.places(confinement.readable, mounts.DATA),
+            *mounts.places(confinement.writable, mounts.SCRATCH),
+            *mounts.places(confinement.devices, mounts.DEVICE),
+        )
+        mounts.apply(visible, owner)
     os.chdir(confinement.folder)
     kernel.drop_capabilities()
     # A change of credentials clears this wish, so it comes after them.
     kernel.die_with_parent(parent)
     kernel.no_new_privileges()
     if LANDLOCK in confinement.layers:
-        readable = (*interpreter_paths(), *confinement.readable)
+        libraries = (*interpreter_paths(), *confinement.libraries)
+        readable = (*libraries, *_PLAIN_DEVICES, *confinement.readable)
         landlock.apply(readable, confinement.writable, confinement.devices)
     if SECCOMP in confinement.layers:
         seccomp.apply()
 
 
+def _enter_namespaces(layers: frozenset[str]) -> bool:
+    """Enter the namespaces that the layers ask for; tells whether there is a new user namespace."""
+    flags = 0
+    if NAMESPACES in layers:
+        # No address but an unset loopback, no neighbour's queues, no name of the host.
+        flags |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+    if MOUNTS in layers:
+        flags |= kernel.CLONE_NEWNS
+    if flags:
+        kernel.unshare(kernel.CLONE_NEWUSER | flags)
+    if NAMESPACES in layers:
+        kernel.set_hostname(HOSTNAME)
+    return bool(flags)
+
+
+@functools.cache
 def interpreter_paths() -> tuple[Path, ...]:
     """List what Python, its libraries and this engine need to read, and nothing of the site."""
     engine = Path(__file__).resolve().parent
     paths = {
-        *(Path(path) for path in sysconfig.get_paths().values()),
+        *(Path(sysconfig.get_path(name)) for name in _PYTHON_PATHS),
         *(Path(path) for path in site.getsitepackages()),
+        Path(sys.prefix) / "lib",
         Path(sys.base_prefix) / "lib",
         engine,
         engine.parent / "__init__.py",
@@ -127,12 +189,17 @@ def interpreter_paths() -> tuple[Path, ...]:
         "/sys/devices/system/cpu",
         "/proc/cpuinfo",
         "/proc/meminfo",
-        "/dev/null",
-        "/dev/urandom",
         os.environ.get("LOCPATH", ""),
     )
     paths.update(Path(path) for path in system if path)
     return tuple(sorted(paths))
+
+
+@functools.cache
+def interpreter_places() -> tuple[mounts.Place, ...]:
+    """Look up the paths of the interpreter; a fork server does so once for all its children."""
+    libraries = mounts.places(interpreter_paths(), mounts.LIBRARY)
+    return (*libraries, *mounts.places(_PLAIN_DEVICES, mounts.DEVICE))
 
 
 def _limit(limits: Limits, *, has_devices: bool) -> None:
@@ -141,7 +208,7 @@ def _limit(limits: Limits, *, has_devices: bool) -> None:
     _lower(memory, limits.memory_bytes)
     # One second more before the certain kill: the first signal says what happened.
     _lower(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
-    _lower(resource.RLIMIT_FSIZE, max(limits.output_bytes, limits.file_bytes))
+    _lower(resource.RLIMIT_FSIZE, limits.largest_file)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_CORE, 0)
 

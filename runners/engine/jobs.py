@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # What is left to a stage when its job's time is nearly over: enough to fail with a verdict.
 _LEAST_SECONDS = 1.0
+# Files of the largest size that the scratch folder may hold, where a request gives no sum.
+_FILES_AT_ONCE = 8
 
 
 class JobError(Exception):
@@ -34,10 +36,10 @@ class JobError(Exception):
 
 
 class RefusedError(Exception):
-    """The scan refuses the model; nothing else may look at it."""
+    """The sandbox refuses the model, by its scan or by a limit; nothing else may look at it."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
-        super().__init__("The scan refuses the model.")
+        super().__init__("The sandbox refuses the model.")
         self.findings = findings
 
 
@@ -64,6 +66,7 @@ class Job:
     stop: Stop
     tell: Callable[[int, str], None]
     _size: int = 0
+    _room: int = 0
     _started: float = field(default_factory=time.monotonic)
 
     def run(self, flow: Callable[[Job], Report]) -> Report:
@@ -170,14 +173,24 @@ class Job:
         cpu_seconds: int | None = None,
         memory_bytes: int | None = None,
         file_bytes: int | None = None,
+        written_files: int | None = None,
+        writes: bool = True,
     ) -> Ending:
         """Run a task in a child that sees the job's folders; gives how it ended.
 
-        Raises JobError and StoppedError for ends that are not the model's doing.
+        `writes` tells whether it may write to `work` and `out`, whose files are counted together.
+        Raises JobError and StoppedError for ends that are not the model's doing, and RefusedError
+        for a child that wrote too much.
         """
         wearing = self._wearing(wall_seconds, cpu_seconds, memory_bytes, file_bytes)
+        if written_files is not None:
+            limits = replace(wearing.limits, written_files=written_files)
+            wearing = replace(wearing, limits=limits)
+        if not writes:
+            wearing = isolation.reading_only(wearing)
         ending = children.run(task, wearing, self.stop)
         self._blame_ourselves_if_due(ending, name)
+        _refuse_excess(ending, name, wearing.limits)
         return ending
 
     def fresh_stage(
@@ -197,6 +210,7 @@ class Job:
             wearing = isolation.with_devices(wearing, devices)
         ending = fresh.run(name, arguments, wearing, self.stop, cores=cores)
         self._blame_ourselves_if_due(ending, name)
+        _refuse_excess(ending, name, wearing.limits)
         return ending
 
     def _wearing(
@@ -214,6 +228,10 @@ class Job:
             memory_bytes=memory_bytes or usual.memory_bytes,
             file_bytes=file_bytes or usual.file_bytes,
         )
+        if not limits.written_bytes:
+            # What earlier stages were allowed to write still lies there.
+            self._room = max(self._room, _FILES_AT_ONCE * limits.largest_file)
+            limits = replace(limits, written_bytes=self._room)
         return Confinement(
             self.layers, limits, (self.input,), (self.work, self.out), folder=self.work
         )
@@ -262,6 +280,20 @@ class Job:
 
 _LAYING_OUT = 10
 _CANCELLED = Finding("cancelled", "error", "The job was called off before it ended.")
+
+
+def _refuse_excess(ending: Ending, stage: str, limits: Limits) -> None:
+    if ending.kind != "scratch-exceeded":
+        return
+    if ending.answer == "files":
+        excess = f"more than {limits.written_files:,} files, or folders that cannot be counted,"
+    else:
+        excess = f"more than {limits.most_written:,} bytes"
+    words = (
+        f"The job was ended because stage {stage!r} had written {excess} to its scratch folder. "
+        "Use a smaller model, or ask the operator to raise HUB_LIMITS_WRITTEN_BYTES."
+    )
+    raise RefusedError((Finding("scratch-exceeded", "error", words, stage),))
 
 
 def is_refused(findings: tuple[Finding, ...]) -> bool:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 _GIB = 1 << 30
 _LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=4 * _GIB, output_bytes=1 << 16)
-_NAMESPACES = ("user", "net", "ipc")
+_NAMESPACES = ("user", "net", "ipc", "uts")
 _NOWHERE = ("192.0.2.1", 9)
+# What landlock answers, and a mount namespace around it.
+_UNREACHABLE = (PermissionError, FileNotFoundError)
+_INVISIBLE = tuple(Path(path) for path in ("/etc/passwd", "/proc/1", "/proc/self/environ"))
 
 
 def probe() -> dict[str, Any]:
@@ -39,6 +42,7 @@ def probe() -> dict[str, Any]:
         tasks: dict[str, Callable[[], list[str]]] = {
             isolation.RLIMITS: _try_limits,
             isolation.NAMESPACES: lambda: _try_namespaces(spaces),
+            isolation.MOUNTS: lambda: _try_view(canary),
             isolation.LANDLOCK: lambda: _try_files(canary),
             isolation.SECCOMP: lambda: _try_calls(server),
         }
@@ -68,6 +72,7 @@ def work(arguments: dict[str, Any], _: None) -> list[str]:
     tasks: dict[str, Callable[[], list[str]]] = {
         isolation.RLIMITS: _try_limits,
         isolation.NAMESPACES: lambda: _try_namespaces(arguments["spaces"]),
+        isolation.MOUNTS: lambda: _try_view(Path(arguments["canary"])),
         isolation.LANDLOCK: lambda: _try_files(Path(arguments["canary"])),
         isolation.SECCOMP: lambda: _try_calls(arguments["server"]),
     }
@@ -108,14 +113,18 @@ def _try_limits() -> list[str]:
 
 
 def _spaces() -> dict[str, str]:
-    return {name: str(Path(f"/proc/self/ns/{name}").readlink()) for name in _NAMESPACES}
+    """Name this process's namespaces; none where mounts hide them."""
+    links = {name: Path(f"/proc/self/ns/{name}") for name in _NAMESPACES}
+    return {name: str(link.readlink()) for name, link in links.items() if link.is_symlink()}
 
 
 def _try_namespaces(outside: dict[str, str]) -> list[str]:
     inside = _spaces()
     failures = [
-        f"the {name} namespace is shared" for name in _NAMESPACES if inside[name] == outside[name]
+        f"the {name} namespace is shared" for name in inside if inside[name] == outside[name]
     ]
+    if os.uname().nodename != isolation.HOSTNAME:
+        failures.append("the host's name is visible")
 
     def reach_out() -> None:
         # A datagram socket only looks for a route: nothing is sent.
@@ -125,12 +134,27 @@ def _try_namespaces(outside: dict[str, str]) -> list[str]:
     return failures + _allowed("a route to the network", reach_out, OSError)
 
 
+def _try_view(canary: Path) -> list[str]:
+    failures = [
+        f"{path} is visible" for path in (canary, canary.parent, *_INVISIBLE) if path.exists()
+    ]
+    try:
+        Path("/new").mkdir()
+    except OSError:
+        pass
+    else:
+        failures.append("making a folder in the root was not refused")
+    if not Path(__file__).is_file():
+        failures.append("the engine's own files cannot be seen")
+    return failures
+
+
 def _try_files(canary: Path) -> list[str]:
-    failures = _allowed("reading a file", canary.read_bytes, PermissionError)
-    failures += _allowed("writing a file", lambda: canary.write_text("x"), PermissionError)
-    failures += _allowed("listing a folder", lambda: list(Path("/").iterdir()), PermissionError)
+    failures = _allowed("reading a file", canary.read_bytes, *_UNREACHABLE)
+    failures += _allowed("writing a file", lambda: canary.write_text("x"), *_UNREACHABLE)
+    failures += _allowed("listing a folder", lambda: list(Path("/").iterdir()), *_UNREACHABLE)
     new = canary.with_name("new")
-    failures += _allowed("making a file", lambda: new.write_text("x"), PermissionError)
+    failures += _allowed("making a file", lambda: new.write_text("x"), *_UNREACHABLE)
     try:
         Path(__file__).read_bytes()
     except OSError:
@@ -151,7 +175,9 @@ def _try_calls(server: int) -> list[str]:
     failures += _allowed("a program", execute, PermissionError)
     failures += _allowed("a signal to the server", lambda: os.kill(server, 0), PermissionError)
     failures += _allowed("a change of mode", lambda: Path("/").chmod(0o755), PermissionError)
-    failures += _allowed("a namespace", kernel.unshare_namespaces, PermissionError)
+    failures += _allowed(
+        "a namespace", lambda: kernel.unshare(kernel.CLONE_NEWUSER), PermissionError
+    )
     failures += _allowed("tracing", _trace, PermissionError)
     worker = threading.Thread(target=int)
     worker.start()

@@ -15,7 +15,6 @@ from runners.engine import kernel
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMN = {"x86_64": 0, "aarch64": 1}
-_X32_BIT = 0x40000000
 _LAST_KNOWN = 450
 _CLONE_THREAD = 0x00010000
 
@@ -146,6 +145,8 @@ _DENIED: dict[str, tuple[int, int | None]] = {
     "fanotify_mark": (301, 263),
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
+    # takes a disk's space at once and uncounted: see `scratch`
+    "fallocate": (285, 47),
     # wide and seldom needed doors into the kernel
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
@@ -184,6 +185,9 @@ _CLONE = (56, 220)
 _CLONE3 = (435, 435)
 _SIGNAL_SELF = ((62, 129), (234, 131))  # kill, tgkill: abort() needs the second
 _PRLIMIT = (302, 261)
+_PRCTL = (157, 167)
+# Outliving the server, and hiding open files from it.
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
 def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -194,8 +198,11 @@ def _refuse(code: int) -> bytes:
     return _line(_RETURN, _ERRNO | code)
 
 
-def program(family: str, process: int) -> bytes:
-    """Compile the filter for one processor family and the process that will wear it."""
+def program(family: str, process: int, refusal: int = errno.EPERM) -> bytes:
+    """Compile the filter for one processor family and the process that will wear it.
+
+    ``refusal`` is the error of a refused call; a test tells it from the kernel's own by another.
+    """
     column = _COLUMN[family]
     lines = [
         _line(_LOAD, _ARCH),
@@ -203,8 +210,7 @@ def program(family: str, process: int) -> bytes:
         _line(_RETURN, _KILL),
         _line(_LOAD, _NUMBER),
     ]
-    if family == "x86_64":
-        lines += [_line(_ANY_BIT, _X32_BIT, 0, 1), _refuse(errno.ENOSYS)]
+    # Those of x32, which have a bit of their own, are beyond it too.
     lines += [_line(_GREATER, _LAST_KNOWN, 0, 1), _refuse(errno.ENOSYS)]
     # glibc makes threads with clone3 and falls back to clone only when told ENOSYS.
     lines += [_line(_EQUAL, _CLONE3[column], 0, 1), _refuse(errno.ENOSYS)]
@@ -212,35 +218,48 @@ def program(family: str, process: int) -> bytes:
         _line(_EQUAL, _CLONE[column], 0, 4),
         _line(_LOAD, _ARGUMENT_0),
         _line(_ANY_BIT, _CLONE_THREAD, 1, 0),
-        _refuse(errno.EPERM),
+        _refuse(refusal),
         _line(_RETURN, _ALLOW),
     ]
     for numbers in _SIGNAL_SELF:
-        lines += _only_on(numbers[column], (process,))
-    lines += _only_on(_PRLIMIT[column], (0, process))
+        lines += _only_on(numbers[column], (process,), refusal)
+    lines += _only_on(_PRLIMIT[column], (0, process), refusal)
+    lines += _not_with(_PRCTL[column], (_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE), refusal)
     for numbers_of in _DENIED.values():
         number = numbers_of[column]
         if number is not None:
-            lines += [_line(_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
+            lines += [_line(_EQUAL, number, 0, 1), _refuse(refusal)]
     lines.append(_line(_RETURN, _ALLOW))
     return b"".join(lines)
 
 
-def _only_on(number: int, targets: tuple[int, ...]) -> list[bytes]:
+def _only_on(number: int, targets: tuple[int, ...], refusal: int) -> list[bytes]:
     """Let a call through only when its first argument is one of these process ids."""
     tests = [_line(_EQUAL, target, len(targets) - place, 0) for place, target in enumerate(targets)]
     return [
         _line(_EQUAL, number, 0, len(targets) + 3),
         _line(_LOAD, _ARGUMENT_0),
         *tests,
-        _refuse(errno.EPERM),
+        _refuse(refusal),
         _line(_RETURN, _ALLOW),
     ]
 
 
-def apply() -> None:
+def _not_with(number: int, values: tuple[int, ...], refusal: int) -> list[bytes]:
+    """Let a call through unless its first argument is one of these."""
+    tests = [_line(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
+    return [
+        _line(_EQUAL, number, 0, len(values) + 3),
+        _line(_LOAD, _ARGUMENT_0),
+        *tests,
+        _line(_RETURN, _ALLOW),
+        _refuse(refusal),
+    ]
+
+
+def apply(refusal: int = errno.EPERM) -> None:
     """Put the filter on this process, for good; needs `no_new_privileges` first. Raises OSError."""
-    code = program(kernel.machine(), os.getpid())
+    code = program(kernel.machine(), os.getpid(), refusal)
     instructions = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(
         struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(instructions))

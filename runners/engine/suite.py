@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("passed", "failed", "unsupported", "crashed", "timed-out")
 _FILE_BYTES = 256 << 20
+# All cases of the suite lie in one folder, where one part is the whole of it.
+_MOST_FILES = 100_000
 _COLLECT_SECONDS = 240
 _CASE_SECONDS = 30
 _BATCH = 60
@@ -48,6 +50,7 @@ def run(job: Job) -> Report:
         wall_seconds=2.0 * _COLLECT_SECONDS,
         cpu_seconds=_COLLECT_SECONDS,
         file_bytes=_FILE_BYTES,
+        written_files=_MOST_FILES,
     )
     if ending.kind != "answered":
         words = bench.told(ending, job)
@@ -97,12 +100,13 @@ class _Round:
             wall_seconds=4.0 * _CASE_SECONDS,
             cpu_seconds=2 * _CASE_SECONDS,
             file_bytes=_FILE_BYTES,
+            written_files=_MOST_FILES,
         )
 
     def _survivors(self, first: int) -> list[dict[str, Any]]:
         """Ask what a child that died had already found."""
         folder = self._folder
-        ending = self._job.stage("journal", lambda: read_journal(folder, first))
+        ending = self._job.stage("journal", lambda: read_journal(folder, first), writes=False)
         return list(ending.answer) if ending.kind == "answered" else []
 
     def _alone(self, number: int) -> dict[str, Any]:
@@ -113,7 +117,9 @@ class _Round:
         folder = self._folder
         words = bench.told(ending, self._job)
         word = "timed-out" if ending.kind == "timed-out" else "crashed"
-        named = self._job.stage("name", lambda: _measure(read_case(folder, number), word, words))
+        named = self._job.stage(
+            "name", lambda: _measure(read_case(folder, number), word, words), writes=False
+        )
         if named.kind != "answered":
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
         found: dict[str, Any] = named.answer

@@ -220,7 +220,7 @@ class _Ascent:
         return trial
 
     def _examine(self, candidate: Form) -> dict[str, str]:
-        ending = self._job.stage("check", lambda: candidates.examine(candidate.path))
+        ending = self._job.stage("check", lambda: candidates.examine(candidate.path), writes=False)
         if ending.kind == "answered":
             return {key: str(ending.answer[key]) for key in ("checker", "inference")}
         return {"checker": "", "inference": told(ending, self._job)}
@@ -260,7 +260,9 @@ class _Ascent:
         sizes = inputs.sizes({path: job.request.files[path] for path in self._external})
         entry = str(PurePosixPath(job.request.entry).with_name(name))
         job.tell(95, "describe")
-        ending = job.stage("describe", lambda: candidates.tell(candidate.path, entry, sizes))
+        ending = job.stage(
+            "describe", lambda: candidates.tell(candidate.path, entry, sizes), writes=False
+        )
         if ending.kind != "answered":
             raise JobError("engine-error", f"The new file was not described: {told(ending, job)}")
         facts = {

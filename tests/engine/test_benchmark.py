@@ -34,7 +34,7 @@ from runners.engine.benchmark import record as form
 from runners.engine.isolation import Confinement
 from runners.engine.jobs import JobError
 from runners.sandbox import Limits, Request
-from tests import samples
+from tests import kernel, samples
 from tests.engine import timings
 from tests.engine.conftest import SUBJECT, codes
 
@@ -280,7 +280,7 @@ def test_options_are_bounded(given):
 
 
 def test_a_program_of_its_own_wears_every_layer_that_a_fork_wears(tmp_path):
-    layers = frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
+    layers = kernel.offered()
     canary = tmp_path / "canary"
     canary.write_text("not yours")
     arguments = {

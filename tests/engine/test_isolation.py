@@ -7,30 +7,33 @@ that stages run through.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from runners.engine import children, isolation, kernel, probe, seccomp, text
+from runners.engine import children, isolation, seccomp, text
+from runners.engine import kernel as calls
 from runners.engine.isolation import Confinement, Limits
+from tests import kernel
 
 LIMITS = Limits(wall_seconds=10, cpu_seconds=3, memory_bytes=1 << 30, output_bytes=1 << 16)
 
 
-@pytest.fixture(scope="module")
-def layers():
-    found = probe.probe()
-    return frozenset(name for name, holds in found["layers"].items() if holds)
-
-
 @pytest.fixture
-def confined(layers, tmp_path):
-    """Run a task in a child that may read `input` and write `work`, and nothing else."""
+def confined(tmp_path):
+    """Run a task in a child that may read `input` and write `work`, and nothing else.
+
+    It wears what this kernel offers, whatever the product's own probe says.
+    """
+    layers = kernel.offered()
     for name in ("input", "work"):
         (tmp_path / name).mkdir()
     (tmp_path / "input" / "model").write_text("mine")
@@ -61,10 +64,14 @@ def refused(action):
     return task
 
 
-def test_this_machine_is_probed_and_named():
-    found = probe.probe()
-    assert set(found["layers"]) == {"rlimits", "namespaces", "landlock", "seccomp"}
-    assert found["layers"]["rlimits"]
+def test_the_product_holds_every_layer_that_the_kernel_offers():
+    # In a process of its own: here a plug-in stands in for the library's sockets.
+    code = "import json; from runners.engine import probe; print(json.dumps(probe.probe()))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    found = json.loads(done.stdout)
+    assert set(found["layers"]) == {"rlimits", "namespaces", "mounts", "landlock", "seccomp"}
+    held = {name for name, holds in found["layers"].items() if holds}
+    assert held == kernel.offered(), found["details"]
     assert set(found["details"]) == {name for name, holds in found["layers"].items() if not holds}
 
 
@@ -90,13 +97,16 @@ def test_the_host_cannot_be_read(confined, path):
         place = Path(path)
         list(place.iterdir()) if place.is_dir() else place.read_bytes()
 
-    assert confined(refused(look), needs=["landlock"]).answer == "PermissionError"
+    answer = confined(refused(look), needs=["landlock"]).answer
+    assert answer in {"PermissionError", "FileNotFoundError"}
 
 
 def test_neighbouring_files_cannot_be_read_or_written(confined, tmp_path):
     other = tmp_path / "other"
+    # A new name in a read-only root is an OSError of its own.
+    hidden = {"PermissionError", "FileNotFoundError", "OSError"}
     for action in (other.read_bytes, lambda: other.write_text("mine now"), other.unlink):
-        assert confined(refused(action), needs=["landlock"]).answer == "PermissionError"
+        assert confined(refused(action), needs=["landlock"]).answer in hidden
     for action in (
         lambda: (tmp_path / "new").write_text("x"),
         lambda: (tmp_path / "input" / "new").write_text("x"),
@@ -104,9 +114,8 @@ def test_neighbouring_files_cannot_be_read_or_written(confined, tmp_path):
         lambda: os.link(other, "link"),
         lambda: os.mkfifo("fifo"),
     ):
-        # A link across folders is "cross-device" to landlock, the rest is "permission denied".
-        answer = confined(refused(action), needs=["landlock", "seccomp"]).answer
-        assert answer in {"PermissionError", "OSError"}
+        # A link across folders is "cross-device" to landlock.
+        assert confined(refused(action), needs=["landlock", "seccomp"]).answer in hidden
     assert other.read_text() == "not yours"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input", "other", "work"]
 
@@ -181,7 +190,8 @@ def test_it_may_end_itself(confined):
 def test_memory_of_others_is_out_of_reach(confined):
     server = os.getpid()
     read = refused(lambda: os.open(f"/proc/{server}/mem", os.O_RDONLY))
-    assert confined(read, needs=["landlock"]).answer == "PermissionError"
+    answer = confined(read, needs=["landlock"]).answer
+    assert answer in {"PermissionError", "FileNotFoundError"}
 
 
 def test_only_its_own_files_are_open(confined):
@@ -302,12 +312,12 @@ def test_a_child_that_closes_its_pipes_is_still_watched(confined):
     assert confined(hide, limits=limits).kind == "timed-out"
 
 
-def test_a_layer_that_does_not_hold_stops_the_child(monkeypatch, layers, tmp_path):
+def test_a_layer_that_does_not_hold_stops_the_child(monkeypatch, tmp_path):
     def broken():
         raise OSError("no such layer")
 
     monkeypatch.setattr(seccomp, "apply", broken)
-    wearing = Confinement(layers | {isolation.SECCOMP}, LIMITS)
+    wearing = Confinement(kernel.offered() | {isolation.SECCOMP}, LIMITS)
     mark = tmp_path / "mark"
     ending = children.run(lambda: mark.write_text("ran"), wearing, children.Stop())
     assert ending.kind == "unconfined"
@@ -343,10 +353,10 @@ def test_the_filter_is_well_formed_on_both_families(family):
 
 def test_machine_names(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "arm64")
-    assert kernel.machine() == "aarch64"
+    assert calls.machine() == "aarch64"
     monkeypatch.setattr("platform.machine", lambda: "sparc")
     with pytest.raises(OSError, match="sparc"):
-        kernel.machine()
+        calls.machine()
 
 
 @pytest.mark.parametrize(
