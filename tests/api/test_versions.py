@@ -8,6 +8,7 @@ import pytest
 
 from hub.protocol import manifests
 from registry.models import Check, File, Ref, Version
+from registry.services import files
 from runners.models import Job
 from tests import factories, samples, shared
 from tests.api.test_models import problem
@@ -307,3 +308,25 @@ def test_a_version_costs_a_fixed_number_of_queries(api, ada, published):
     many = {f"f{index}.txt": b"x" * index for index in range(12)}
     factories.published(ada, published.model, {"model.onnx": samples.mlp(), **many})
     assert cost(1) == cost(2) <= 8
+
+
+def test_each_branch_has_its_own_newest_version(ada):
+    from registry import lifecycle
+    from registry.models import Branch
+
+    model = factories.model(ada)
+    first = factories.submitted(ada, model, publish=False)
+    Branch.objects.create(model=model, name="dev")
+    model.refresh_from_db()
+    second = lifecycle.draft(model, ada, branch="dev")
+    digest = factories.blob(ada, samples.mlp(hidden=9))
+    files.put(ada, version=second, path="model.onnx", digest=digest)
+    for version in (Version.objects.get(pk=second.pk), Version.objects.get(pk=first.pk)):
+        if version.branch == "dev":
+            lifecycle.freeze(version, ada, publish=False)
+        version.checks.update(outcome="passed")
+        lifecycle.publish(lifecycle.lock(version), ada)
+    named = {ref.name: ref.version.number for ref in Ref.objects.select_related("version")}
+    assert named == {"main": 1, "dev": 2}
+    model.refresh_from_db()
+    assert model.license == "apache-2.0"

@@ -166,6 +166,18 @@ def test_one_job_on_a_gpu_at_a_time():
     assert services.claim("g4", ["cpu"], capabilities=OWN | {"gpu": "GPU-3"}) == unbound
 
 
+@pytest.mark.parametrize("waiting", [{"pool": "gpu-a100"}, {"pool": "cpu", "exclusive": "gpu"}])
+def test_a_worker_of_a_busy_gpu_takes_what_needs_none(waiting):
+    first, second, plain = put(pool="gpu-a100"), put(priority=1, **waiting), put()
+    bound = OWN | {"gpu": "GPU-1"}
+    assert services.claim("g1", ["gpu-a100"], capabilities=bound, uuid=first.pk) == first
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == plain
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) is None
+    assert services.finish(first_again := Job.objects.get(pk=first.pk), factories.report("suite"))
+    assert first_again.gpu == "GPU-1"
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == second
+
+
 def test_work_of_the_hub_itself_is_queued_once_and_seen_by_all(ada, admin):
     job = put(given={"runtime": "onnxruntime"})
     assert put(given={"runtime": "onnxruntime"}) == job

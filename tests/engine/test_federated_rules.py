@@ -1,0 +1,116 @@
+"""The rules that combine contributions, to the last value, on numbers that a person can check."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+
+from hub.protocol.federated import Part
+from hub.protocol.training_rules import Rules
+from runners.engine.federated import aggregation, robust
+
+
+def gram(*places):
+    column = np.array([[float(place)] for place in places])
+    return column @ column.T
+
+
+@pytest.mark.parametrize(
+    ("places", "attackers", "chosen"),
+    [
+        # With one neighbour more the last would go instead of the first.
+        ((0, 1, 5, 6, 8), 0.2, (0, 1, 1, 1, 1)),
+        # With one neighbour more the first would go instead of the fifth.
+        ((0, 1, 2, 4, 7, 8, 12), 0.29, (1, 1, 1, 1, 0, 1, 0)),
+        ((0, 1, 2, 3, 100), 0.2, (1, 1, 1, 1, 0)),
+        # K >= 2f + 3 bears one attacker among six, however many are feared.
+        ((0, 1, 2, 3, 50, 100), 0.45, (1, 1, 1, 1, 1, 0)),
+        # Too few to leave anybody out.
+        ((0, 1, 100), 0.4, (1, 1, 1)),
+    ],
+)
+def test_multi_krum_goes_by_the_nearest_neighbours(places, attackers, chosen):
+    assert tuple(robust.multi_krum(gram(*places), attackers)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("trim", "mean"),
+    [
+        (0.0, (0 + 1 + 2 + 10 + 100) / 5),
+        (0.19, (0 + 1 + 2 + 10 + 100) / 5),
+        (0.2, (1 + 2 + 10) / 3),
+        (0.3, (1 + 2 + 10) / 3),  # 1.5 of five values is one, never two
+        (0.39, (1 + 2 + 10) / 3),
+        (0.4, 2.0),
+        (0.49, 2.0),
+    ],
+)
+def test_a_trimmed_mean_leaves_out_whole_values_and_no_more(trim, mean):
+    for order in itertools.islice(itertools.permutations((0.0, 1.0, 2.0, 10.0, 100.0)), 0, 120, 7):
+        rows = np.array([[value] for value in order])
+        assert robust.trimmed_mean(rows, trim) == pytest.approx([mean], rel=1e-15)
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_the_median_is_the_middle_value_or_the_mean_of_two(count):
+    rows = np.random.default_rng(count).standard_normal((count, 40))
+    expected = [statistics.median(column) for column in rows.T.tolist()]
+    assert robust.median(rows.copy()).tolist() == expected
+
+
+def test_the_geometric_median_stays_with_the_many():
+    weights = robust.geometric_median(gram(3, 3, 3, 1000), 20)
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights @ np.array([3.0, 3.0, 3.0, 1000.0]) == pytest.approx(3.0, abs=1e-6)
+    assert robust.geometric_median(gram(0, 1), 10).tolist() == [0.5, 0.5]
+
+
+def members(*figures):
+    """Members of (examples, norm, staleness)."""
+    return [
+        aggregation.Member(
+            id=f"p{place}", update=None, examples=examples, staleness=staleness,
+            norms={"trainable": norm, "statistic": norm},
+        )
+        for place, (examples, norm, staleness) in enumerate(figures)
+    ]  # fmt: skip
+
+
+def weighed(rows, **rules):
+    rules = Rules.from_json({"clip_multiple": None, **rules})
+    part = Part("w", "F32", (1,), "trainable")
+    job = aggregation.Round([part], rules, base=None, members=rows, history=[])
+    medians = aggregation._medians(rows)
+    limits = aggregation._limits(job, medians)
+    job = aggregation.Round(
+        [part], rules, base=None, members=aggregation._clipped(job, limits), history=[]
+    )
+    return aggregation._weighed(job)
+
+
+def test_a_weight_is_the_count_of_examples():
+    made = weighed(members((10, 1, 0), (30, 1, 0)), examples_multiple=None)
+    assert [one.weight for one in made] == [10.0, 30.0]
+
+
+def test_claims_are_capped_at_a_multiple_of_the_lower_median():
+    rows = members((10, 1, 0), (20, 1, 0), (30, 1, 0), (10_000, 1, 0))
+    made = weighed(rows, examples_multiple=2.5, examples_cap=10_000)
+    assert [one.examples for one in made] == [10, 20, 30, 50]
+    made = weighed(rows, examples_multiple=2.5, examples_cap=25)
+    assert [one.examples for one in made] == [10, 20, 25, 25]
+
+
+def test_an_update_that_is_too_long_is_shortened_to_the_limit_and_no_other():
+    made = weighed(members((1, 1, 0), (1, 2, 0), (1, 8, 0)), clip_norm=2.0)
+    assert [one.scales["trainable"] for one in made] == [1.0, 1.0, 0.25]
+    made = weighed(members((1, 1, 0), (1, 2, 0), (1, 8, 0)), clip_multiple=1.5)
+    assert [one.scales["trainable"] for one in made] == [1.0, 1.0, 3 / 8]
+
+
+def test_the_older_a_base_the_less_its_update_weighs():
+    made = weighed(members((10, 1, 0), (10, 1, 3)), staleness_exponent=0.5)
+    assert [one.weight for one in made] == [10.0, 5.0]
