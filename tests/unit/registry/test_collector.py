@@ -47,6 +47,15 @@ def test_what_nobody_needs_has_a_day_of_grace(
     assert store().path(sha256).exists() == Blob.objects.exists() == (not freed)
 
 
+def test_what_somebody_uploaded_stays_until_the_upload_is_over(
+    ada, django_capture_on_commit_callbacks
+):
+    sha256 = factories.blob(ada, b"not attached yet").removeprefix("sha256:")
+    Blob.objects.update(touched_at=timezone.now() - timedelta(days=2))
+    assert collect(django_capture_on_commit_callbacks) == 0
+    assert store().path(sha256).exists()
+
+
 def test_what_an_amended_commit_holds_stays(ada, django_capture_on_commit_callbacks):
     model = factories.model(ada)
     digests = []
@@ -98,6 +107,12 @@ def test_damage_is_found(ada, capsys):
     with pytest.raises(CommandError):
         call_command("verify_blobs")
     assert "is missing" in capsys.readouterr().out
+
+
+def test_bytes_without_a_row_are_orphans(ada):
+    factories.listed(ada)
+    sha256 = store().write(b"nobody's")
+    assert [found for found, _ in collector.verify()] == [sha256]
 
 
 def test_uploads_that_are_over_are_forgotten(ada):

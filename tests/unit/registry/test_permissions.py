@@ -7,8 +7,8 @@ from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
 from registry import permissions
-from registry.models import AccessToken, Membership, Namespace, Version
-from registry.services import tokens
+from registry.models import AccessToken, Membership, Namespace, RegisteredModel, Version
+from registry.services import commits, tokens
 from tests import factories
 from tests.api.test_models import problem
 
@@ -89,6 +89,17 @@ def test_strangers_and_guests_may_do_nothing(ada, bob):
 def test_an_administrator_owns_every_namespace(ada, admin):
     space = Namespace.objects.get(slug="ada")
     assert allowed(admin, space) == set(LOWEST)
+    assert allowed(with_token(admin, "admin"), space) == set(LOWEST)
+
+
+@pytest.mark.parametrize("scope", SCOPES[:-1])
+def test_a_narrow_token_of_an_administrator_is_nobodys_elsewhere(ada, admin, scope):
+    space = Namespace.objects.get(slug="ada")
+    factories.model(ada, visibility="private")
+    assert RegisteredModel.objects.visible_to(admin).count() == 1
+    person = with_token(admin, scope)
+    assert allowed(person, space) == set()
+    assert not RegisteredModel.objects.visible_to(person).exists()
 
 
 @pytest.mark.parametrize("who", ["ada", "admin"])
@@ -123,6 +134,23 @@ def test_owners_alone_withdraw(api, ada, role):
     else:
         problem(answer, 403, "not-allowed")
         assert version.state == Version.State.PUBLISHED
+
+
+def test_a_commit_needs_a_writer_whoever_calls_the_service(ada):
+    model = factories.model(ada)
+    sha256 = commits.store_content(ada, model=model, content=b"a")
+    add = commits.Add("a.txt", sha256, is_own=True)
+    for person in (member(model.namespace, "reader"), with_token(ada, "read")):
+        with pytest.raises(problems.NotAllowed):
+            commits.make(person, model=model, branch="main", message="", changes=[add])
+    assert not Version.objects.exists()
+
+
+def test_a_token_is_bound_to_a_namespace_of_its_users(api, ada, bob):
+    before = AccessToken.objects.count() + 1
+    asked = {"name": "t", "scopes": ["read"], "namespace": "bob"}
+    problem(api(ada).post("tokens", asked), 404, "not-found")
+    assert AccessToken.objects.count() == before
 
 
 def test_no_token_makes_one_that_may_do_more(api, ada):
