@@ -12,6 +12,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from runners import pools, selectors, services
 from runners.models import Host, Job, Worker
+from runners.services import claims
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +104,30 @@ def test_the_urgent_worker_takes_what_somebody_waits_for():
     assert services.claim("u", ["cpu.urgent"]) is None
     services.see("u", host="h", pool="cpu.urgent", capabilities=OWN)
     assert selectors.why_waiting(later) == "no worker takes jobs of the pool cpu"
+
+
+def test_jobs_are_taken_by_priority_and_then_by_age():
+    made = [put(priority=priority) for priority in (5, 3, 9, 3, 1)]
+    expected = [made[place] for place in (4, 1, 3, 0, 2)]
+    assert [services.claim(f"w{place}", ["cpu"]) for place in range(5)] == expected
+    assert services.claim("w5", ["cpu"]) is None
+
+
+def test_a_job_waits_until_its_time():
+    job = put(not_before=timezone.now() + timedelta(minutes=1))
+    assert services.claim("w", ["cpu"]) is None
+    assert services.claim("w", ["cpu"], uuid=job.pk) is None
+    Job.objects.update(not_before=timezone.now())
+    assert services.claim("w", ["cpu"]) == job
+
+
+def test_of_two_that_saw_a_job_waiting_one_gets_it():
+    job = put()
+    first = services.claim("w1", ["cpu"])
+    assert claims._take(job, "w2", "h2", "", timezone.now()) is None
+    job.refresh_from_db()
+    assert (job.worker, job.attempt) == (first.worker, 1)
+    assert job.attempts.count() == 1
 
 
 def test_exclusive_means_alone_on_its_host():
