@@ -10,7 +10,7 @@ import pytest
 
 from hub.protocol.federated import Part
 from hub.protocol.training_rules import Rules
-from runners.engine.federated import aggregation, robust
+from runners.engine.federated import aggregation, optimisers, robust
 
 
 def gram(*places):
@@ -114,3 +114,39 @@ def test_an_update_that_is_too_long_is_shortened_to_the_limit_and_no_other():
 def test_the_older_a_base_the_less_its_update_weighs():
     made = weighed(members((10, 1, 0), (10, 1, 3)), staleness_exponent=0.5)
     assert [one.weight for one in made] == [10.0, 5.0]
+
+
+TAU, BETA1, BETA2, RATE = 0.01, 0.8, 0.9, 0.5
+# How each optimiser renews its second moment from the one before and the mean.
+SECOND_MOMENTS = {
+    "fedadam": lambda v, x: BETA2 * v + (1 - BETA2) * x * x,
+    "fedyogi": lambda v, x: v - (1 - BETA2) * x * x * np.sign(v - x * x),
+    "fedadagrad": lambda v, x: v + x * x,
+}
+
+
+@pytest.mark.parametrize("rule", ["fedadam", "fedyogi", "fedadagrad"])
+def test_adaptive_optimisers_follow_reddi_and_others(rule):
+    """Algorithm 2 of Adaptive Federated Optimization (ICLR 2021)."""
+    parameters = {"rate": RATE, "beta1": BETA1, "beta2": BETA2, "tau": TAU}
+    if rule == "fedadagrad":
+        del parameters["beta2"]
+    rules = Rules.from_json({"rule": rule, "parameters": parameters})
+    memory = {
+        slot: np.full(3, optimisers.beginning(rules, slot)) for slot in optimisers.slots(rules)
+    }
+    first, second = 0.0, TAU**2
+    for mean in (np.array([1e-3, -0.2, 3.0]), np.array([2e-3, 0.1, -1.0])):
+        first = BETA1 * first + (1 - BETA1) * mean
+        second = SECOND_MOMENTS[rule](second, mean)
+        expected = RATE * first / (np.sqrt(second) + TAU)
+        np.testing.assert_allclose(optimisers.step(rules, mean, memory), expected, rtol=1e-12)
+
+
+def test_momentum_adds_what_went_before():
+    rules = Rules.from_json({"rule": "fedavgm", "parameters": {"rate": 0.5, "momentum": 0.9}})
+    memory = {
+        slot: np.full(1, optimisers.beginning(rules, slot)) for slot in optimisers.slots(rules)
+    }
+    steps = [optimisers.step(rules, np.array([1.0]), memory)[0] for _ in range(3)]
+    assert steps == pytest.approx([0.5, 0.5 * 1.9, 0.5 * 2.71])

@@ -76,6 +76,8 @@ HEADINGS = [
         '<a href=" DATA:text/html,x">x</a>',
         '<a href="vbscript:alert">x</a>',
         '<img src="data:image/svg+xml,<svg onload=alert(1)>">',
+        "<a href='#x' title='x\" onmouseover=\"alert(1)'>x</a>",
+        "<abbr title='x&quot; onmouseover=&quot;alert(1)'>x</abbr>",
         "[x](javascript:alert(1))",
         "[x](data:text/html;base64,PHNjcmlwdD4=)",
         "[x](vbscript:alert)",
