@@ -90,6 +90,8 @@ class Tree:
     def try_break(self, one: Break, migrated: Path | None) -> Outcome:
         """Make a break, run the tests of its law, and mend the tree again."""
         began = time.monotonic()
+        path = self.root / one.file
+        sound = path.read_bytes() if path.is_file() else None
         try:
             one.apply(self.root)
             if migrated is not None and not _makes_tables(one.file):
@@ -98,7 +100,7 @@ class Tree:
         except StaleBreakError as error:
             return Outcome("STALE", time.monotonic() - began, str(error))
         finally:
-            self._mend(one.file)
+            self._mend(path, sound)
         seconds = time.monotonic() - began
         if status is None:
             return Outcome("HANGS", seconds, f"the tests did not end in {BREAK_SECONDS} s")
@@ -124,13 +126,12 @@ class Tree:
         spec.loader.exec_module(module)  # type: ignore[union-attr]
         return self._migrated_folder() / f"{module.digest()}.sqlite3"
 
-    def _mend(self, file: str) -> None:
-        path = self.root / file
-        if (ROOT / file).is_file():
-            shutil.copy2(ROOT / file, path)
+    def _mend(self, path: Path, sound: bytes | None) -> None:
+        if sound is not None:
+            path.write_bytes(sound)
         # Its bytecode goes by seconds and size, which another break may share.
-        for kept in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-            kept.unlink()
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
         for copy in self._migrated_folder().glob("*.sqlite3"):
             copy.unlink()
 

@@ -10,7 +10,7 @@ import pytest
 
 from hub.protocol.federated import Part
 from hub.protocol.training_rules import Rules
-from runners.engine.federated import aggregation, optimisers, robust
+from runners.engine.federated import aggregation, noise, optimisers, robust
 
 
 def gram(*places):
@@ -66,6 +66,23 @@ def test_the_geometric_median_stays_with_the_many():
     assert weights.sum() == pytest.approx(1.0)
     assert weights @ np.array([3.0, 3.0, 3.0, 1000.0]) == pytest.approx(3.0, abs=1e-6)
     assert robust.geometric_median(gram(0, 1), 10).tolist() == [0.5, 0.5]
+
+
+def test_at_the_geometric_median_the_pulls_of_all_points_cancel():
+    points = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [5.0, 6.0]])
+    middle = robust.geometric_median(points @ points.T, 500) @ points
+    pulls = (points - middle) / np.linalg.norm(points - middle, axis=1, keepdims=True)
+    assert np.linalg.norm(pulls.sum(axis=0)) < 1e-6
+
+
+def test_noise_is_normal_and_of_its_seed_and_place_alone():
+    made = noise.normal(b"seed", "w", 100_001)
+    assert np.array_equal(made, noise.normal(b"seed", "w", 100_001))
+    assert made.shape == (100_001,)
+    assert abs(made.mean()) < 0.02
+    assert made.std() == pytest.approx(1.0, rel=0.02)
+    for other in (noise.normal(b"Seed", "w", 100_001), noise.normal(b"seed", "b", 100_001)):
+        assert abs(np.corrcoef(made, other)[0, 1]) < 0.02
 
 
 def members(*figures):
