@@ -64,15 +64,13 @@ def test_every_test_of_a_law_exists():
     assert missing == []
 
 
-def test_every_break_applies_to_one_place_and_is_python():
+def test_every_break_applies_to_one_place():
     stale = []
     for law, one in BREAKS:
         if not (laws.ROOT / one.file).is_file() or source(one.file).count(one.old) != 1:
             stale.append(f"{law.name}: {one.file} does not hold this text once: {one.old!r}")
         elif one.old == one.new:
             stale.append(f"{law.name}: the break of {one.file} changes nothing")
-        else:
-            ast.parse(source(one.file).replace(one.old, one.new))
     assert stale == []
 
 
