@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables in docs/ that are made from code: settings, and problem types.
+"""The tables in docs/ that are made from code: settings, problem types, and laws.
 
 Prints them; with --write it puts them between their markers in the pages. A test fails when a page
 differs from what the code says.
@@ -59,9 +59,28 @@ def problems_table() -> str:
     return "\n".join(["| status | type | class | title |", "|---|---|---|---|", *rows])
 
 
+def laws_tables() -> str:
+    """Each law of tests/laws/ by its area: the law, the modules that hold it, and its tests."""
+    sys.path.insert(0, str(ROOT))
+    from tests import laws  # noqa: PLC0415 - this checkout
+
+    known = laws.load()
+    lines = []
+    for area, title in laws.AREAS.items():
+        lines += [f"## {title}", "", "| law | sentence | held in | test |", "|---|---|---|---|"]
+        for law in known:
+            if law.area == area:
+                modules = "<br>".join(f"`{path}`" for path in law.modules)
+                tests = "<br>".join(f"`{test}`" for test in law.tests)
+                lines.append(f"| {law.id} | {law.law} | {modules} | {tests} |")
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
 TABLES = {
     "settings": ("docs/operate.md", settings_table),
     "problems": ("docs/api.md", problems_table),
+    "laws": ("docs/laws.md", laws_tables),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from registry import usage
@@ -78,6 +80,16 @@ def test_headers_and_conditions(api, version):
     assert (stale.status_code, body(stale)) == (200, CONTENT)
     head = api()("HEAD", URL)
     assert (head.status_code, head["Content-Length"], head.content) == (200, "2560", b"")
+
+
+def test_a_name_stays_inside_its_header(api, ada):
+    name = 'a "b"; x=1, é%.bin'
+    factories.listed(ada, contents={"model.onnx": samples.mlp(), f"f/{name}": CONTENT})
+    response = api().get(f"models/ada/net/versions/1/files/f/{quote(name)}")
+    assert body(response) == CONTENT
+    assert response["Content-Disposition"] == (
+        "attachment; filename*=UTF-8''a%20%22b%22%3B%20x%3D1%2C%20%C3%A9%25.bin"
+    )
 
 
 def test_private_bytes_are_not_kept_by_shared_caches(api, ada):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from hub.protocol import federated
+from registry.federated import selectors
 from registry.federated.models import Contribution, Participant, Round, Training
 from registry.models import Blob, Event, Upload, Version
 from runners.models import Job
@@ -369,6 +371,8 @@ def test_trainings_of_a_private_model_are_for_members_and_devices(api, ada, bob,
     assert device.task()["round"] == 1
     assert device.get("rounds/1/base").status_code == 200
     assert device.api.get("models/ada/net").status_code == 401  # its token opens nothing else
+    for who, seen in ((AnonymousUser(), 0), (bob, 0), (ada, 1)):
+        assert selectors.every(who).count() == seen
 
 
 def test_weights_between_versions_are_for_devices_and_writers(api, ada, bob, training, device):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 
 import pytest
@@ -62,6 +63,27 @@ def test_a_wrong_offset_writes_nothing_and_says_where_to_go_on(api, ada):
         document = problem(patch(client, url, offset, b"x"), 409, "upload-offset")
         assert document["offset"] == 10
     assert client("HEAD", url, Tus_Resumable="1.0.0")["Upload-Offset"] == "10"
+
+
+def test_one_request_at_a_time_writes_to_an_upload(api, ada):
+    client = api(ada)
+    _, url = create(client)
+    path = store().staged(str(Upload.objects.get().uuid))
+    with path.open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        problem(patch(client, url, 0, CONTENT), 409, "upload-offset")
+    assert path.read_bytes() == b""
+    assert patch(client, url, 0, CONTENT).status_code == 204
+
+
+def test_the_room_that_must_stay_free_is_left(api, ada, settings):
+    client = api(ada)
+    _, url = create(client)
+    settings.HUB_LIMITS_FREE_BYTES = 2**62
+    problem(patch(client, url, 0, CONTENT), 507, "storage-full")
+    settings.HUB_LIMITS_FREE_BYTES = 0
+    assert client("HEAD", url, Tus_Resumable="1.0.0")["Upload-Offset"] == "0"
+    assert patch(client, url, 0, CONTENT).status_code == 204
 
 
 def test_a_wrong_claim_leaves_nothing(api, ada):

@@ -6,8 +6,9 @@ import hashlib
 
 import pytest
 
-from hub.protocol import manifests
+from hub.protocol import manifests, problems
 from registry.models import Check, File, Ref, Version
+from registry.services import files, versions
 from runners.models import Job
 from tests import factories, samples, shared
 from tests.api.test_models import problem
@@ -120,6 +121,35 @@ def test_publishing_waits_for_the_checks(api, ada):
     factories.work()
     assert Version.objects.get().state == Version.State.SUBMITTED
     assert client.post(f"{V1}/publish").json()["state"] == "published"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "refusal"),
+    [
+        ("failed", problems.ChecksFailed),
+        ("errored", problems.ChecksFailed),
+        ("pending", problems.ChecksPending),
+        ("", problems.ChecksPending),
+    ],
+)
+@pytest.mark.parametrize("kind", ["card", "onnx"])
+def test_nothing_is_published_that_did_not_pass_every_check(ada, kind, outcome, refusal):
+    version = factories.submitted(ada, publish=False)
+    version.checks.update(outcome="passed")
+    check = version.checks.filter(kind=kind)
+    check.update(outcome=outcome) if outcome else check.delete()
+    with pytest.raises(refusal):
+        versions.publish(ada, version=version)
+    version.refresh_from_db()
+    assert version.state == Version.State.SUBMITTED
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\n\t"])
+def test_an_end_without_a_reason_is_none(ada, published, reason):
+    for end in (versions.yank, versions.withdraw):
+        with pytest.raises(problems.InvalidRequest):
+            end(ada, version=published, reason=reason)
+    assert Version.objects.get().state == Version.State.PUBLISHED
 
 
 def test_a_late_report_on_other_bytes_changes_nothing(api, ada):
@@ -252,6 +282,16 @@ def test_files_that_cannot_be_are_refused_and_nothing_changes(
     assert list(version.files.values_list("path", flat=True)) == ["model.onnx"]
 
 
+@pytest.mark.parametrize("path", ["model.onnx/a", "a", "a/b/c/d"])
+def test_a_path_is_not_a_file_and_a_folder_at_once(api, ada, path):
+    version = factories.draft(
+        ada, contents={"model.onnx": samples.mlp(), "a/b/c": b"c", "ab": b"ab"}, card=""
+    )
+    before = list(version.files.values_list("path", "blob"))
+    problem(api(ada).put_file(V1, path, b"x"), 422, "path-invalid")
+    assert list(version.files.values_list("path", "blob")) == before
+
+
 def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob, published):
     private = factories.model(ada, "secret", visibility="private")
     secret = factories.listed(ada, private, {"model.onnx": samples.mlp(hidden=11)})
@@ -307,3 +347,26 @@ def test_a_version_costs_a_fixed_number_of_queries(api, ada, published):
     many = {f"f{index}.txt": b"x" * index for index in range(12)}
     factories.published(ada, published.model, {"model.onnx": samples.mlp(), **many})
     assert cost(1) == cost(2) <= 8
+
+
+def test_each_branch_has_its_own_newest_version(ada):
+    from registry import lifecycle, selectors
+    from registry.models import Branch
+
+    model = factories.model(ada)
+    first = factories.submitted(ada, model, publish=False)
+    Branch.objects.create(model=model, name="dev")
+    model.refresh_from_db()
+    second = lifecycle.draft(model, ada, branch="dev")
+    digest = factories.blob(ada, samples.mlp(hidden=9))
+    files.put(ada, version=second, path="model.onnx", digest=digest)
+    for version in (Version.objects.get(pk=second.pk), Version.objects.get(pk=first.pk)):
+        if version.branch == "dev":
+            lifecycle.freeze(version, ada, publish=False)
+        version.checks.update(outcome="passed")
+        lifecycle.publish(lifecycle.lock(version), ada)
+    named = {ref.name: ref.version.number for ref in Ref.objects.select_related("version")}
+    assert named == {"main": 1, "dev": 2}
+    model.refresh_from_db()
+    assert model.license == "apache-2.0"
+    assert selectors.latest(ada, model).number == 1

@@ -196,7 +196,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", ["settings", "problems"])
+@pytest.mark.parametrize("name", ["settings", "problems", "laws"])
 def test_the_tables_are_what_the_code_says(name):
     module = tables()
     path, make = module.TABLES[name]

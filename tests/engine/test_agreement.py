@@ -39,6 +39,24 @@ def test_the_first_bad_element_and_the_count_are_told():
     assert "2 of 4" in figures.reason
 
 
+@pytest.mark.parametrize(
+    ("profile", "rtol", "atol"), [(FP32, 1e-3, 1e-5), (FP16, 1e-2, 1e-3), (QUANTISED, 1e-3, 1e-5)]
+)
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [(0.0, ()), (0.5, ()), (-1.0, ()), (0.0, (300.0, -400.0)), (400.0, (300.0, 0.0))],
+)
+def test_a_tolerance_is_exact(profile, rtol, atol, value, others):
+    """atol is in units of the root mean square where that is above 1."""
+    expected = array(value, *others, dtype=np.float64)
+    unit = max(1.0, float(np.sqrt(np.mean(expected**2))))
+    bound = atol * unit + rtol * abs(value)
+    for share, outside in ((0.999, 0), (1.001, 1)):
+        actual = expected.copy()
+        actual[0] += share * bound
+        assert compare("y", expected, actual, profile).outside == outside
+
+
 def test_relative_error_ignores_what_is_nearly_zero():
     assert compare("y", array(1e-9, 1), array(2e-9, 1), FP32).max_rel == 0
 

@@ -279,6 +279,10 @@ def test_energy_says_how_it_was_come_by_and_is_never_made_up():
     metered = [timings.process(k, meter_j={"intel-rapl:0": 4.0}) for k in range(1, 11)]
     measured = timings.record(metered, power={"provenance": "measured", "method": "RAPL"})
     assert measured["energy"]["j_per_inference"] == pytest.approx(4 / 200)
+    # A processor time that nobody could read makes none of the others' either.
+    hidden = [timings.process(k, cpu_time_s=form.NOT_EXPOSED) for k in range(1, 3)]
+    partly = timings.record([*hidden, *(timings.process(k) for k in range(3, 11))], power=stated)
+    assert (partly["energy"]["provenance"], partly["carbon"]["provenance"]) == ("none", "none")
     # A meter that gave nothing makes no figure.
     claimed = timings.record(power={"provenance": "measured", "method": "RAPL"})
     assert claimed["energy"]["provenance"] == "none"

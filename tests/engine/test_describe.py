@@ -107,6 +107,20 @@ def test_precision_of_quantised_weights(run, block, word, layout, elements):
     assert facts["precision_profile"]["elements"] == elements
 
 
+@pytest.mark.parametrize(("bits", "columns"), [(4, 16), (2, 8), (8, 32)])
+def test_packed_weights_count_as_the_values_they_stand_for(run, bits, columns):
+    attributes = {"K": 64, "N": 8, "bits": bits, "block_size": 32}
+    made = samples.model(
+        [samples.node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes)],
+        initializers=[
+            samples.tensor("w", (8, 2, columns), dtype="uint8"),
+            samples.tensor("s", (16,)),
+        ],
+        domains=[("com.microsoft", 1)],
+    )
+    assert run("describe", made.SerializeToString()).facts["parameters"] == 64 * 8 + 16
+
+
 @pytest.mark.parametrize(
     ("dtype", "word"),
     [("float16", "fp16"), ("float64", "fp64"), ("float32", "fp32"), ("int8", "int8")],

@@ -9,7 +9,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from hub.protocol import problems
 from registry.models import AccessRequest, Event, RegisteredModel
+from registry.services import access
 from tests import factories, samples
 from tests.api.huggingface.conftest import WEIGHTS, body, refused
 
@@ -137,6 +139,16 @@ def test_requests_are_listed_accepted_cancelled_and_rejected(api, ada, bob, gate
     assert list(verbs.values_list("verb", flat=True)) == [
         "access.asked", "access.accepted", "access.cancelled", "access.rejected", "access.granted",
     ]  # fmt: skip
+
+
+def test_a_refusal_cannot_be_taken_back_by_who_got_it(api, ada, bob, gated):
+    api(bob).post("/api/models/ada/net/ask-access", {})
+    api(ada).post(f"{GATED}/handle", {"user": "bob", "status": "rejected"})
+    with pytest.raises(problems.StateConflict):
+        access.withdraw(bob, model=gated.model)
+    with pytest.raises(problems.StateConflict):
+        access.ask(bob, model=gated.model)
+    assert AccessRequest.objects.get().status == "rejected"
 
 
 def test_a_request_can_be_named_by_its_id(api, ada, bob, gated):

@@ -49,6 +49,7 @@ class FakeHub:
         # Standing faults.
         self.corrupt: set[str] = set()
         self.has_ranges = True
+        self.ranges_begin_at: int | None = None
         self.poll_rounds = 0
         self.verdict = "published"
         self.warning: str | None = None
@@ -267,6 +268,8 @@ class _Handler(BaseHTTPRequestHandler):
         match = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if match and self.hub.has_ranges:
             start, end, status = int(match[1]), int(match[2]) + 1, 206
+            if self.hub.ranges_begin_at is not None:
+                start = self.hub.ranges_begin_at
         headers = {"Content-Length": str(end - start), "Content-Type": "application/octet-stream"}
         if status == 206:
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(content)}"

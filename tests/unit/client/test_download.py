@@ -200,6 +200,14 @@ def test_server_without_ranges(fake, put, transport, cache, small_chunks):
     assert left_overs(cache) == [file.sha256]
 
 
+def test_range_that_begins_elsewhere_is_not_written(fake, put, transport, cache, small_chunks):
+    file = put(3 * MIB)
+    fake.ranges_begin_at = 100
+    path = download.fetch(transport, cache, file)
+    assert path.read_bytes() == fake.blobs[file.sha256]
+    assert "range" not in fake.headers("blobs")[-1]
+
+
 def test_server_without_ranges_and_with_a_cut(fake, put, transport, cache):
     file = put(3 * MIB)
     fake.has_ranges = False

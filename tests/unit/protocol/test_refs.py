@@ -45,6 +45,7 @@ def test_grammar(text, ref):
         "a:INT8",
         "a:b:c",
         "a@1:",
+        f"a@{refs.MAX_NUMBER + 1}",
         "a@1@2",
         "a b",
         "a\n",

@@ -6,7 +6,7 @@ import pytest
 
 from hub.protocol import problems
 from registry import cards
-from registry.authoring import values
+from registry.authoring import source, values
 
 
 def found(front):
@@ -143,6 +143,32 @@ def test_the_line_of_a_field():
 )
 def test_hostile_text_is_told_and_not_raised(text):
     assert cards.check(text).errors
+
+
+def deep(levels):
+    return "---\na: " + "[" * levels + "]" * levels + "\n---\n"
+
+
+def wide(values):
+    return "---\na: [" + ",".join("1" * values) + "]\n---\n"
+
+
+def long(characters):
+    return f"---\na: {'x' * (characters - len('a: ') - 1)}\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [
+        (deep, source.LIMIT_DEPTH - 1),  # the mapping around it is a level
+        (wide, source.LIMIT_NODES - 3),  # so are the mapping, its key and the list values
+        (long, source.LIMIT_FRONT_BYTES),
+    ],
+)
+def test_front_matter_is_bounded_to_the_edge(make, most):
+    assert cards.check(make(most)).errors == []
+    (refused,) = cards.check(make(most + 1)).errors
+    assert refused.pointer.startswith("/line/")
 
 
 def test_the_check_digit_of_an_orcid():

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from registry import collector, scrub
 from registry.blobs import store
-from registry.models import Blob, Upload
-from registry.services import uploads, versions
+from registry.models import Blob, File, Upload
+from registry.services import commits, uploads, versions
 from tests import factories, samples
 
 pytestmark = pytest.mark.django_db(transaction=False)
@@ -34,6 +34,40 @@ def test_what_a_version_needs_stays(ada, django_capture_on_commit_callbacks):
     age()
     assert collect(django_capture_on_commit_callbacks) == 1
     assert len(list(store().names())) == Blob.objects.count() == 2
+
+
+@pytest.mark.parametrize(("hours", "freed"), [(0, 0), (23, 0), (25, 1)])
+def test_what_nobody_needs_has_a_day_of_grace(
+    ada, django_capture_on_commit_callbacks, hours, freed
+):
+    sha256 = factories.blob(ada, b"never used").removeprefix("sha256:")
+    Upload.objects.all().delete()
+    Blob.objects.update(touched_at=timezone.now() - timedelta(hours=hours))
+    assert collect(django_capture_on_commit_callbacks) == freed
+    assert store().path(sha256).exists() == Blob.objects.exists() == (not freed)
+
+
+def test_what_somebody_uploaded_stays_until_the_upload_is_over(
+    ada, django_capture_on_commit_callbacks
+):
+    sha256 = factories.blob(ada, b"not attached yet").removeprefix("sha256:")
+    Blob.objects.update(touched_at=timezone.now() - timedelta(days=2))
+    assert collect(django_capture_on_commit_callbacks) == 0
+    assert store().path(sha256).exists()
+
+
+def test_what_an_amended_commit_holds_stays(ada, django_capture_on_commit_callbacks):
+    model = factories.model(ada)
+    digests = []
+    for content in (b"first", b"second"):
+        sha256 = commits.store_content(ada, model=model, content=content)
+        change = commits.Add("a.txt", sha256, is_own=True)
+        commits.make(ada, model=model, branch="main", message="", changes=[change])
+        digests.append(sha256)
+    assert [file.blob_id for file in File.objects.all()] == digests[1:]
+    age()
+    assert collect(django_capture_on_commit_callbacks) == 0
+    assert {blob.pk for blob in Blob.objects.filter(erased_at=None)} == {*digests} == {*store()}
 
 
 def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit_callbacks):
@@ -73,6 +107,12 @@ def test_damage_is_found(ada, capsys):
     with pytest.raises(CommandError):
         call_command("verify_blobs")
     assert "is missing" in capsys.readouterr().out
+
+
+def test_bytes_without_a_row_are_orphans(ada):
+    factories.listed(ada)
+    sha256 = store().write(b"nobody's")
+    assert [found for found, _ in collector.verify()] == [sha256]
 
 
 def test_uploads_that_are_over_are_forgotten(ada):

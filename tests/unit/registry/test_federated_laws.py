@@ -97,7 +97,9 @@ def refused(sql, *params):
     ],
 )
 def test_what_was_begun_keeps_what_it_is(start, table, change):
-    refused(f"UPDATE federated_{table} SET {change}")  # noqa: S608
+    # One row alone: of two, a unique column could refuse the second.
+    first = f"SELECT min(id) FROM federated_{table}"  # noqa: S608
+    refused(f"UPDATE federated_{table} SET {change} WHERE id = ({first})")  # noqa: S608
 
 
 @pytest.mark.parametrize("table", ["round", "aggregate", "contribution", "training"])
@@ -203,6 +205,10 @@ def test_a_contribution_is_judged_once(start):
     refused("UPDATE federated_contribution SET state = 'accepted' WHERE state = 'used'")
     refused("UPDATE federated_contribution SET state = 'used' WHERE state = 'received'")
     refused("UPDATE federated_contribution SET state = 'late' WHERE state = 'received'")
+    with transaction.atomic():
+        Contribution.objects.filter(state="received").update(state="rejected", problem="non-finite")
+        refused("UPDATE federated_contribution SET state = 'accepted' WHERE state = 'rejected'")
+        transaction.set_rollback(True)
     now = timezone.now()
     Round.objects.filter(number=2).update(state="cancelled", closed_at=now, ended_at=now)
     refused("UPDATE federated_contribution SET state = 'accepted' WHERE state = 'received'")

@@ -47,6 +47,10 @@ def test_ids_are_those_of_git(tmp_path):
     assert f"tree {tree}" in raw
     text = git_commit_text(tree, "First\n", at)
     assert ours == run("hash-object", "-t", "commit", "-w", "--stdin", input=text)
+    later = at + datetime.timedelta(hours=5)
+    second = git.commit_id(tree, ours, "Second\n", git.Signature("ada", later))
+    text = git_commit_text(f"{tree}\nparent {ours}", "Second\n", later)
+    assert second == run("hash-object", "-t", "commit", "-w", "--stdin", input=text)
 
 
 def git_commit_text(tree, message, at):

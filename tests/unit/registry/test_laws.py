@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
-from registry.models import Event, File, Ref, Version
+from registry.models import Blob, Event, File, Ref, Upload, Version
 from registry.services import refs
 from tests import factories, samples, shared
 
@@ -64,6 +65,29 @@ def test_a_frozen_version_is_never_deleted(published):
     with pytest.raises(IntegrityError), transaction.atomic():
         published.delete()
     assert Version.objects.get().files.count() == 2
+
+
+@pytest.mark.parametrize("state", ["submitted", "published", "yanked", "withdrawn"])
+def test_only_drafts_are_deleted(ada, state):
+    version = factories.draft(ada)
+    version.files.all().delete()
+    Version.objects.update(
+        state=state,
+        manifest_sha256="0" * 64,
+        commit_id="0" * 40,
+        reason="consent",
+        published_at=timezone.now(),
+    )
+    refused("DELETE FROM registry_version WHERE id = %s", version.pk)
+
+
+@pytest.mark.parametrize("change", ["size = size + 1", f"sha256 = '{'0' * 64}'"])
+def test_a_blob_keeps_its_digest_and_size(ada, change):
+    factories.blob(ada, b"never attached")
+    Upload.objects.all().delete()
+    before = Blob.objects.values().get()
+    refused(f"UPDATE registry_blob SET {change}")  # noqa: S608
+    assert Blob.objects.values().get() == before
 
 
 def test_files_of_a_frozen_version_stay_and_only_derived_ones_join(published):

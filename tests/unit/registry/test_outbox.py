@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
@@ -75,3 +77,29 @@ def test_a_delivery_does_not_wait_for_a_frozen_holder_of_its_rows(ada):
     Delivery.objects.update(next_at=timezone.now())
     outbox.deliver()
     assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(0, 2), (3, 16), (10, 2048), (11, 3600), (50, 3600)]
+)
+def test_what_fails_is_tried_again_after_twice_the_time_and_an_hour_at_most(
+    ada, monkeypatch, attempts, seconds
+):
+    def fail(_subject):
+        raise RuntimeError("the index is away")
+
+    told = []
+    monkeypatch.setitem(outbox._handlers, "first", fail)
+    monkeypatch.setitem(outbox._handlers, "second", told.append)
+    model = factories.model(ada)
+    event = events.record("test.happened", model, actor=ada, model=model)
+    Delivery.objects.all().delete()
+    for name in ("first", "second"):
+        Delivery.objects.create(event=event, consumer=name, attempts=attempts)
+    before = timezone.now()
+    assert outbox.deliver() == 2
+    assert [subject.key for subject in told] == [str(model.pk)]
+    left = Delivery.objects.get()
+    assert (left.consumer, left.attempts) == ("first", attempts + 1)
+    after = timezone.now()
+    assert before <= left.next_at - timedelta(seconds=seconds) <= after

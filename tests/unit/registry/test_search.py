@@ -127,6 +127,14 @@ def test_what_is_hidden_leaves_the_kept_counts_with_the_commit(shelf, ada, event
     assert facets.totals(GUEST)["models"] == 1
 
 
+def test_what_becomes_private_leaves_the_lists_before_the_outbox_comes_to_it(shelf, ada):
+    before = search.find(GUEST, search.Query()).count
+    registered_models.edit(ada, model=shelf[0], visibility="private")
+    found = search.find(GUEST, search.Query())
+    assert found.count == before - 1
+    assert shelf[0].ref not in [row.title for row in found.items]
+
+
 def test_more_than_the_cap_is_remembered_and_forgotten(shelf, ada, monkeypatch, events_delivered):
     monkeypatch.setattr(search, "COUNT_CAP", 2)
     for _ in range(2):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import facets, search, typos
+from registry import facets, full_text, search, typos
 from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,7 @@ def test_what_is_hidden_decides_nothing(shelf, ada):
     assert names(ada, "resnte50") == ["mobilnet-secret"]
     assert names(GUEST, "mobilnet") == ["mobilenetv2"]
     assert names(ada, "mobilnet") == ["mobilnet-secret"]
+    assert not [word for word in full_text._name_words() if word.startswith(("mobilnet", "secr"))]
 
 
 def test_counts_go_with_the_list(shelf):

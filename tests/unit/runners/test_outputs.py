@@ -12,6 +12,7 @@ from registry.models import Blob
 from runners import execution
 from runners.models import Job
 from runners.reports import Report
+from runners.sandbox import IsolationLevel
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,27 @@ def test_an_output_is_a_plain_file_of_its_own(tmp_path, kind):
     with pytest.raises(OSError):  # noqa: PT011 - the kernel's own words
         execution._store_outputs(report("model.onnx"), out)
     assert not Blob.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("demanded", "runs"), [("none", True), ("limits", True), ("partial", False), ("full", False)]
+)
+def test_a_worker_that_is_too_weak_runs_nothing(settings, demanded, runs):
+    class Weak:
+        asked = 0
+
+        def level(self):
+            return IsolationLevel(rlimits=True)
+
+        def run(self, request, **_):
+            self.asked += 1
+            return report()
+
+    settings.HUB_SANDBOX_REQUIRED = demanded
+    sandbox = Weak()
+    found = execution._run(Job(kind="suite"), sandbox, execution.Lease(Job()))
+    assert sandbox.asked == runs
+    assert [one.code for one in found.findings] == ([] if runs else ["sandbox-weak"])
 
 
 def test_a_job_after_publishing_gets_more_than_the_gate(settings):

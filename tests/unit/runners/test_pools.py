@@ -12,6 +12,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from runners import aliases, pools, selectors, services
 from runners.models import Host, Job, Worker
+from runners.services import claims
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +106,30 @@ def test_the_urgent_worker_takes_what_somebody_waits_for():
     assert selectors.why_waiting(later) == "no worker takes jobs of the pool cpu"
 
 
+def test_jobs_are_taken_by_priority_and_then_by_age():
+    made = [put(priority=priority) for priority in (5, 3, 9, 3, 1)]
+    expected = [made[place] for place in (4, 1, 3, 0, 2)]
+    assert [services.claim(f"w{place}", ["cpu"]) for place in range(5)] == expected
+    assert services.claim("w5", ["cpu"]) is None
+
+
+def test_a_job_waits_until_its_time():
+    job = put(not_before=timezone.now() + timedelta(minutes=1))
+    assert services.claim("w", ["cpu"]) is None
+    assert services.claim("w", ["cpu"], uuid=job.pk) is None
+    Job.objects.update(not_before=timezone.now())
+    assert services.claim("w", ["cpu"]) == job
+
+
+def test_of_two_that_saw_a_job_waiting_one_gets_it():
+    job = put()
+    first = services.claim("w1", ["cpu"])
+    assert claims._take(job, "w2", "h2", "", timezone.now()) is None
+    job.refresh_from_db()
+    assert (job.worker, job.attempt) == (first.worker, 1)
+    assert job.attempts.count() == 1
+
+
 def test_exclusive_means_alone_on_its_host():
     plain = put()
     running = services.claim("w1", ["cpu"], host="h1")
@@ -164,6 +189,18 @@ def test_one_job_on_a_gpu_at_a_time():
     unbound = put(exclusive="gpu")
     assert services.claim("w", ["cpu"], host="h", capabilities=OWN) is None
     assert services.claim("g4", ["cpu"], capabilities=OWN | {"gpu": "GPU-3"}) == unbound
+
+
+@pytest.mark.parametrize("waiting", [{"pool": "gpu-a100"}, {"pool": "cpu", "exclusive": "gpu"}])
+def test_a_worker_of_a_busy_gpu_takes_what_needs_none(waiting):
+    first, second, plain = put(pool="gpu-a100"), put(priority=1, **waiting), put()
+    bound = OWN | {"gpu": "GPU-1"}
+    assert services.claim("g1", ["gpu-a100"], capabilities=bound, uuid=first.pk) == first
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == plain
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) is None
+    assert services.finish(first_again := Job.objects.get(pk=first.pk), factories.report("suite"))
+    assert first_again.gpu == "GPU-1"
+    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == second
 
 
 def test_work_of_the_hub_itself_is_queued_once_and_seen_by_all(ada, admin):

@@ -82,6 +82,8 @@ def test_a_form_of_another_site_is_refused(ada):
     assert "This form was not sent from a page of this hub" in answer.content.decode()
     made = client.post("/api/v1/models", {"namespace": "ada", "name": "x"}, "application/json")
     assert made.status_code == 403
+    given = client.post("/account/namespaces/ada", {"username": "bob", "role": "owner"})
+    assert given.status_code == 403
 
 
 def test_pages_are_compressed_and_files_are_not(client, ada):
