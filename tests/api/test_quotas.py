@@ -138,6 +138,38 @@ def test_the_same_file_of_somebody_else_makes_no_difference(api, ada, bob, space
     problem(create(client, 1)[0], 413, "quota-exceeded")
 
 
+def test_an_upload_to_a_model_fits_to_the_byte(ada, net, space):
+    with pytest.raises(problems.QuotaExceeded) as refused:
+        uploads.create(ada, length=QUOTA + 1, model=net)
+    assert refused.value.extensions["room_bytes"] == QUOTA
+    uploads.create(ada, length=QUOTA, model=net)
+    assert room(space) == (0, QUOTA)
+
+
+def test_files_of_a_draft_fit_to_the_byte_and_give_their_room(ada, net, space):
+    version = versions.draft(ada, model=net)
+    whole, more, rest = (factories.blob(ada, content_of(QUOTA - size)) for size in (0, -1, 1))
+    with pytest.raises(problems.QuotaExceeded):
+        files.put(ada, version=version, path="a.bin", digest=more)
+    files.put(ada, version=version, path="a.bin", digest=whole)
+    assert room(space) == (QUOTA, 0)
+    files.put(ada, version=version, path="a.bin", digest=rest)
+    files.put(ada, version=version, path="b.bin", digest=factories.blob(ada, b"x"))
+    assert room(space) == (QUOTA, 0)
+
+
+def test_what_is_withdrawn_or_derived_is_not_held_against_a_namespace(ada):
+    version = factories.listed(ada)
+    space = Namespace.objects.get(slug="ada")
+    used = quotas.of_namespace(space).used
+    assert used == sum(file.blob.size for file in version.files.select_related("blob"))
+    file = version.files.get(path="model.onnx")
+    version.files.create(path="d.onnx", derived=True, blob=file.blob, git_oid=file.git_oid)
+    assert quotas.of_namespace(space).used == used
+    versions.withdraw(ada, version=version, reason="consent")
+    assert quotas.of_namespace(space).used == 0
+
+
 def test_uploads_count_for_who_sends_them(api, ada, space, settings):
     settings.HUB_LIMITS_USER_BYTES = 2_000
     client = api(ada)

@@ -64,9 +64,12 @@ REFUSED_CALLS = {
     "setuid": (105, 146), "setgid": (106, 144), "setreuid": (113, 145), "setregid": (114, 143),
     "setresuid": (117, 147), "setresgid": (119, 149), "setfsuid": (122, 151),
     "setfsgid": (123, 152), "setgroups": (116, 159), "capset": (126, 91), "setrlimit": (160, 164),
+    "fallocate": (285, 47),
 }  # fmt: skip
 # Of two processes: its own number decides.
 SIGNALS = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
+# By its first argument: PR_SET_PDEATHSIG outlives the server, PR_SET_DUMPABLE hides descriptors.
+PRCTL, REFUSED_OPTIONS = (157, 167), {1, 4}
 CLONE, CLONE3, CLONE_THREAD = (56, 220), (435, 435), 0x00010000
 READ, WRITE, EXIT_GROUP = (0, 63), (1, 64), (231, 94)
 
@@ -128,3 +131,10 @@ def test_only_itself_is_signalled_or_limited(family, name):
     assert answer(family, number, 0) == expected
     for other in (1, OWN + 1, 2**32 - 1):
         assert answer(family, number, other) == REFUSED
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_child_hides_its_files_or_outlives_its_server(family):
+    number = PRCTL[FAMILIES.index(family)]
+    refused = {option for option in range(80) if answer(family, number, option) == REFUSED}
+    assert refused == REFUSED_OPTIONS

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from hub.protocol import problems
 from registry import permissions
 from registry.models import AccessToken, Membership, Namespace, RegisteredModel, Version
-from registry.services import commits, tokens
+from registry.services import commits, tokens, uploads
 from tests import factories
 from tests.api.test_models import problem
 
@@ -138,7 +138,7 @@ def test_owners_alone_withdraw(api, ada, role):
 
 def test_a_commit_needs_a_writer_whoever_calls_the_service(ada):
     model = factories.model(ada)
-    sha256 = commits.store_content(ada, model=model, content=b"a")
+    sha256 = uploads.take(ada, model=model, content=b"a").sha256
     add = commits.Add("a.txt", sha256, is_own=True)
     for person in (member(model.namespace, "reader"), with_token(ada, "read")):
         with pytest.raises(problems.NotAllowed):
