@@ -125,4 +125,4 @@ def test_rates_are_limited_and_say_when_to_go_on(api, ada, settings):
         SimpleRateThrottle.THROTTLE_RATES.update(rates)
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     problem(answers[2], 429, "throttled")
-    assert 1 <= int(answers[2]["Retry-After"]) <= 61
+    assert 1 <= int(answers[2]["Retry-After"]) <= 121  # the window slides over two minutes
