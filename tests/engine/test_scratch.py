@@ -183,6 +183,19 @@ def test_a_quick_end_does_not_escape_the_count(confined):
     assert outcome(confined(fill)) == TOO_MANY_BYTES
 
 
+def test_what_is_written_after_the_last_look_counts(confined):
+    """Far from the limits a look comes every 0.05 s, and this child ends before the second."""
+    limits = Limits(30, 10, 1 << 30, 1 << 16, 1 << 30, 400 * MEGABYTE, 10_000)
+
+    def stretch():
+        time.sleep(0.01)
+        for k in range(2):
+            os.truncate(create(f"f{k}"), 300 * MEGABYTE)
+        os._exit(0)
+
+    assert outcome(confined(stretch, limits)) == TOO_MANY_BYTES
+
+
 def test_what_an_earlier_child_left_counts(confined):
     assert confined(lambda: [write(f"f{k}") for k in range(3)] and 1).answer == 1
     assert outcome(confined(lambda: [write(f"g{k}") for k in range(3)] and 1)) == TOO_MANY_BYTES
