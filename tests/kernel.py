@@ -11,7 +11,12 @@ import functools
 import os
 import platform
 import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runners.engine.isolation import Limits
 
 NEWNS, NEWUTS, NEWIPC = 0x00020000, 0x04000000, 0x08000000
 NEWUSER, NEWNET = 0x10000000, 0x40000000
@@ -83,3 +88,9 @@ def offered() -> frozenset[str]:
         "seccomp": in_child(_filter),
     }
     return frozenset(name for name, is_offered in layers.items() if is_offered)
+
+
+def with_room(limits: Limits) -> Limits:
+    """The same limits for a child forked from the test run, whose address space it begins with."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return replace(limits, memory_bytes=limits.memory_bytes + pages * os.sysconf("SC_PAGE_SIZE"))

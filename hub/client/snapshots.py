@@ -115,17 +115,40 @@ def _settle(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
     except OSError:
         if _is_whole(cache, target, resolved):
             return  # another process was faster, with the same files
-        # What lies there was changed from outside: put it aside in one step, then take its place.
-        log.warning("The files of %s in %s were changed: the folder is replaced.",
+        log.warning("The files of %s in %s were changed: they are replaced.",
                     resolved.ref, target)  # fmt: skip
-        aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                target.rename(aside / "damaged")
-            made.rename(target)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        paths = [target / file.path for file in resolved.files]
+        if all(path.parent.is_dir() and not path.is_dir() for path in paths):
+            _mend(cache, made, target, resolved)
+        else:
+            _exchange(cache, made, target, resolved)
     sync_folder(target.parent)
+
+
+def _mend(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
+    """Replace each damaged file in one step.
+
+    The folder keeps its place: blobs may be links into it, and other processes may mend it too.
+    """
+    for file in resolved.files:
+        path = target / file.path
+        if path.is_symlink() or not cache.verified.holds(path, file.sha256, file.size):
+            (made / file.path).replace(path)
+            sync_folder(path.parent)
+
+
+def _exchange(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
+    """Put aside what is not a folder of such files, and take its place."""
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            target.rename(aside / "damaged")
+        made.rename(target)
+    except OSError:
+        if not _is_whole(cache, target, resolved):  # another process was not faster either
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
@@ -157,8 +180,10 @@ def _place(cache: Cache, blob: Path, target: Path, file: RemoteFile, linked: set
         # A cache on a file system without hard links gets copies.
         with contextlib.suppress(OSError):
             target.hardlink_to(blob)
-            linked.add(file.sha256)
-            return
+            if not target.is_symlink():
+                linked.add(file.sha256)
+                return
+            target.unlink()  # the blob has just moved
     copy(blob, target)
     target.chmod(0o444)
     if not cache.verified.holds(target, file.sha256, file.size):

@@ -35,7 +35,11 @@ class Verified:
             return False
         if not self._always and self._mark(sha256, status.st_ino) == _mark(status):
             return True
-        with path.open("rb", buffering=0) as reader:
+        try:
+            reader = path.open("rb", buffering=0)
+        except FileNotFoundError:  # another process has removed it since
+            return False
+        with reader:
             before = os.fstat(reader.fileno())
             if digests.copy_and_hash(reader, None) != (sha256, size):
                 return False

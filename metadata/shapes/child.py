@@ -6,7 +6,6 @@ shapes are the hub's or its operator's, never an uploader's.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pyshacl
@@ -38,7 +37,6 @@ def judge(
     own = set(data.subjects())
     _add(data, context)
     data += vocabulary
-    logging.disable(logging.WARNING)
     _, report, _ = pyshacl.validate(
         data,
         shacl_graph=shapes,

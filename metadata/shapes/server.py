@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import logging
 import os
 import select
 from functools import partial
@@ -35,6 +36,7 @@ def serve() -> NoReturn:
     speaking = os.dup(1)
     # Whatever a library prints must not be taken for an answer.
     os.dup2(2, 1)
+    logging.disable(logging.WARNING)  # what rdflib has to say of strangers' terms
     layers = frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
     known: dict[str, Graph] = {}
     gc.freeze()

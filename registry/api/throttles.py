@@ -1,48 +1,57 @@
-"""Rates of requests, counted in the cache; while the cache is away, requests go on uncounted."""
+"""Rates of requests, by user and by address."""
 
 from __future__ import annotations
 
 from ipaddress import AddressValueError, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any
 
-import structlog
-from redis.exceptions import RedisError
 from rest_framework import throttling
+
+from registry import rates
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
-log = structlog.get_logger(__name__)
-
 # One subscriber commonly holds this much of IPv6, and may send from any address in it.
 _SUBSCRIBER_BITS = 64
 
 
-class _Lenient(throttling.SimpleRateThrottle):
-    """A hub without its cache is slower to protect, which is better than a hub that is away."""
+class _Throttle(throttling.SimpleRateThrottle):
+    """DRF keeps the time of each request in one list; here they are counted (registry.rates)."""
+
+    num_requests: int
+    duration: int
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        try:
-            return super().allow_request(request, view)
-        except RedisError as error:
-            log.warning("throttle_unavailable", error=type(error).__name__)
+        key = self.get_cache_key(request, view) if self.rate is not None else None
+        if key is None:
             return True
+        try:
+            rates.reserve([rates.Limit(key, rates.Rate(self.num_requests, self.duration))])
+        except rates.RateExceededError as error:
+            self._seconds = error.seconds
+            return False
+        return True
+
+    def wait(self) -> float | None:
+        """Seconds until a refused request would be allowed."""
+        return self._seconds
 
     def get_ident(self, request: Request) -> str:
         """The address that counts: of IPv6 the first 64 bits."""
         return _subscriber(str(super().get_ident(request)))
 
 
-class UserThrottle(_Lenient, throttling.UserRateThrottle):
+class UserThrottle(_Throttle, throttling.UserRateThrottle):
     """Counts a signed-in user's requests; guests are counted by address alone."""
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
         return super().get_cache_key(request, view) if request.user.is_authenticated else None
 
 
-class AnonThrottle(_Lenient, throttling.AnonRateThrottle):
+class AnonThrottle(_Throttle, throttling.AnonRateThrottle):
     """Counts a guest's requests by address."""
 
 

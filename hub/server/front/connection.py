@@ -222,7 +222,6 @@ class Connection:
     def next_request(self) -> bool:
         """Begin again on the same connection; whether the next head has come already."""
         self.writer = ResponseWriter(self.socket, self._folder)
-        self.phase = Phase.HEAD
         self.since = time.monotonic()
         return bool(self._head) and self.has_head()
 

@@ -22,6 +22,8 @@ AHEAD_BYTES = 2**26
 # ... so the client must take so many bytes per second, looked at in windows of WINDOW_SECONDS.
 RATE = 2**16
 WINDOW_SECONDS = 10.0
+# Smaller files need no care for full packets.
+CORK_BYTES = 2**20
 # One call sends no more than this, so that other connections have their turn.
 TURN_BYTES = 2**24
 
@@ -69,12 +71,17 @@ class ResponseWriter:
         """Send a part of a file by the kernel; the caller may close the file afterwards."""
         length = os.fstat(file.fileno()).st_size - offset if count is None else count
         # Full packets: without, the kernel sends what each page of the file fills.
-        self._cork(on=True)
-        self._flush_head(b"")
-        part = _FilePart(os.fdopen(os.dup(file.fileno()), "rb", buffering=0), offset, length)
-        self._parts.append(part)
-        self.waiting_bytes += length
-        self.send_waiting()
+        self._cork(on=length > CORK_BYTES)
+        self._flush_head(b"", more=True)
+        left = _FilePart(file, offset, length)
+        if not self._parts:
+            with contextlib.suppress(BlockingIOError):
+                self._send_range(left, TURN_BYTES)
+        if left.length:
+            left.file = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+            self._parts.append(left)
+            self.waiting_bytes += left.length
+            self.send_waiting()
 
     def send(self, data: bytes) -> int:
         """Send an interim response (1xx) at once."""
@@ -137,13 +144,14 @@ class ResponseWriter:
                 part.file.close()
         self.waiting_bytes = 0
 
-    def _flush_head(self, data: bytes) -> None:
+    def _flush_head(self, data: bytes, *, more: bool = False) -> None:
+        """Send the headers with ``data``; ``more`` says that a file follows at once."""
         if self._head:
             data, self._head = self._head + data, b""
         view = memoryview(data)
         if not self._parts and view:
             with contextlib.suppress(BlockingIOError):
-                taken = self._socket.send(view)
+                taken = self._socket.send(view, socket.MSG_MORE if more else 0)
                 self._sent_bytes += taken
                 view = view[taken:]
         if view:
@@ -169,24 +177,29 @@ class ResponseWriter:
 
     def _send_part(self, part: memoryview | _FilePart, limit: int) -> int:
         if isinstance(part, _FilePart):
-            size = min(part.length, limit)
-            taken = os.sendfile(self._socket.fileno(), part.file.fileno(), part.offset, size)
-            if not taken:
-                raise ConnectionAbortedError("A file became shorter while it was being sent.")
-            part.offset += taken
-            part.length -= taken
+            taken = self._send_range(part, limit)
             if not part.length:
                 part.file.close()
                 self._parts.popleft()
         else:
             taken = self._socket.send(part)
+            self._sent_bytes += taken
             self._in_memory -= taken
             if taken == len(part):
                 self._parts.popleft()
             else:
                 self._parts[0] = part[taken:]
-        self._sent_bytes += taken
         self.waiting_bytes -= taken
+        return taken
+
+    def _send_range(self, part: _FilePart, limit: int) -> int:
+        size = min(part.length, limit)
+        taken = os.sendfile(self._socket.fileno(), part.file.fileno(), part.offset, size)
+        if not taken:
+            raise ConnectionAbortedError("A file became shorter while it was being sent.")
+        part.offset += taken
+        part.length -= taken
+        self._sent_bytes += taken
         return taken
 
     def _wait_for_client(self) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import resource
+import select
 import selectors
 import time
 from collections import deque
@@ -41,6 +42,7 @@ TRANSFER_THREADS = 4
 # One call receives no more than this of a body, so that other connections have their turn.
 TURN_BYTES = 2**23
 ACCEPTS = 64
+NEXT_MILLISECONDS = 1
 _TOO_MANY = "Too many slow uploads are going on."
 
 
@@ -211,6 +213,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._transfer(connection, connection.writer.send_waiting, self._after_sending)
 
     def _next_request(self, connection: Connection) -> None:
+        connection.phase = Phase.HEAD
         if connection.next_request():
             self._run_application(connection)
             return
@@ -257,10 +260,33 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     # --- in a thread ---
 
     def handle(self, connection: Connection) -> bool | None:
-        """Parse a request and run the application; None where more of the body must come first.
+        """Serve a request, and those that follow at once; None where more of a body must come.
 
-        Otherwise whether the client has taken all of the response.
+        Otherwise whether the client has taken all of the last response.
         """
+        is_sent = self._serve(connection)
+        while is_sent and connection.keep_alive and self._awaits_next(connection):
+            is_sent = self._serve(connection)
+        return is_sent
+
+    def _awaits_next(self, connection: Connection) -> bool:
+        """Whether the next request comes at once: many small files are read one by one.
+
+        To wait here for a millisecond spares three changes of thread, which cost as much as a small
+        file. Nobody waits here while other requests wait for a thread.
+        """
+        busy = not self.tpool._work_queue.empty()  # noqa: SLF001 - it tells nobody otherwise
+        if busy or connection.is_streaming or not self.alive:
+            return False
+        if connection.next_request():
+            return True
+        poll = select.poll()
+        poll.register(connection.socket, select.POLLIN)
+        with contextlib.suppress(OSError):  # the loop finds it, too
+            return bool(poll.poll(NEXT_MILLISECONDS)) and connection.receive_head()
+        return False
+
+    def _serve(self, connection: Connection) -> bool | None:
         keep_alive = False
         try:
             if connection.request is None:

@@ -110,6 +110,41 @@ def test_a_damaged_folder_is_made_again(fake, client, model, damage, name):
     assert (weights(client.load("zoo/m")) == 1).all()
 
 
+def test_a_folder_keeps_its_place_while_it_is_mended(client, model):
+    """Blobs are links into it, and other processes read it."""
+    folder = client.download("zoo/m")
+    before = {path: (folder / path).stat().st_ino for path in ("", "large.onnx", "README.md")}
+    exchange(folder / "w.bin")
+    assert client.download("zoo/m") == folder
+    assert {path: (folder / path).stat().st_ino for path in before} == before
+    assert (folder / "w.bin").read_bytes() == model["w.bin"]
+
+
+@pytest.mark.parametrize("obstacle", ["", "w.bin"])
+def test_a_folder_that_cannot_be_mended_is_replaced(client, model, obstacle):
+    folder = client.download("zoo/m")
+    path = folder / obstacle
+    if obstacle:
+        path.unlink()
+        path.mkdir()
+    else:
+        shutil.rmtree(folder)
+        folder.write_text("a file")
+    assert client.download("zoo/m") == folder
+    assert {path: (folder / path).read_bytes() for path in model} == model
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_file_that_vanishes_while_it_is_verified_is_missing(client, model, monkeypatch):
+    client.load("zoo/m")
+    blob = blob_of(client, model["w.bin"])
+    os.utime(blob)
+    original = Path.open
+    monkeypatch.setattr(Path, "open", lambda *of, **how: (of[0].unlink(), original(*of, **how))[1])
+    verified = client.cache.verified
+    assert not verified.holds(blob, blob.name, len(model["w.bin"]))
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_session_does_not_run_on_damaged_weights(fake, client, model, damage):
     client.session("zoo/m", ["CPUExecutionProvider"])
