@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pytest
 from django.conf import settings as django_settings
+from django.db.models import QuerySet
 from django.test import Client
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -76,6 +77,20 @@ def real_shapes():
 def events_delivered(django_capture_on_commit_callbacks):
     """Run what waits for the commit: `with events_delivered(): …`."""
     return lambda: django_capture_on_commit_callbacks(execute=True)
+
+
+@pytest.fixture
+def locks(monkeypatch):
+    """The models whose rows are locked (`SELECT … FOR UPDATE`), in their order, on any database."""
+    names = []
+    lock = QuerySet.select_for_update
+
+    def note(rows, *args, **options):
+        names.append(rows.model.__name__)
+        return lock(rows, *args, **options)
+
+    monkeypatch.setattr(QuerySet, "select_for_update", note)
+    return names
 
 
 @pytest.fixture

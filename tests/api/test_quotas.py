@@ -13,7 +13,7 @@ from hub.protocol import problems
 from registry import collector
 from registry.blobs import store
 from registry.models import Blob, File, Namespace, Reservation, Upload, Version
-from registry.services import derivatives, files, quotas, uploads, versions
+from registry.services import commits, derivatives, files, quotas, uploads, versions
 from tests import factories, xet_samples
 from tests.api.huggingface.test_writing import Xet, batch, commit
 from tests.api.test_models import problem
@@ -230,6 +230,25 @@ def test_jobs_write_into_the_room_of_nobody_and_leave_what_was_promised(
     assert list(store().staged_names()) == [str(Upload.objects.get().pk)]
 
 
+def test_what_killed_processes_reserved_is_given_back(ada):
+    row = Reservation(owner=ada, size=0, expires_at=timezone.now())
+    quotas.grow(row, 1_000)
+    quotas.expire()
+    assert Reservation.objects.get().size == 1_000
+    Reservation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    quotas.expire()
+    assert not Reservation.objects.exists()
+
+
+def test_room_is_taken_under_the_locks_of_namespace_and_user(ada, net, locks):
+    """On PostgreSQL these rows are the locks; SQLite has one writer."""
+    uploads.create(ada, length=1, model=net)
+    assert locks == ["Namespace", "User"]
+    locks.clear()
+    with quotas.reserved(1, owner=ada, namespace=net.namespace):
+        assert locks == ["Namespace", "User"]
+
+
 def test_lfs_objects_are_counted_together(api, ada, net, space):
     first, second, third = content_of(3_000, 1), content_of(2_000, 2), b"x"
     objects = batch(api(ada), first, second, third).json()["objects"]
@@ -253,6 +272,16 @@ def test_a_commit_with_its_content_counts(api, ada, net, space):
     assert room(space) == (QUOTA, 0)
     assert commit(client, line(1, 4, "c.bin")).status_code == 413
     assert File.objects.count() == 2
+
+
+def test_a_commit_that_names_what_is_there_counts(ada, net, space):
+    blob = uploads.take(ada, model=net, content=content_of(QUOTA))
+    first, again = (commits.Add(path, blob.sha256) for path in ("a.bin", "b.bin"))
+    commits.make(ada, model=net, branch="main", message="", changes=[first])
+    with pytest.raises(problems.QuotaExceeded) as refused:
+        commits.make(ada, model=net, branch="main", message="", changes=[again])
+    assert refused.value.extensions["room_bytes"] == 0
+    assert (room(space), File.objects.count()) == ((QUOTA, 0), 1)
 
 
 def test_xorbs_count_before_any_file_holds_them(api, ada, net, space):

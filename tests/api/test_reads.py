@@ -143,6 +143,10 @@ def test_no_read_of_any_route_writes_or_locks(ada, settings):
     assert not {code for code in answered if code >= 500} - {503}, answered.get(500)
 
 
+def test_the_hub_guards_its_reads(settings):
+    assert GUARD in settings.MIDDLEWARE
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
 def test_a_read_that_would_write_is_refused(method, ada):
     def view(request):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol import problems
 from registry import collector, scrub
-from registry.blobs import store
+from registry.blobs import BlobStore, store
 from registry.models import Blob, File, Upload
 from registry.services import blobs, commits, uploads, versions
 from tests import factories, samples
@@ -115,6 +118,75 @@ def test_bytes_without_a_row_are_orphans(ada):
     blob = blobs.write(b"nobody's")
     Blob.objects.filter(pk=blob.pk).delete()
     assert list(scrub.verify()) == [(blob.pk, "lies in storage without a row (an orphan)")]
+
+
+def test_what_is_named_while_others_are_freed_stays(ada):
+    digest = factories.blob(ada, b"named in time")
+    age()
+
+    def name():
+        version = versions.draft(ada, model=factories.model(ada))
+        version.files.create(path="a.bin", blob_id=digest[7:], git_oid="0" * 40)
+
+    assert collector.collect(name) == 0
+    assert set(store().names()) == {digest[7:]}
+
+
+@pytest.mark.parametrize("change", ["keep", "free"])
+def test_rows_and_bytes_change_together(ada, monkeypatch, change):
+    """What fails between the two leaves both as they were."""
+
+    def fail(*_):
+        raise OSError(errno.EIO, "the disk is gone")
+
+    if change == "free":
+        factories.blob(ada, b"never used")
+        age()
+        monkeypatch.setattr(BlobStore, "trash", fail)
+    else:
+        monkeypatch.setattr(BlobStore, "commit", fail)
+    before = Blob.objects.count()
+    with pytest.raises(OSError, match="the disk is gone"):
+        collector.collect() if change == "free" else blobs.write(b"new")
+    assert Blob.objects.count() == before == len(list(store().names()))
+
+
+def test_the_row_of_a_digest_is_locked_by_whoever_names_or_frees_it(ada, locks):
+    """On PostgreSQL the row is the lock; SQLite has one writer."""
+    digest = factories.blob(ada, b"never used")
+    locks.clear()
+    with transaction.atomic():
+        assert set(blobs.hold([digest[7:]])) == {digest[7:]}
+    assert locks == ["Blob"]
+    age()
+    locks.clear()
+    assert collector.collect() == 1
+    assert locks[0] == "Blob"
+    with pytest.raises(problems.BlobUnknown, match="Upload the file again"), transaction.atomic():
+        blobs.hold([digest[7:]])
+
+
+def test_what_a_killed_collector_left_in_the_trash_goes_or_comes_back(ada):
+    digests = [factories.blob(ada, content)[7:] for content in (b"kept", b"freed")]
+    for sha256 in digests:
+        store().trash(sha256)
+    Upload.objects.all().delete()
+    Blob.objects.filter(pk=digests[1]).delete()
+    blobs.empty_trash()
+    assert (list(store().names()), store().trashed()) == ([digests[0]], [])
+
+
+def test_orphans_are_freed_after_a_day_unless_an_upload_waits_for_them(ada, monkeypatch):
+    sha256 = blobs.write(b"nobody's").sha256
+    Blob.objects.filter(pk=sha256).delete()
+    assert collector.collect_orphans([sha256[:2]]) == 0
+    monkeypatch.setattr(blobs, "GRACE", timedelta(seconds=-1))
+    upload = uploads.create(ada, length=8, claimed=sha256)
+    Upload.objects.update(offset=8)
+    assert collector.collect_orphans([sha256[:2]]) == 0
+    upload.delete()
+    assert collector.collect_orphans([sha256[:2]]) == 1
+    assert (list(store().names()), Blob.objects.count()) == ([], 0)
 
 
 def test_uploads_that_are_over_are_forgotten(ada):

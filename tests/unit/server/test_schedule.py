@@ -1,0 +1,58 @@
+"""Periodic work is begun by Celery beat and by the embedded worker alike."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from celery import current_app
+
+from hub.server.schedule import SCHEDULE
+from registry import usage
+from registry.scrub import SLICE_SECONDS
+from runners import scrubbing, tasks
+from runners.worker import FIRST_SCRUB_SECONDS, Worker
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """When storage began to be read again, as threads that have ended."""
+    threads = []
+
+    def start():
+        threads.append(threading.Thread(target=lambda: None))
+        threads[-1].start()
+        threads[-1].join()
+        return threads[-1]
+
+    monkeypatch.setattr(scrubbing, "start", start)
+    return threads
+
+
+def test_every_periodic_task_is_one_of_ours():
+    assert {entry["task"] for entry in SCHEDULE.values()} <= set(current_app.tasks)
+    assert tasks.scrub.name in current_app.tasks
+
+
+def test_beat_reads_storage_again_every_hour(begun):
+    entry = SCHEDULE["scrub"]
+    assert entry["schedule"] == SLICE_SECONDS == 3600
+    current_app.tasks[entry["task"]]()
+    assert len(begun) == 1
+
+
+def test_beat_refreshes_the_downloads_of_lists(monkeypatch):
+    refreshed = []
+    monkeypatch.setattr(usage, "refresh_lists", lambda: refreshed.append(1))
+    current_app.tasks[SCHEDULE["downloads"]["task"]]()
+    assert refreshed == [1]
+
+
+@pytest.mark.parametrize(("queue", "times"), [("light", 2), ("cpu.urgent", 0)])
+def test_the_embedded_worker_reads_storage_again_every_hour(begun, queue, times):
+    worker = Worker([queue])
+    first = time.monotonic() + FIRST_SCRUB_SECONDS + 1
+    for now in (first - 10, first, first + 10, first + SLICE_SECONDS + 1):
+        worker._scrub(now)
+    assert len(begun) == times
