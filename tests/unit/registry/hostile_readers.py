@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from hub.protocol import problems
 
@@ -10,6 +11,10 @@ from hub.protocol import problems
 def spin(_text):
     while True:
         pass
+
+
+def rest(_text):
+    time.sleep(0.5)
 
 
 def swell(_text):

@@ -61,13 +61,13 @@ def test_problems_arrive_as_they_were_raised(parsers):
 def test_those_for_whom_there_is_no_place_are_sent_away_at_once(parsers):
     answers = []
 
-    def spin():
+    def rest():
         try:
-            ask(parsers, readers.spin)
+            answers.append(ask(parsers, readers.rest))
         except problems.Problem as problem:
             answers.append(problem)
 
-    asking = [threading.Thread(target=spin) for _ in range(parsing.WAITING + 6)]
+    asking = [threading.Thread(target=rest) for _ in range(parsing.WAITING + 6)]
     for thread in asking:
         thread.start()
     for thread in asking:
