@@ -238,6 +238,14 @@ def test_what_a_read_leaves_behind_is_written_later(api, ada):
     assert SearchDocument.objects.get().downloads == 3
 
 
+def test_counts_of_downloads_add_up(ada):
+    model = factories.model(ada)
+    for count in (2, 3):
+        usage.notes.add_download(model.pk, count)
+        usage.notes.flush()
+    assert RegisteredModel.objects.get().downloads == 5
+
+
 def test_notes_that_could_not_be_written_stay(ada):
     model = factories.model(ada)
     usage.notes.add_download(model.pk, 2)

@@ -19,6 +19,7 @@ AREAS = {
     "state": "States of versions and names",
     "storage": "Storage",
     "privacy": "Privacy",
+    "server": "Requests and connections",
     "queue": "Queue",
     "sandbox": "Sandbox",
     "text": "Text from strangers",

@@ -100,6 +100,14 @@ def test_a_write_that_may_have_happened_is_not_repeated(fake, transport):
     assert fake.count("POST", "models") == 1
 
 
+def test_a_write_whose_answer_was_cut_is_not_repeated(fake, transport):
+    fake.answers.append((201, {"Content-Length": "19"}, b""))
+    fake.hang_ups = 1
+    with pytest.raises(problems.Unreachable):
+        transport.request("POST", "/api/v1/models", content={"namespace": "a", "name": "b"})
+    assert fake.count("POST", "models") == 1
+
+
 @pytest.mark.parametrize(
     ("status", "headers"),
     [(429, {"Retry-After": "1"}), (503, {"Retry-After": "1"}), (408, {}), (429, {})],

@@ -25,6 +25,10 @@ def name_process(_text):
     return os.getpid()
 
 
+def name_environment(_text):
+    return list(os.environ)
+
+
 def refuse(text):
     raise problems.InvalidRequest.at("/a", f"{len(text)} characters are refused.")
 

@@ -58,6 +58,14 @@ def test_problems_arrive_as_they_were_raised(parsers):
         ask(parsers, readers.fall)
 
 
+def test_a_child_has_nothing_of_the_hubs_environment(parsers, monkeypatch):
+    monkeypatch.setenv("HUB_SECRET_KEY", "secret")
+    names = ask(parsers, readers.name_environment)
+    assert set(names) - {"LC_CTYPE"} == {  # Python sets that one itself
+        *("PATH", "LANG", "HOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    }
+
+
 def test_those_for_whom_there_is_no_place_are_sent_away_at_once(parsers):
     answers = []
 

@@ -53,6 +53,16 @@ def test_an_hour_reads_its_share_and_what_waits_longest_first(ten, settings):
     assert BlobCheck.objects.order_by("checked_at").last().pk == oldest
 
 
+def test_what_waits_longest_is_read_first(ten, settings):
+    settings.HUB_VERIFY_DAYS = 1
+    scrub.verify_slice()
+    for days, sha256 in enumerate(ten):
+        due_at = timezone.now() - timedelta(days=days)
+        BlobCheck.objects.filter(pk=sha256).update(due_at=due_at, checked_at=None)
+    scrub.verify_slice()
+    assert BlobCheck.objects.exclude(checked_at=None).get().pk == ten[-1]
+
+
 def test_a_slice_is_bounded_in_bytes(ten, settings):
     settings.HUB_VERIFY_DAYS, settings.HUB_VERIFY_BYTES = 1 / 24, 2 * SIZE
     assert scrub.verify_slice() == 2 * SIZE
