@@ -16,8 +16,6 @@ import pytest
 from tests.faults import hostile
 from tests.faults.conftest import Hub, processes
 
-pytestmark = pytest.mark.live
-
 PROCESSOR_SECONDS = 0.3
 # Each for tests of its own, as some requests are taken.
 MODEL, COMMITTED, EDITED, SHOWN = "zoo/net", "zoo/committed", "zoo/edited", "zoo/shown"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 BODY = os.urandom(3_000_000)
 
 
@@ -37,7 +37,7 @@ class Server:
             "--worker-class", "hub.server.front.worker.FrontWorker", "--keep-alive", "15",
             "--worker-connections", str(connections), "--graceful-timeout", "5",
             "--bind", f"fd://{self.listener.fileno()}",
-            "tests.unit.server.front_application:application",
+            "tests.faults.front_application:application",
         ]  # fmt: skip
         environment = os.environ | {"FRONT_TEMP": str(folder), "PYTHONPATH": str(ROOT)}
         environment |= {f"FRONT_{name.upper()}": str(value) for name, value in limits.items()}

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hub.server.front.body import BodyStream
-from tests.unit.server.test_front import BODY, Server, ask, digest_of, posted, request
+from tests.faults.test_front import BODY, Server, ask, digest_of, posted, request
 
 
 @pytest.fixture
