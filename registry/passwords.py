@@ -7,44 +7,16 @@ otherwise take every core and every thread; beyond the bound they are refused at
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from registry.places import Places
 
 WAIT_SECONDS = 1.0
 RETRY_SECONDS = 3
-
-
-class Places:
-    """At most ``count`` holders at once, and twice as many threads that wait for a place."""
-
-    def __init__(self, count: int) -> None:
-        self._free = threading.BoundedSemaphore(count)
-        self._admitted = threading.BoundedSemaphore(3 * count)
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold a place; raises Unavailable where none gets free within ``WAIT_SECONDS``."""
-        if not self._admitted.acquire(blocking=False):
-            raise _busy()
-        try:
-            if not self._free.acquire(timeout=WAIT_SECONDS):
-                raise _busy()
-            try:
-                yield
-            finally:
-                self._free.release()
-        finally:
-            self._admitted.release()
 
 
 class BoundedPasswordHasher(PBKDF2PasswordHasher):
@@ -60,7 +32,12 @@ class BoundedPasswordHasher(PBKDF2PasswordHasher):
 def places() -> Places:
     """The places of this process."""
     cores = len(os.sched_getaffinity(0))
-    return Places(settings.HUB_LIMITS_HASHES or max(1, cores // 2))
+    return places_for(settings.HUB_LIMITS_HASHES or max(1, cores // 2))
+
+
+def places_for(count: int) -> Places:
+    """Places for so many hashes at once, for which twice as many threads wait."""
+    return Places(count, waiting=2 * count, wait_seconds=WAIT_SECONDS, refusal=_busy)
 
 
 def _busy() -> problems.Unavailable:

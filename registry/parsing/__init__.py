@@ -12,7 +12,6 @@ import json
 import os
 import threading
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
@@ -21,9 +20,10 @@ from django.conf import settings
 from hub.protocol import problems
 from registry import children
 from registry.children import DONE, Child, LostError
+from registry.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 log = structlog.get_logger(__name__)
 
@@ -64,16 +64,15 @@ class Parsers:
     """The children of this web process, so many at once; a few callers wait, others do not."""
 
     def __init__(self) -> None:
-        places = settings.HUB_TEXT_PROCESSES
-        self._admitted = threading.BoundedSemaphore(places + WAITING)
-        self._free = threading.BoundedSemaphore(places)
+        count = settings.HUB_TEXT_PROCESSES
+        self._places = Places(count, waiting=WAITING, wait_seconds=WAIT_SECONDS, refusal=_busy)
         self._pool = children.Pool(_Parser, "parser-starter")
 
     def run(self, function: Callable[..., Any], arguments: str) -> Any:
         """Call a function in a child; ``arguments`` are a list as JSON. See `parsing.run`."""
         name = f"{function.__module__}:{function.__qualname__}"
         task = f'["{name}", {arguments}, {settings.HUB_TEXT_SECONDS}]\n'
-        with self._place():
+        with self._places.hold():
             try:
                 parser = self._pool.take()
             except (OSError, LostError, TimeoutError) as error:
@@ -90,20 +89,6 @@ class Parsers:
     def close(self) -> None:
         """End every child that waits."""
         self._pool.close()
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        if not self._admitted.acquire(blocking=False):
-            raise _busy()
-        try:
-            if not self._free.acquire(timeout=WAIT_SECONDS):
-                raise _busy()
-            try:
-                yield
-            finally:
-                self._free.release()
-        finally:
-            self._admitted.release()
 
 
 class _Parser:

@@ -18,7 +18,7 @@ def one_place(settings, monkeypatch):
     """The hasher of production with a single place, which nobody waits for."""
     settings.PASSWORD_HASHERS = [HASHER]
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
-    made = passwords.Places(1)
+    made = passwords.places_for(1)
     monkeypatch.setattr(passwords, "places", lambda: made)
     return made
 
@@ -86,7 +86,7 @@ def test_a_name_that_nobody_has_costs_as_much_as_any_other(client, ada, settings
 
 def test_few_threads_wait(monkeypatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 30)
-    places = passwords.Places(2)
+    places = passwords.places_for(2)
     inside, go_on = threading.Semaphore(0), threading.Event()
     passed, refused = [], []
 
