@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import tempfile
 import time
 
@@ -27,6 +28,10 @@ connection.FAST_RATE = _limit("FAST_RATE", connection.FAST_RATE)
 _large = tempfile.TemporaryFile(dir=os.environ["FRONT_TEMP"])  # noqa: SIM115 - as long as the process
 _large.write(bytes(range(256)) * 2**16)  # 16 MiB
 _large.flush()
+
+
+# As a full disk: no file can grow beyond it.
+resource.setrlimit(resource.RLIMIT_FSIZE, (_limit("FILE_BYTES", 2**40),) * 2)
 
 
 def application(environ, start_response):

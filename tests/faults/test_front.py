@@ -333,6 +333,18 @@ def test_the_slowest_bodies_are_refused_where_all_are_too_large(tmp_path):
     server.stop()
 
 
+def test_a_body_for_which_there_is_no_room_is_refused(tmp_path):
+    server = Server(tmp_path, file_bytes=1_000_000, fast_rate=10**12)
+    with server.connect() as client:
+        client.sendall(request("/digest", "POST", [f"Content-Length: {len(BODY)}"], BODY))
+        status, headers, _ = receive(client)
+        assert status == "HTTP/1.1 507 Insufficient Storage"
+        assert headers["connection"] == "close"
+    with server.connect() as client:
+        assert ask(client, "/after")[1] == b"/after"
+    server.stop()
+
+
 def test_a_large_slow_body_is_received_and_then_streamed(tmp_path):
     server = Server(tmp_path, fast_rate=10**12)
     body = BODY * 25  # more than is received ahead of the application

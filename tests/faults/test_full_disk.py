@@ -36,6 +36,7 @@ def test_a_full_disk(tmp_path):
         home,
         prefix=["unshare", "-rm", "sh", "-c", script, "sh"],
         HUB_LIMITS_FREE_BYTES=str(10 * MEGABYTE),
+        HUB_TEMP=str(tmp_path / "temp"),  # bodies that wait take room, too
     )
     try:
         small = os.urandom(MEGABYTE)

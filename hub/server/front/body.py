@@ -75,6 +75,7 @@ class RequestBody:
     def __init__(self, *, length: int | None, folder: str) -> None:
         self.length = length
         self.size = 0
+        self.is_lost = False
         self.started = time.monotonic()
         self._end = ChunkedEnd() if length is None else None
         self._store = tempfile.SpooledTemporaryFile(MEMORY_BYTES, dir=folder)  # noqa: SIM115 - closed with the request
@@ -96,8 +97,11 @@ class RequestBody:
         return READ_BYTES if self.length is None else min(READ_BYTES, self.length - self.size)
 
     def write(self, data: bytes) -> None:
-        """Keep what arrived; raises OSError where the disk is full."""
-        self._store.write(data)
+        """Keep what arrived; where the disk is full the body ``is_lost``."""
+        try:
+            self._store.write(data)
+        except OSError:
+            self.is_lost = True
         self.size += len(data)
         if self._end is not None:
             self._end.feed(data)

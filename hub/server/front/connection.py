@@ -176,7 +176,7 @@ class Connection:
         """Read up to ``limit`` bytes of the body. Raises OSError."""
         if self.body is None:
             return
-        while limit > 0 and not self.body.is_complete:
+        while limit > 0 and not (self.body.is_complete or self.body.is_lost):
             try:
                 data = self.socket.recv(min(limit, self.body.next_bytes()))
             except BlockingIOError:

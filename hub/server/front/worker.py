@@ -142,7 +142,9 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._after_receiving(connection)
 
     def _after_receiving(self, connection: Connection, _result: object = None) -> None:
-        if connection.has_ended or connection.body is None or connection.body.is_complete:
+        if connection.body is not None and connection.body.is_lost:
+            self._refuse(connection, "507 Insufficient Storage", "The hub's disk is full.")
+        elif connection.has_ended or connection.body is None or connection.body.is_complete:
             self._run_application(connection)
         elif connection.is_fast() and self.streams < self.stream_limit:
             self._stream(connection)
