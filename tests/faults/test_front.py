@@ -243,6 +243,7 @@ def test_a_refusal_reaches_a_client_that_still_sends(server):
         (request("/", headers=["Content-Length: 1", "Transfer-Encoding: chunked"]), "400"),
         (request("/digest", "POST", ["Transfer-Encoding: chunked"], b"zz\r\n\r\n"), "400"),
         (request("/", headers=["Long: " + "x" * 100_000]), "431"),
+        (b"GET / HTTP/1.1\r\nNever ends: " + b"x" * 100_000, "431"),
         (request("/" + "x" * 9000), "414"),
     ],
 )
@@ -362,6 +363,7 @@ def test_a_new_client_takes_the_place_of_one_that_says_nothing(tmp_path):
         with contextlib.suppress(ConnectionError):  # it was replaced already
             client.sendall(b"GET / HT")
     with server.connect() as client:
+        client.settimeout(5)  # well before those that say nothing are closed for that
         assert ask(client, "/served")[1] == b"/served"
     assert idle[0].recv(1) == b""
     for client in idle:
