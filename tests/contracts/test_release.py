@@ -1,0 +1,74 @@
+"""A release: made from a clean clone, dated, complete, and refused where it would be wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is not a git checkout, so there is nothing to clone")
+    folder = tmp_path_factory.mktemp("release") / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+    # What is not committed yet is tried as well.
+    shutil.copy(ROOT / "scripts/release.py", folder / "scripts/release.py")
+    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    commit = ["git", *author, "commit", "--quiet", "--allow-empty", "-am", "All of it"]
+    subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
+    subprocess.run(commit, cwd=folder, check=True)
+    return folder
+
+
+def release(clone, version):
+    command = [sys.executable, "scripts/release.py", version]
+    return subprocess.run(command, cwd=clone, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.live
+def test_a_release_is_refused_or_whole(clone):
+    refused = release(clone, "next")
+    assert refused.returncode == 1
+    assert "not a version" in refused.stderr
+    (clone / "README.md").write_text("changed")
+    refused = release(clone, "9.8.7")
+    assert refused.returncode == 1
+    assert "README.md" in refused.stderr
+    subprocess.run(["git", "checkout", "--quiet", "README.md"], cwd=clone, check=True)
+    assert not (clone / "dist").exists()
+    assert "9.8.7" not in (clone / "CHANGELOG.md").read_text("utf-8")
+
+    done = release(clone, "9.8.7")
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"^## 9\.8\.7 \(\d{4}-\d\d-\d\d\)$",
+        (clone / "CHANGELOG.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    dist = clone / "dist"
+    wheel = "onnx_hub-9.8.7-py3-none-any.whl"
+    expected = {wheel, "onnx_hub-9.8.7.tar.gz", "onnx_hub-9.8.7.cdx.json"}
+    assert {path.name for path in dist.iterdir()} == expected | {"SHA256SUMS"}
+    sums = dict(
+        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
+    )
+    assert sums == {
+        name: hashlib.sha256((dist / name).read_bytes()).hexdigest() for name in expected
+    }
+    bill = json.loads((dist / "onnx_hub-9.8.7.cdx.json").read_text("utf-8"))
+    packages = {each["name"] for each in bill["components"]}
+    assert {"django", "onnx", "onnxruntime", "gunicorn"} <= packages
+    assert len(packages) == len(
+        re.findall(r"^[a-z]", (clone / "docker/worker-cpu.lock").read_text(), re.MULTILINE)
+    )
+    assert release(clone, "9.8.8").returncode == 1
