@@ -62,12 +62,11 @@ def models(of: list[facts.VersionFacts]) -> list[facts.ModelFacts]:
             created_at=one.created_at,
             published_at=one.published_at,
             summary=one.summary,
-            license=one.license,
+            licenses=one.licenses,
             task=one.task,
             keywords=one.keywords,
             versions=(1,),
             newest=1,
-            uploaders=(one.uploader,),
         )
         for one in of
     ]
@@ -89,7 +88,7 @@ def _version(chance: random.Random, index: int) -> facts.VersionFacts:
         published_at=at,
         manifest_sha256=f"{index:064x}",
         summary=f"Made-up model {index} for {subject}.",
-        license=chance.choice(LICENCES),
+        licenses=(chance.choice(LICENCES),),
         task=task,
         keywords=(subject,),
         card=card,

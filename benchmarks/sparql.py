@@ -103,7 +103,9 @@ class Truth:
                 if _size(one) < 50_000_000
                 for measured in _measured(one, self._about["D"])
             ],
-            "models-by-licence": _counted(self._places.licence(one.license) for one in self._known),
+            "models-by-licence": _counted(
+                self._places.licence("".join(one.licenses)) for one in self._known
+            ),
             "models-about-digits": [
                 (iri,)
                 for iri, one in self._of.items()
@@ -129,9 +131,9 @@ class Truth:
             "licence-wider-than-ancestors": [
                 (iri, above)
                 for iri, one in self._of.items()
-                if one.license in OPEN
+                if "".join(one.licenses) in OPEN
                 for above in self._ancestors(iri)
-                if self._of[above].license == "cc-by-nc-4.0"
+                if self._of[above].licenses == ("cc-by-nc-4.0",)
             ],
             "operator-at-old-opset": [
                 (iri, Decimal(main.opset or 0))
@@ -428,7 +430,7 @@ def free_port() -> int:
 
 def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
     """Every graph of a hub that has these models."""
-    from metadata import projection
+    from metadata import facts, projection, references
     from metadata.places import Places, graph_of
 
     places = Places(home)
@@ -439,6 +441,11 @@ def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
     for model in made_up.models(known):
         iri = graph_of(places.model(model.namespace.name, model.name))
         found[iri] = projection.model_graph(model, home)
+    for entity in sorted(
+        {one for text in found.values() for one in references.named_in(text, home)}
+    ):
+        agent = facts.AgentFacts(entity.login)
+        found[entity.graph(home)] = projection.entity_graph(entity, agent, home)
     return found
 
 

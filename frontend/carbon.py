@@ -16,6 +16,7 @@ from frontend import drawing, formatting, timings
 from metadata import quads
 from metadata.declared import texts
 from registry import searchable
+from registry.authoring import emissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +80,7 @@ def training(card: dict[str, Any]) -> list[Fact]:
     ]
     hours = _amount(energy.get("hours"))
     return [
-        _fact("Amount", formatting.carbon(kilograms) if kilograms is not None else ""),
+        _amount_fact(kilograms, emissions.kind_of(card)),
         _fact("Energy", _kwh(kwh), _parts(energy)),
         _fact("Kind of training", _words(texts(carbon.get("training_type")))),
         _fact("Time", f"{_figure(hours)}{formatting.NARROW}h" if hours is not None else ""),
@@ -94,6 +95,14 @@ def training(card: dict[str, Any]) -> list[Fact]:
         _fact("Method", " ".join(dict.fromkeys(map(_clip, methods)))),
         _fact("Uncertainty", ""),
     ]
+
+
+def _amount_fact(kilograms: float | None, kind: str) -> Fact:
+    """The emissions with how they were come by, which is the publisher's word in any case."""
+    if kilograms is None:
+        return _fact("Amount", "")
+    note = "" if kind == "declared" else "as the card says"
+    return Fact("Amount", formatting.carbon(kilograms), kind, note)
 
 
 def inference(row: Measurement | None) -> list[Fact]:

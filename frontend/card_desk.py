@@ -5,20 +5,23 @@ Nothing is saved but by *Save*: rows, suggestions and imported files change the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from frontend import card_fields, card_form, words
-from hub.protocol import problems
-from registry import cards, datasets
+from hub.protocol import inputs, problems
+from registry import cards, datasets, mentions, metrics, resolution
 from registry.authoring import edits, imports, merges, suggestions, vocabularies
 from registry.blobs import store
 from runners import readings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpRequest
 
+    from registry.authoring.findings import Finding
     from registry.models import RegisteredModel, Version
 
 DATASETS_OFFERED = 100
@@ -133,17 +136,19 @@ def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> No
 def shown(desk: Desk, version: Version) -> dict[str, Any]:
     """What the template of a card needs."""
     checked = cards.check(desk.text)
+    reading = readings.of(version)
+    checked = replace(
+        checked, findings=(*checked.findings, *_contradictions(desk, version, reading))
+    )
     front = checked.card.front
     # YAML that is broken somewhere has no fields to show: the text is where it is mended.
     broken = any(one.pointer.startswith("/line/") for one in checked.errors)
     mode = "text" if broken else desk.mode
     groups = card_form.show(front, checked.findings, desk.extra) if mode == "form" else []
     places = card_form.targets(groups)
-    reading = readings.of(version)
     offers = _offers(front, reading) if not broken else []
     named = _named(front)
-    known = datasets.named_by(named)
-    covered = {key for one in known for key in (one.slug, one.iri.lower())}
+    meant = resolution.datasets_of(version.model, named)
     return {
         "desk": desk,
         "mode": mode,
@@ -158,15 +163,22 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
             for file in version.files.all()
             if (kind := imports.kind_of(file.path))
         ],
-        "known_datasets": known,
+        "known_datasets": sorted(set(meant.values()), key=lambda entry: entry.slug),
         "unknown_datasets": [
             (name, urlencode({"iri" if "://" in name else "slug": name}))
             for name in named
-            if name.lower() not in covered
+            if mentions.key(name) not in meant
         ][:20],
         "choices": _choices() if mode == "form" else {},
         "rows_shown": card_form.ROWS_SHOWN,
     }
+
+
+def _contradictions(desk: Desk, version: Version, reading: readings.Reading) -> Iterable[Finding]:
+    """What the described file contradicts in the card; saved it may be, submitted it may not."""
+    model = inputs.model_inputs((reading.facts or {}).get("inputs"))
+    rows = cards.contradictions(desk.text, model, [file.path for file in version.files.all()])
+    return [replace(one, severity="warning") for one in rows]
 
 
 def _offers(front: dict[str, Any], reading: readings.Reading) -> list[Offer]:
@@ -201,5 +213,5 @@ def _choices() -> dict[str, Any]:
         "licences": sorted({*words.LICENCES, *vocabularies.LICENCES}, key=str.lower),
         "tasks": [(task, words.task(task)) for task in vocabularies.TASKS],
         "precisions": vocabularies.PRECISIONS,
-        "metrics": sorted(vocabularies.SHARES),
+        "metrics": sorted(metrics.REPORTED),
     }

@@ -151,6 +151,12 @@ GROUPS: tuple[tuple[str, str, tuple[Input | Table, ...]], ...] = (
         "Use and limits",
         "what callers must do and know",
         (
+            Input(
+                ("inputs",),
+                "Inputs",
+                "mapping",
+                help="Name of each input, then range, vocabulary, example or image as YAML.",
+            ),
             Input(("preprocessing",), "Before: preprocessing", "area"),
             Input(("postprocessing",), "After: postprocessing", "area"),
             Input(("intended_use",), "Intended use", "area"),

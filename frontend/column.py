@@ -44,13 +44,22 @@ class Column:
     choices: tuple[Choice, ...]
     cells: Mapping[str, Cell]
     ordered: bool
+    # Whether the order begins with a result; a later page says nothing of that.
+    is_measured: bool
     across_url: str
 
 
 def of(
-    query: search.Query, known: Sequence[speeds.Offer], found: Sequence[SearchDocument]
+    query: search.Query,
+    known: Sequence[speeds.Offer],
+    found: Sequence[SearchDocument],
+    *,
+    is_first: bool = True,
 ) -> Column | None:
-    """The column of the setup that is chosen, else of the most measured one; None without any."""
+    """The column of the setup that is chosen, else of the most measured one; None without any.
+
+    ``is_first`` says that ``found`` is the first page of its list.
+    """
     is_chosen = bool(query.device)
     setup = query.setup if is_chosen else speeds.settled(known, query.setup, query.measured_on)
     if not setup.device:
@@ -72,6 +81,7 @@ def of(
             if document.pk in rows and document.latest
         },
         ordered=query.sort == search.FASTEST,
+        is_measured=not is_first or any(row.status == row.Status.ACCEPTED for row in rows.values()),
         across_url=f"{reverse('benchmarks')}?{urlencode(asked)}",
     )
 

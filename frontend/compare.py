@@ -145,7 +145,7 @@ def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> lis
             row
             for row in rows[column.version.pk]
             if column.variant and row.variant_id == column.variant.pk and row.is_ranked
-            and not row.is_contributed and row.scenario == "single_stream" and row.batch == 1
+            and row.scenario == "single_stream" and row.batch == 1
         ]
         for column in columns
     ]  # fmt: skip

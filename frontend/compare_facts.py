@@ -21,6 +21,8 @@ from frontend import (
     words,
 )
 from registry import searchable
+from runners import verdicts
+from runners.models import ConformanceVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +39,7 @@ BY_CELL = "how, each says"
 LESS = "less"
 TIMES = "\u00d7"
 NOT_READ = "not read yet"
+NOT_COUNTED = "not counted"
 NOT_SAID = "not declared"
 NOT_MEASURED = "not measured"
 NAMES_SHOWN = 6
@@ -172,6 +175,8 @@ def _size(column: Column) -> Cell:
 
 
 def _parameters(column: Column) -> Cell:
+    if column.variant is not None and column.variant.parameters is None:
+        return Cell(NOT_COUNTED, absent=True)
     return _count(column.variant.parameters if column.variant else None, formatting.quantity)
 
 
@@ -201,10 +206,13 @@ def _ready(column: Column) -> Cell:
     made = [
         row
         for row in heads.variants(version)
-        if variant and row.origin == "upgraded" and row.derived_from_id == variant.pk
+        if variant
+        and row.origin == "upgraded"
+        and row.derived_from_id == variant.pk
+        and (row.opset or 0) > (variant.opset or 0)
     ]
-    highest = max(made, key=lambda row: row.opset or 0, default=None)
-    if highest is None or variant is None or (highest.opset or 0) <= (variant.opset or 0):
+    highest = max(made, key=lambda row: (row.is_chosen, row.opset or 0), default=None)
+    if highest is None:
         return Cell("none", absent=True)
     return Cell(heads.readiness(highest), url=column.place("version-variants"))
 
@@ -268,7 +276,7 @@ def _trained_on(column: Column) -> Cell:
 
 
 def _personal(column: Column) -> Cell:
-    found = searchable.personal_data(column.version.card)
+    found = searchable.personal_data(column.version)
     return _said(_listed(words.PERSONAL.get(word, word) for word in sorted(found)))
 
 
@@ -417,11 +425,7 @@ def _verdict(column: Column, results: Sequence[ConformanceResult]) -> Cell:
     if not results:
         return Cell("not run", absent=True)
     url = column.place("version-conformance")
-    judged = [result for result in results if result.outcome != "inapplicable"]
-    if not judged:
+    verdict = verdicts.together(results)
+    if verdict == ConformanceVerdict.INAPPLICABLE:
         return Cell("no check applies", absent=True, url=url)
-    passed = sum(result.outcome == "passed" for result in judged)
-    many = sum(result.outcome == "failed" for result in judged)
-    bad = f", {many} {'fails' if many == 1 else 'fail'}" if many else ""
-    state = conformance.state_of(judged)
-    return Cell(f"{passed} of {len(judged)} pass{bad}", url=url, state=state)
+    return Cell(conformance.tally_text(results), url=url, state=str(verdict.label))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from django.conf import settings
 from django.urls import reverse
 
 from frontend import figures, formatting, words
-from runners import aliases
+from runners import aliases, verdicts
+from runners.models import ConformanceResult, ConformanceVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from frontend.figures import Line
     from registry.models import Variant, Version
     from runners import proofs
-    from runners.models import ConformanceResult
 
 # Check -> title, what it asks.
 CHECKS = {
@@ -33,22 +34,40 @@ CHECKS = {
     "optimisation": ("Optimised", "outputs = the same without optimisation"),
     "determinism": ("Same answer twice", "two runs, compared bit by bit"),
 }
-# Outcome -> how a glyph names it, how a cell says it, what it means.
+# Verdict, or state of a job -> how a glyph names it, how a cell says it, what it means.
 OUTCOMES = {
     "passed": ("passed", "passes", "Every output agrees within the tolerance."),
-    "failed": ("failed", "fails", "An output differs by more than the tolerance, or none came."),
-    "cantTell": ("can't tell", "can't tell", "It ran, but nothing trustworthy says who is right."),
-    "inapplicable": ("does not apply", "does not apply", "There is nothing to compare here."),
-    "untested": ("not tested", "not tested", "It was begun and not judged, such as out of time."),
+    "failed": ("failed", "fails", "An output differs by more than the tolerance."),
+    "does-not-run": (
+        "does not run",
+        "does not run",
+        "The runtime does not support the model, or runs no input. It fails where another does.",
+    ),
+    "data-wrong": (
+        "data wrong",
+        "data wrong",
+        "The stored test data are wrong: this counts against nobody.",
+    ),
+    "reference-wrong": (
+        "reference wrong",
+        "reference wrong",
+        "The ONNX reference is wrong: this counts against nobody.",
+    ),
+    "cant-tell": (
+        "can't tell",
+        "can't tell",
+        "Nothing trustworthy says who is right: this counts against nobody.",
+    ),
+    "does-not-apply": ("does not apply", "does not apply", "There is nothing to compare here."),
+    "not-tested": (
+        "not tested",
+        "not tested",
+        "There is nothing to test it with, such as no test data: this counts against nobody.",
+    ),
     "queued": ("queued", "queued", "A job waits for a worker."),
     "running": ("running", "running", "A job is at it."),
     "errored": ("not completed", "not completed", "The job ended without a verdict."),
     "not run": ("not run", "not run", "No job has been queued yet."),
-}
-BLAMES = {
-    "data": "the data are wrong",
-    "reference": "the reference is wrong",
-    "runtime": "the runtime is wrong",
 }
 # As runners.engine.agreement has them, which pages cannot import; a test compares the two.
 PROFILES = {
@@ -57,8 +76,7 @@ PROFILES = {
     "quantised": "cosine 0.99 or one step of quantisation; else relative 0.001, absolute 0.000 01",
     "exact": "none: equal, bit for bit",
 }
-_COUNTED = ("failed", "can't tell", "not tested", "running", "queued", "not completed", "not run")
-_FAULTLESS = ("data", "reference")
+_WAITING = ("running", "queued", "not completed", "not run")
 SETS_SHOWN, FILES_SHOWN, FLAGS_SHOWN = 8, 8, 12
 
 
@@ -102,17 +120,16 @@ class Matrix:
     sentence: str
     summary: str
     at: datetime | None
-    passed: int
-    judged: int
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The first node whose output diverged."""
+    """The first node whose output diverged; ``inside`` says in which body, from the inside out."""
 
     name: str
     operator: str
     index: int | None
+    inside: tuple[str, ...]
     lines: tuple[Line, ...]
 
 
@@ -151,7 +168,6 @@ class Evidence:
     state: str
     word: str
     means: str
-    blame: str
     reason: str
     profile: str
     tolerance: str
@@ -180,29 +196,33 @@ def matrix(version: Version, found: proofs.Matrix) -> Matrix:
         (*CHECKS.get(check, (check, "")), tuple(_cell(version, cell) for cell in cells))
         for check, cells in found.rows
     )
-    states = [cell.state for _, _, cells in rows for cell in cells]
-    dates = [cell.result.at for cell in found.cells if cell.result is not None]
-    passed, judged = states.count("passed"), len(states) - states.count("does not apply")
+    results = [cell.result for cell in found.cells if cell.result is not None]
+    awaited = [cell.word for cell in found.cells if cell.result is None]
     return Matrix(
         variant=found.variant.name,
         columns=tuple(_column(found, row) for row in found.columns),
         rows=rows,
-        sentence=_sentence(states, passed, judged),
-        summary=f"{passed} of {judged} pass" if dates else _awaited(states),
-        at=max(dates, default=None),
-        passed=passed,
-        judged=judged,
+        sentence=_sentence(results, awaited),
+        summary=tally_text(results) if results else _state(awaited),
+        at=max((result.at for result in results), default=None),
     )
 
 
-def state_of(results: Iterable[ConformanceResult]) -> str:
-    """What the checks on one runtime say together, as a glyph names it."""
-    outcomes = {result.outcome for result in results} - {"inapplicable"}
-    if not outcomes:
-        return "does not apply"
-    if "failed" in outcomes:
-        return "failed"
-    return "passed" if outcomes == {"passed"} else "can't tell"
+def tally_text(results: Iterable[ConformanceResult]) -> str:
+    """`3 of 3 pass, 1 not tested`: the share of what passed or failed, and the others apart."""
+    tally = verdicts.tally(results)
+    if not tally.judged and not tally.apart:
+        return "no check applies"
+    parts = [f"{tally.passed} of {tally.judged} pass"] if tally.judged else []
+    if tally.failed:
+        parts.append(f"{tally.failed} {'fails' if tally.failed == 1 else 'fail'}")
+    return ", ".join([*parts, *(_many(verdict, number) for verdict, number in tally.apart)])
+
+
+def _many(verdict: ConformanceVerdict, number: int) -> str:
+    if verdict == ConformanceVerdict.DOES_NOT_RUN and number > 1:
+        return f"{number} do not run"
+    return f"{number} {verdict.label}"
 
 
 def glyphs(results: Iterable[ConformanceResult], variant: Variant | None) -> Glyphs | None:
@@ -213,15 +233,27 @@ def glyphs(results: Iterable[ConformanceResult], variant: Variant | None) -> Gly
             found.setdefault(result.runtime, []).append(result)
     if not found:
         return None
-    told = {name: state_of(found[name]) for name in sorted(found)}
-    passing = sum(state == "passed" for state in told.values())
-    said = [f"{words.runtime(name)}: {state}" for name, state in told.items()]
+    told = {name: verdicts.together(found[name]) for name in sorted(found)}
+    said = [f"{words.runtime(name)}: {verdict.label}" for name, verdict in told.items()]
     return Glyphs(
-        states=tuple(told.values()),
+        states=tuple(str(verdict.label) for verdict in told.values()),
         spoken=", ".join(said),
-        sentence=f"{passing} of {formatting.plural(len(told), 'runtime')} "
-        f"{'passes' if passing == 1 else 'pass'}",
+        sentence=_runtimes(list(told.values())),
     )
+
+
+def _runtimes(told: list[ConformanceVerdict]) -> str:
+    """On how many of the runtimes that passed or failed it passes, and the others apart."""
+    passing = told.count(ConformanceVerdict.PASSED)
+    judged = passing + told.count(ConformanceVerdict.FAILED)
+    said = []
+    if judged:
+        many = formatting.plural(judged, "runtime")
+        said.append(f"{passing} of {many} {'passes' if passing == 1 else 'pass'}")
+    for verdict, number in Counter(told).items():
+        if verdict not in (ConformanceVerdict.PASSED, ConformanceVerdict.FAILED):
+            said.append(f"{verdict.label} on {number}")
+    return _capital(", ".join(said))
 
 
 def chosen(version: Version, variant: Variant | None, found: Iterable[proofs.Matrix]) -> Any:
@@ -254,7 +286,6 @@ def evidence(
         state=state,
         word=word,
         means=means,
-        blame=BLAMES.get(result.blames, ""),
         reason=result.reason,
         profile=result.profile,
         tolerance=PROFILES.get(result.profile, ""),
@@ -320,13 +351,13 @@ def _command(version: Version, result: ConformanceResult) -> str:
 
 def _cell(version: Version, cell: proofs.Cell) -> Cell:
     if cell.result is None:
-        state, said, _ = OUTCOMES.get(cell.outcome, OUTCOMES["not run"])
+        state, said, _ = OUTCOMES.get(cell.word, OUTCOMES["not run"])
         url = reverse("job", args=[cell.job.pk]) if cell.job else ""
         return Cell(state, "", said, "", url)
     result = cell.result
     state, word, _ = _outcome(result)
     value = _value(result)
-    tone = {"failed": "fail", "can't tell": "part", "blamed elsewhere": "part"}.get(state, "")
+    tone = "fail" if state == "failed" else "part" if result.outcome == "cantTell" else ""
     url = _place(version, "conformance", result.pk)
     return Cell(state, "" if value == word else word, value, tone, url)
 
@@ -342,25 +373,18 @@ def _column(found: proofs.Matrix, column: proofs.Column) -> Column:
     return Column(words.runtime(column.runtime), column.version, f"{job.state} again", url)
 
 
-def _awaited(states: list[str]) -> str:
-    """The state of a matrix that nothing has filled yet."""
-    return next((word for word in ("running", "queued") if word in states), "not run")
-
-
 def _outcome(result: ConformanceResult) -> tuple[str, str, str]:
-    """Glyph, word and meaning of a result; a fault of data or reference is not the runtime's."""
-    state, word, means = OUTCOMES.get(result.outcome, OUTCOMES["not run"])
-    if result.outcome == "failed" and result.blames in _FAULTLESS:
-        return "blamed elsewhere", word, "The runtime is not at fault; what it was held against is."
-    return state, word, means
+    """Glyph, word and meaning of a result."""
+    state, word, means = OUTCOMES[result.verdict]
+    if result.blames == ConformanceResult.Blame.RUNTIME:
+        means = f"{means} The runtime is at fault."
+    return "failed" if result.outcome == "failed" else state, word, means
 
 
 def _value(result: ConformanceResult) -> str:
     """The one number or word of a result that a cell has room for."""
-    if result.blames in _FAULTLESS:
-        return BLAMES[result.blames]
     _, word, _ = _outcome(result)
-    if result.outcome not in ("passed", "failed"):
+    if result.verdict not in (ConformanceVerdict.PASSED, ConformanceVerdict.FAILED):
         return word
     if result.check_kind == "determinism" and result.outcome == "passed":
         return "bit-equal"
@@ -370,21 +394,22 @@ def _value(result: ConformanceResult) -> str:
     return formatting.figure(worst)
 
 
-def _sentence(states: list[str], passed: int, judged: int) -> str:
-    if not states:
+def _sentence(results: list[ConformanceResult], awaited: list[str]) -> str:
+    if not results and not awaited:
         return "Not run: no worker of this hub has offered a runtime yet."
-    if not judged:
-        return "No check applies."
-    many = [(word, states.count(word)) for word in _COUNTED]
-    elsewhere = states.count("blamed elsewhere")
-    said = [f"{number} {_verb(word, number)}" for word, number in many if number]
-    if elsewhere:
-        said.insert(0, f"{elsewhere} {'blames' if elsewhere == 1 else 'blame'} data or reference")
-    return ", ".join([f"{passed} of {judged} pass", *said])
+    states = [OUTCOMES.get(word, OUTCOMES["not run"])[0] for word in awaited]
+    said = [_capital(tally_text(results))] if results else []
+    said += [f"{states.count(word)} {word}" for word in _WAITING if word in states]
+    return ", ".join(said)
 
 
-def _verb(word: str, number: int) -> str:
-    return ("fails" if number == 1 else "fail") if word == "failed" else word
+def _state(awaited: list[str]) -> str:
+    """The state of a matrix that nothing has filled yet."""
+    return next((word for word in ("running", "queued") if word in awaited), "not run")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _older(version: Version, row: ConformanceResult, shown: ConformanceResult) -> Older:
@@ -410,8 +435,17 @@ def _node(told: Any) -> Node | None:
         name=str(told.get("name") or ""),
         operator=str(told.get("op") or ""),
         index=index if isinstance(index, int) else None,
+        inside=tuple(_step(step) for step in reversed(told.get("path") or [])),
         lines=tuple(figures.lines(rows if isinstance(rows, list) else [rows])),
     )
+
+
+def _step(told: dict[str, Any]) -> str:
+    """One body around a node: `iteration 2 (from 0) of the body of Loop, node 4`."""
+    iteration = told.get("iteration")
+    run = "" if iteration is None else f"iteration {iteration} (from 0) of "
+    name = f" {told['name']}" if told.get("name") else ""
+    return f"{run}the {told.get('body')} of {told.get('op')}{name}, node {told.get('index')}"
 
 
 def _place(version: Version, view: str, *more: object) -> str:

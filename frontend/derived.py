@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from runners.models import Job
 
 ORIGINS = {"uploaded": "uploaded", "upgraded": "upgraded from", "converted": "converted from"}
-PROVEN = frozenset({"proven", "passed", "verified"})
+# Result of a step -> glyph and word; every other step failed under its own name.
+_STEPS = {
+    "equal": ("passed", "equal"),
+    "unchanged-operators": ("passed", "no operator changed"),
+    "partial": ("can't tell", "partly compared"),
+    "proven": ("can't tell", "recorded by an older method"),
+}
 # State of a job -> glyph, what its ladder says where it made nothing.
 _SENTENCES = {
     "queued": ("queued", "Queued: a worker will try the highest opset that its runtime runs."),
-    "running": ("running", "Running: from the highest opset down, until one is proven."),
-    "cancelled": ("cancelled", "The job was cancelled before it had proven anything."),
-    "failed": ("failed", "No other opset could be proven."),
+    "running": ("running", "Running: from the highest opset down, until one is equal."),
+    "cancelled": ("cancelled", "The job was cancelled before any opset was reached."),
+    "failed": ("failed", "No other opset was shown to be equal."),
 }
 
 
@@ -45,6 +51,8 @@ class Row:
     parity: figures.Worst | None
     measured: bool
     rules: tuple[str, ...]
+    proof: str
+    chosen: bool
     conformance: str
     conformance_url: str
     load: str
@@ -115,7 +123,7 @@ def load_of(version: Version, variant: Variant) -> str:
     if main is not None and variant.pk == main.pk:
         return f'hub.load("{version.ref}")'
     of_main = main is not None and variant.derived_from_id == main.pk
-    if variant.origin == "upgraded" and variant.opset and of_main:
+    if variant.origin == "upgraded" and variant.is_chosen and variant.opset and of_main:
         return f'hub.load("{version.ref}", opset={variant.opset})'
     return f'hub.load("{version.ref}", variant="{variant.name}")'
 
@@ -141,6 +149,8 @@ def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: 
         parity=parity,
         measured=parity is not None and bool(parity.max_abs or parity.cosine or parity.top1),
         rules=tuple(str(rule) for rule in rules) if isinstance(rules, list) else (),
+        proof=row.proof_sentence,
+        chosen=row.is_chosen,
         conformance=summary,
         conformance_url=_place(version, "version-conformance") + choice,
         load=load_of(version, row),
@@ -171,11 +181,12 @@ def _size(files: Iterable[File], variant: Variant) -> int:
 
 
 def _step(rung: proofs.Rung) -> Step:
-    proven = rung.outcome in PROVEN
+    unreached = ("failed", rung.outcome.replace("-", " ") or "not reached")
+    state, word = _STEPS.get(rung.outcome, unreached)
     return Step(
         opset=rung.opset if isinstance(rung.opset, int) else None,
-        state="passed" if proven else "failed",
-        word="proven" if proven else rung.outcome.replace("-", " ") or "not proven",
+        state=state,
+        word=word,
         reason=rung.reason,
         blocking=tuple(_blocking(row) for row in rung.blocking if isinstance(row, dict)),
         job=str(rung.job.pk),
@@ -192,7 +203,12 @@ def _sentence(found: proofs.Ladder) -> tuple[str, str]:
     """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
     job, highest = found.job, found.highest
     if highest is not None:
-        return "passed", heads.readiness(highest)
+        return "passed", f"{highest.opset} ready: {highest.proof_sentence}"
+    own = found.variant.opset or 0
+    made = [row for row in found.ready if not row.is_chosen and (row.opset or 0) > own]
+    if made:
+        unproven = max(made, key=lambda row: row.opset or 0)
+        return "can't tell", f"{unproven.opset} made, not chosen: {unproven.proof_sentence}"
     if job is None:
         return "not run", "Not run. It is queued once a worker offers ONNX Runtime."
     if job.state == "failed" and job.error_class != "deterministic":

@@ -49,7 +49,6 @@ def _evidence(value: str) -> str:
         "carbon": "training carbon told",
         "federated": "learned in federated rounds",
         "upgrade": "opset upgrade ready",
-        "browser": "timed in a browser",
     }.get(value, value)
 
 
@@ -85,6 +84,8 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "fails_on": ("Fails on", words.runtime),
     "contains": ("Name or summary holds", _same),
 }
+# All that the address of the list may hold: `on` is a setup in one value, as its form sends it.
+PARAMETERS = ("q", "sort", "cursor", "on", *GROUPS, *MORE, *speeds.Setup._fields)
 # Of these one value at most is chosen; all but the last are numbers.
 _OPSETS = ("opset_max", "opset")
 _NUMBERS = {
@@ -143,13 +144,20 @@ def read(data: QueryDict) -> search.Query:
     groups |= {
         name: told.strip()[:96] for name, told in zip(speeds.Setup._fields, setup, strict=False)
     }
-    sort = data.get("sort", "updated")
+    sort = data.get("sort") or "updated"
+    if sort not in SORTS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
     return search.Query(
         text=data.get("q", "").strip()[:200],
-        sort=sort if sort in SORTS else "updated",
+        sort=sort,
         contains=data.get("contains", "").strip()[:200],
         **groups,
     )
+
+
+def sorts(known: Sequence[speeds.Offer]) -> dict[str, str]:
+    """The orders of the list in words; where nothing was measured there is no fastest."""
+    return SORTS if known else SORTS | {search.FASTEST: "Fastest (nothing is measured yet)"}
 
 
 def settled(query: search.Query, known: Sequence[speeds.Offer]) -> search.Query:

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from frontend import declared, facts, formatting, words
 from frontend.barcode import unpacked
-from hub.protocol import problems
+from hub.protocol import problems, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from registry.models import File, Ref, RegisteredModel, Variant, Version
 
 # The judge of an upgrade that nothing could run: the schema registry knows no difference.
-BY_REGISTRY = "schema-registry"
 TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
@@ -71,6 +70,7 @@ class Row:
     license: str
     barcode: Sequence[str]
     parameters: int | None
+    uncounted: bool
     opset: int | None
     precision: str
     size: int | None
@@ -136,6 +136,7 @@ def row(document: Any) -> Row:
         license=words.licence(document.license),
         barcode=unpacked(latest.get("barcode")),
         parameters=document.parameters,
+        uncounted=document.parameters is None and bool(document.precision),
         opset=document.opset,
         precision=document.precision,
         size=document.size,
@@ -269,7 +270,12 @@ def own_model(version: Version, variant: Variant | None) -> list[File]:
 
 
 def _ready(version: Version, variant: Variant | None) -> str:
-    """The highest opset that an uploaded variant was brought to, where that is above its own."""
+    """The highest opset that an uploaded variant was brought to, where that is above its own.
+
+    Of an upgraded variant, what was shown about it.
+    """
+    if variant is not None and variant.origin == "upgraded":
+        return _shown(variant)
     if variant is None or variant.origin != "uploaded":
         return ""
     upgraded = [
@@ -277,18 +283,23 @@ def _ready(version: Version, variant: Variant | None) -> str:
         for row in variants(version)
         if row.origin == "upgraded" and row.derived_from_id == variant.pk
     ]
-    highest = max(upgraded, key=lambda row: row.opset or 0, default=None)
-    if highest is None or (highest.opset or 0) <= (variant.opset or 0):
-        return ""
-    return readiness(highest)
+    highest = max(
+        (row for row in upgraded if (row.opset or 0) > (variant.opset or 0)),
+        key=lambda row: (row.is_chosen, row.opset or 0),
+        default=None,
+    )
+    return "" if highest is None else readiness(highest)
 
 
 def readiness(upgraded: Variant) -> str:
-    """What an upgraded variant can claim: a run has verified it, or none could."""
-    parity = upgraded.derivation.get("parity")
-    judges = parity.get("judges") if isinstance(parity, dict) else None
-    said = "not run: no operator changed" if judges == [BY_REGISTRY] else "verified"
-    return f"{upgraded.opset} ready, {said}"
+    """What was shown about an upgraded variant in a few words, and whether it is chosen."""
+    state = "ready" if upgraded.is_chosen else "made, not chosen"
+    return f"{upgraded.opset} {state}: {_shown(upgraded)}"
+
+
+def _shown(upgraded: Variant) -> str:
+    proof = upgraded.statement
+    return proofs.WORDS[proofs.EARLIER] if proof is None else proof.brief
 
 
 def _variant(row: Variant, chosen: Variant | None) -> Choice:
@@ -340,6 +351,20 @@ def _note(version: Version, latest: int | None) -> Note | None:
         return Note(
             "fail", f"Withdrawn {when}.", f"{version.reason} Its bytes are gone.", newest, link
         )
+    return _check_note(version) or _newer_note(version, latest, newest, link)
+
+
+def _check_note(version: Version) -> Note | None:
+    """That the check of a released version failed, under a newer rule or by a newer library."""
+    if all(check.kind != "onnx" or check.outcome != "failed" for check in version.checks.all()):
+        return None
+    model = version.model
+    checks = reverse("version-checks", args=[model.namespace.slug, model.name, version.number])
+    words = "A file of this version is invalid, or does not load."
+    return Note("fail", "Its checks failed.", words, checks, "See the checks")
+
+
+def _newer_note(version: Version, latest: int | None, newest: str, link: str) -> Note | None:
     if latest and version.number < latest:
         return Note("", "Superseded.", f"Version {latest} is newer.", newest, link)
     return None

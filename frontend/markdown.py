@@ -105,7 +105,8 @@ _DEEPEST = 100
 _TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
 
 
-def _coloured(code: str, language: str, _attributes: str) -> str:
+def coloured(code: str, language: str, _attributes: str) -> str:
+    """The HTML of code in a language that Pygments knows; empty for any other."""
     if len(code) > LONGEST_COLOURED:
         return ""
     try:
@@ -116,7 +117,7 @@ def _coloured(code: str, language: str, _attributes: str) -> str:
 
 
 _PARSER = (
-    MarkdownIt("commonmark", {"html": True, "highlight": _coloured})
+    MarkdownIt("commonmark", {"html": True, "highlight": coloured})
     .enable(["table", "strikethrough"])
     .use(front_matter_plugin)
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Runtimes that have a column, those that most models pass on.
 MOST = 5
-_GROUPS = ("passes_on", "fails_on")
+_GROUPS = ("passes_on", "fails_on", "does_not_run_on")
 # By whether the main variant passes, and whether some variant fails: the shape, and what it says.
 _OUTCOMES = {
     (True, False): ("passed", "passes"),
@@ -25,6 +25,7 @@ _OUTCOMES = {
     (False, True): ("failed", "fails"),
     (False, False): ("not run", "no verdict"),
 }
+_DOES_NOT_RUN = ("does not run", "does not run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +59,6 @@ def of(runtimes: Sequence[str], found: Sequence[SearchDocument]) -> Passing:
 
 
 def _outcome(runtime: str, facts: set[tuple[str, str]]) -> Outcome:
-    passes, fails = (((group, runtime) in facts) for group in _GROUPS)
-    return Outcome(words.runtime(runtime), *_OUTCOMES[passes, fails])
+    passes, fails, is_stuck = (((group, runtime) in facts) for group in _GROUPS)
+    said = _DOES_NOT_RUN if is_stuck and not fails else _OUTCOMES[passes, fails]
+    return Outcome(words.runtime(runtime), *said)

@@ -112,7 +112,7 @@ def of(items: Sequence[Standing], asked: str, kept: Mapping[str, str]) -> Qualit
 
 def _main(items: Iterable[Standing]) -> list[Standing]:
     """Those of the main variants of their versions, measured here."""
-    listed = [item for item in items if not item.row.is_contributed]
+    listed = [item for item in items if item.row.is_trusted]
     prefetch_related_objects([item.row.variant.version for item in listed], "variants")
     return [
         item

@@ -64,6 +64,7 @@ class Place:
     precision: str
     device: str
     contributor: str
+    worker: str
     p50: str
     interval: str
     throughput: str
@@ -78,7 +79,7 @@ def batches(rows: Sequence[Measurement]) -> list[Series]:
     """Throughput against batch, where the same variant was timed so with several."""
     found: dict[tuple[Any, ...], list[Measurement]] = {}
     for row in rows:
-        if row.throughput_per_s and not row.is_contributed:
+        if row.throughput_per_s and row.is_trusted:
             about = (row.variant.name, row.device_title, timings.runtime_of(row), row.threads,
                      row.scenario, row.call_style)  # fmt: skip
             found.setdefault(about, []).append(row)
@@ -208,8 +209,8 @@ def facts(row: Measurement) -> list[tuple[str, str, str]]:
     """What else was measured of a result: name, value, the kind of its evidence."""
     stats = row.record.get("stats") or {}
     known = [
-        ("Throughput", timings.throughput(row.throughput_per_s), "measured"),
-        ("Processor time", timings.latency(row.cpu_ms), "measured"),
+        ("Throughput, of all processes", timings.throughput(row.throughput_per_s), "measured"),
+        ("Processor time, mean of processes", timings.latency(row.cpu_ms), "measured"),
         ("Peak memory", formatting.size(row.peak_rss_bytes) if row.peak_rss_bytes else "",
          "measured"),
         ("Loading", _typical(stats.get("session_load_ms")), "measured"),
@@ -275,6 +276,7 @@ def standings(items: Sequence[Standing], sort: str) -> list[Place]:
             precision=item.row.variant.precision or "not read",
             device=f"{item.row.device_title}, {timings.runtime_of(item.row)}",
             contributor=item.row.contributor.username if item.row.contributor else "",
+            worker=item.row.enrolled_worker.name if item.row.enrolled_worker else "",
             p50=timings.latency(item.row.p50_ms),
             interval=timings.interval(item.row),
             throughput=timings.throughput(item.row.throughput_per_s),

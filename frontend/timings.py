@@ -1,6 +1,6 @@
 """Results of benchmarks as rows of tables: by comparability key, ranked inside it alone.
 
-Noisy results are grey and have no rank; contributed ones say whose they are and take no place.
+Noisy results are grey and have no rank. What nobody has verified stands in a table of its own.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ REASONS = {
     "throttled": "its control group was stopped",
     "foreign-gpu-process": "others were on the GPU",
     "not-steady": "it never became steady",
+    "outputs-differ": "its timed outputs differ from those before",
     "died": "it died",
     "ep-not-used": "the execution provider ran no node",
     "baseline-noisy": "the run of the earlier one is noisy",
@@ -93,6 +94,8 @@ class Timing:
     status: str
     reasons: str
     contributor: str
+    # What vouches for a contributed result; empty where nothing does.
+    worker: str
     p50: str
     interval: str
     p95: str
@@ -156,6 +159,8 @@ class Table:
     axis: strips.Axis | None
     groups: tuple[Group, ...]
     left_out: int = 0
+    # What people sent and no enrolled worker signed.
+    unverified: tuple[Group, ...] = ()
 
     @property
     def head(self) -> SafeString:
@@ -163,7 +168,7 @@ class Table:
 
     @property
     def count(self) -> int:
-        return sum(len(group.rows) for group in self.groups)
+        return sum(len(group.rows) for group in (*self.groups, *self.unverified))
 
 
 def table(
@@ -190,15 +195,26 @@ def table(
         for row in group.rows
         for value in (row.p50_ms, row.p95_ms, *spreads.get(row.pk, strips.Spread()).ends)
     )
-    made = (
-        _group(group, axis, spreads, shapes(inputs.get(group.key, [])), named=named)
-        for group in kept
+    shaped = [(group, shapes(inputs.get(group.key, []))) for group in kept]
+    return Table(
+        axis,
+        tuple(
+            _group(group, (*group.ranked, *group.unranked), axis, spreads, shape, named=named)
+            for group, shape in shaped
+            if group.ranked or group.unranked
+        ),
+        left_out + len(rows) - shown,
+        tuple(
+            _group(group, group.unverified, axis, spreads, shape, named=named)
+            for group, shape in shaped
+            if group.unverified
+        ),
     )
-    return Table(axis, tuple(made), left_out + len(rows) - shown)
 
 
 def _group(
     group: benchmarks.Group,
+    listed: Sequence[Measurement],
     axis: strips.Axis | None,
     spreads: Mapping[int, strips.Spread],
     inputs: str,
@@ -212,9 +228,9 @@ def _group(
         key=group.key,
         rows=tuple(
             timing(row, axis, spreads.get(row.pk), benchmarks.rank_of(row, group), named=named)
-            for row in group.rows
+            for row in listed
         ),
-        ranked=len(group.ranked),
+        ranked=sum(row.is_ranked for row in listed),
     )
 
 
@@ -256,6 +272,7 @@ def timing(
         status=row.status,
         reasons=why(row),
         contributor=row.contributor.username if row.contributor else "",
+        worker=row.enrolled_worker.name if row.enrolled_worker and row.is_trusted else "",
         p50=latency(row.p50_ms),
         interval=interval(row),
         p95=latency(row.p95_ms),
@@ -296,7 +313,7 @@ def overview(rows: Sequence[Measurement], variant: Variant | None) -> Overview:
         and row.scenario == "single_stream"
         and row.batch == 1
     ]
-    mine.sort(key=lambda row: (not row.is_ranked, row.is_contributed, row.p50_ms or 0))
+    mine.sort(key=lambda row: (not row.is_trusted, not row.is_ranked, row.p50_ms or 0))
     listed = mine[:OVERVIEW]
     spreads = {row.pk: strips.spread_of(row) for row in listed}
     axis = strips.axis_of(
@@ -322,7 +339,7 @@ def interval(row: Measurement) -> str:
 
 
 def throughput(each_second: float | None) -> str:
-    """Inferences in a second; empty where it is not told."""
+    """Samples in a second, of all processes over all of their timed seconds; empty if not told."""
     return f"{formatting.figure(each_second)}{formatting.NARROW}/s" if each_second else ""
 
 
@@ -436,6 +453,8 @@ def sentence(rows: Sequence[Measurement]) -> str:
     said = formatting.plural(len(rows), "result")
     if counted["noisy"]:
         said += f", {formatting.grouped(counted['noisy'])} of them noisy"
+    if unverified := sum(not row.is_trusted for row in rows):
+        said += f", {formatting.grouped(unverified)} unverified"
     if best is None:
-        return f"{said}; none is firm enough to be ranked"
+        return f"{said}; none can be ranked"
     return f"{said}; the fastest is {latency(best.p50_ms)} on {best.device_title}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from frontend import charts, formatting
-from registry.federated import history
+from frontend.training_forms import RULE_WORDS
+from registry.federated import attacks, history, privacy
 from registry.federated.services import rounds
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from registry.federated.models import Aggregate, Contribution, Round, Training
+    from registry.models import Version
 
 REASONS = {
     "below-quorum": "fewer contributions than the quorum",
@@ -32,6 +35,7 @@ _RULES = {
     "norm_limit": "Updates of a longer norm are refused",
     "clip_norm": "Norm that every update is clipped to",
     "noise_multiplier": "Noise multiplier",
+    "delta": "Delta of differential privacy",
     "client_certificate": "Devices need a TLS client certificate",
     "max_staleness": "Results that may lie between base and contribution",
 }
@@ -45,6 +49,11 @@ _SCHEDULE = {
     "most_rounds": "Rounds in all",
     "retention_days": "Days for which contributions are kept",
 }
+_EPSILON = re.compile(r"(?:ε|\bepsilon)\s*=\s*\d", re.IGNORECASE)
+_CLAIMED = (
+    "Not known. This version was uploaded, and the hub accounts only for what it trained itself: "
+    "the ε on its card is its author's claim."
+)
 # Norms of what was not used that the words below a plot name.
 _NAMED = 5
 _NONE = {"target": "no number does", "cohort": "all are asked", "most_rounds": "no limit"}
@@ -65,6 +74,27 @@ class RoundRow:
     version: int | None
     opened_at: datetime
     ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The statement of a version; whether its card has another one, of an earlier method."""
+
+    words: str
+    is_newer_than_card: bool = False
+
+
+def privacy_of(version: Version) -> Privacy | None:
+    """What differential privacy a version keeps.
+
+    None where no round of the hub made it, unless its card claims an epsilon: then that this is
+    its author's word, such as on a copy of a version that has a statement.
+    """
+    found = privacy.of_version(version)
+    if found is None:
+        return Privacy(_CLAIMED) if _EPSILON.search(version.readme) else None
+    words = privacy.words(found)
+    return Privacy(words, words not in version.readme)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +224,24 @@ def _told(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return formatting.grouped(value) if type(value) is int else value
+
+
+def withstands() -> list[tuple[str, list[tuple[attacks.Figure, attacks.Figure]]]]:
+    """Each rule in words, with its worst figures for even and uneven data by attackers."""
+    of = attacks.measured()
+    return [
+        (
+            RULE_WORDS[rule],
+            [
+                (
+                    of.worst(rule, attacks.EVEN, attackers),
+                    of.worst(rule, attacks.UNEVEN, attackers),
+                )
+                for attackers in of.attackers
+            ],
+        )
+        for rule in of.rules
+    ]
 
 
 def left_out(of: Round) -> dict[str, int]:

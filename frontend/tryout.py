@@ -10,13 +10,14 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from frontend import declared, formatting
-from registry import searchable
+from frontend import declared, formatting, picture_form
+from hub.protocol.inputs import Image, parse
 from registry.blobs import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from hub.protocol.inputs import DeclaredInput
     from registry.models import File, Variant, Version
 
 CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"
@@ -36,7 +37,7 @@ KINDS = {
     "table": "Table",
     "tensor": "Tensor",
 }
-_CHANNELS = frozenset({1, 3, 4})
+_CHANNELS = frozenset({1, 3})
 _MOST_COLUMNS = 256
 _SOUND = ("audio", "wave", "speech", "sound", "pcm")
 # How far an answer may lie from the server's: as runners.engine.agreement has it by precision.
@@ -49,17 +50,19 @@ _PROFILES = {
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of the model: its type, its sizes (None where free), and how it may be given."""
+    """One input of the model: its type, its sizes (None where free), and how it may be given.
+
+    ``image`` is what is known of a picture's preprocessing, ``origins`` says where each part of it
+    is declared; what is not known is asked of the reader.
+    """
 
     index: int
     name: str
     type: str
     shape: tuple[int | None, ...] | None
     kinds: tuple[str, ...]
-
-    # Presets of a picture's size: those of the model, else those declared.
-    width: int | None = None
-    height: int | None = None
+    image: Image = field(default_factory=Image)
+    origins: tuple[tuple[str, str], ...] = ()
 
     @property
     def columns(self) -> int:
@@ -79,6 +82,11 @@ class Input:
         """The ways to give it, with their words."""
         return [(kind, KINDS[kind]) for kind in self.kinds]
 
+    @property
+    def settings(self) -> picture_form.Settings:
+        """The fields of a picture's preprocessing, filled with what is known."""
+        return picture_form.settings(self.image, self.shape, dict(self.origins))
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -89,66 +97,22 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """What the declared preprocessing does to a picture or a sound; None where it says nothing."""
-
-    width: int | None = None
-    height: int | None = None
-    fit: str = ""
-    scale: float | None = None
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-    rate: int | None = None
-
-
-# Scale, mean and deviation -> words: what is usual, for a reader who has to choose.
-PRESETS = {
-    "0.00392156862745098||": "0 to 1",
-    "1||": "0 to 255, as they are",
-    "0.00784313725490196|1|": "\N{MINUS SIGN}1 to 1",
-    "-0.00392156862745098|-1|": "1 to 0, dark is high",
-    "0.00392156862745098|0.485, 0.456, 0.406|0.229, 0.224, 0.225": "ImageNet mean and deviation",
-}
-ORDERS = ("RGB", "BGR")
-FITS = {
-    "stretch": "Stretched",
-    "cover": "Covering, cut at the middle",
-    "contain": "Whole, on black",
-}
-
-
-@dataclass(frozen=True, slots=True)
 class Model:
-    """Everything that a page needs to run one variant."""
+    """Everything that a page needs to run one variant; ``rate`` is a sound's, in hertz."""
 
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     said: str
     source: str
-    steps: Steps | None
-    channels: str = "RGB"
+    rate: int | None = None
     labels: tuple[str, ...] = field(repr=False, default=())
     labels_from: str = ""
     profile: str = "fp32"
 
     @property
-    def presets(self) -> list[tuple[str, str]]:
-        """What the values of a picture may become, what is declared first."""
-        own = self.preset
-        known = [(value, words) for value, words in PRESETS.items() if value != "|".join(own)]
-        if self.steps is None or self.steps.scale is None:
-            return list(PRESETS.items())
-        return [("|".join(own), "as declared"), *known]
-
-    @property
-    def preset(self) -> tuple[str, str, str]:
-        """Scale, mean and deviation as declared, else the first of the usual."""
-        steps = self.steps
-        if steps is None or steps.scale is None:
-            scale, mean, deviation = next(iter(PRESETS)).split("|")
-            return scale, mean, deviation
-        listed = [", ".join(f"{one:g}" for one in row) for row in (steps.mean, steps.std)]
-        return repr(steps.scale), listed[0], listed[1]
+    def sees(self) -> bool:
+        """Whether it takes a picture."""
+        return any("picture" in one.kinds for one in self.inputs)
 
     @property
     def is_plain(self) -> bool:
@@ -159,9 +123,17 @@ class Model:
         """What the page's module reads."""
         return json.dumps(
             {
-                "inputs": [asdict(one) for one in self.inputs],
+                "inputs": [
+                    {
+                        "index": one.index,
+                        "name": one.name,
+                        "type": one.type,
+                        "shape": one.shape,
+                    }
+                    for one in self.inputs
+                ],
                 "outputs": [asdict(one) for one in self.outputs],
-                "steps": asdict(self.steps) if self.steps else None,
+                "sees": self.sees,
                 "labels": self.labels,
                 "profile": {"name": self.profile, **_PROFILES[self.profile]},
             },
@@ -174,18 +146,23 @@ def read(version: Version, variant: Variant) -> Model:
     facts = variant.facts
     own = {file.path: file for file in version.files.all() if not file.derived}
     config = _json(own.get(CONFIG))
-    said = version.card.get("preprocessing") if isinstance(version.card, dict) else None
+    card = version.card if isinstance(version.card, dict) else {}
+    said = card.get("preprocessing")
     words = said.strip() if isinstance(said, str) else ""
-    sources = ["the card"] * bool(words) + [CONFIG] * bool(config)
+    declarations = {one.name: one for one in parse(card.get("inputs"))}
+    rows = tuple(_inputs(facts.get("inputs"), declared.task_of(version), declarations))
+    rows = picture_form.declared(rows, declarations, config, facts)
+    origins = {origin for one in rows for _, origin in one.origins}
+    sources = [origin for origin in picture_form.ORIGINS if origin in origins]
+    if words and picture_form.CARD not in sources:
+        sources.insert(0, picture_form.CARD)
     labels, labels_from = _labels(own)
-    steps = _steps(config) if config else None
     return Model(
-        inputs=tuple(_inputs(facts.get("inputs"), declared.task_of(version), steps)),
+        inputs=rows,
         outputs=tuple(_outputs(facts.get("outputs"))),
         said=words,
         source=" and ".join(sources),
-        steps=steps,
-        channels=_channels(config, facts),
+        rate=_whole(config.get("sampling_rate")),
         labels=labels,
         labels_from=labels_from,
         profile=_profile(variant.precision),
@@ -201,7 +178,10 @@ def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     wide = [size for size in row.get("shape") or [] if size != 1]
     if numbers and len(wide) == 1 and row.get("elements") == len(listed):
         listed.sort(key=lambda pair: -float(pair[1] or 0))
+    drawn = row.get("drawn")
+    ends = drawn if isinstance(drawn, dict) else {}
     return {
+        "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
         "labelled": labelled,
         "shown": [
             (labels[place] if labelled else place, formatting.figure(value) or value)
@@ -216,7 +196,7 @@ def _profile(precision: str) -> str:
     return "fp32" if precision in ("fp32", "fp64", "none", "") else "quantised"
 
 
-def _inputs(rows: Any, task: str, steps: Steps | None) -> Iterable[Input]:
+def _inputs(rows: Any, task: str, declarations: Mapping[str, DeclaredInput]) -> Iterable[Input]:
     for index, row in enumerate(_rows(rows)):
         kind = str(row.get("dtype", "")) if row.get("type") == "tensor" else ""
         shape = row.get("shape")
@@ -226,10 +206,10 @@ def _inputs(rows: Any, task: str, steps: Steps | None) -> Iterable[Input]:
             else None
         )
         name = str(row.get("name", ""))
-        kinds = tuple(_kinds(name, kind, sizes, task)) if kind in PLAIN else ()
-        width, height = _plane(sizes or (), steps) if "picture" in kinds else (None, None)
-        said = kind or str(row.get("type", "unknown"))
-        yield Input(index, name, said, sizes, kinds, width, height)
+        said = declarations.get(name)
+        seen = said is not None and said.image is not None
+        kinds = tuple(_kinds(name, kind, sizes, task, seen=seen)) if kind in PLAIN else ()
+        yield Input(index, name, kind or str(row.get("type", "unknown")), sizes, kinds)
 
 
 def _outputs(rows: Any) -> Iterable[Output]:
@@ -238,26 +218,19 @@ def _outputs(rows: Any) -> Iterable[Output]:
         yield Output(str(row.get("name", "")), kind in PLAIN)
 
 
-def _plane(sizes: tuple[int | None, ...], steps: Steps | None) -> tuple[int | None, int | None]:
-    """Width and height of a picture: as the model has them, else as declared."""
-    order = layout(sizes)
-    width, height = sizes[order.index("W")], sizes[order.index("H")]
-    if steps is None:
-        return width, height
-    return width or steps.width, height or steps.height
-
-
 def _rows(rows: Any) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _kinds(name: str, kind: str, shape: tuple[int | None, ...] | None, task: str) -> Iterable[str]:
+def _kinds(
+    name: str, kind: str, shape: tuple[int | None, ...] | None, task: str, *, seen: bool = False
+) -> Iterable[str]:
     """How such an input may be given, the likeliest first; a tensor always."""
     sizes = shape or ()
     numeric = kind.startswith(("float", "uint8"))
     if kind == "string":
         yield "text"
-    if numeric and layout(sizes):
+    if seen or (numeric and _is_plane(sizes)):
         yield "picture"
     heard = any(word in name.lower() for word in _SOUND) or task.startswith(
         ("audio", "automatic-speech")
@@ -269,15 +242,11 @@ def _kinds(name: str, kind: str, shape: tuple[int | None, ...] | None, task: str
     yield "tensor"
 
 
-def layout(sizes: tuple[int | None, ...]) -> str:
-    """NCHW, NHWC, CHW or HWC where a shape may be a picture's; empty where it is none."""
-    batch = {3: "", 4: "N"}.get(len(sizes))
-    if batch is None or (batch and sizes[0] not in (None, 1)):
-        return ""
-    plane = sizes[len(batch) :]
-    if plane[0] in _CHANNELS:
-        return f"{batch}CHW"
-    return f"{batch}HWC" if plane[2] in _CHANNELS else ""
+def _is_plane(sizes: tuple[int | None, ...]) -> bool:
+    """Whether a shape may be one picture's: an axis of 1 or 3 channels, and at most one picture."""
+    if len(sizes) not in (3, 4) or (len(sizes) == 4 and sizes[0] not in (None, 1)):
+        return False
+    return sizes[-3] in _CHANNELS or sizes[-1] in _CHANNELS
 
 
 def _json(file: File | None) -> dict[str, Any]:
@@ -309,43 +278,5 @@ def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
     return (), ""
 
 
-def _channels(config: dict[str, Any], facts: dict[str, Any]) -> str:
-    """The order of a picture's channels: as its processor flips them, else as the file says."""
-    if "do_flip_channel_order" in config:
-        return "BGR" if config["do_flip_channel_order"] is True else "RGB"
-    told = searchable.pixel_formats(facts)
-    return "BGR" if any(word.startswith("Bgr") for word in told) else "RGB"
-
-
-def _steps(config: dict[str, Any]) -> Steps:
-    """A `preprocessor_config.json` as the image and feature processors of Hugging Face write it."""
-    crop = config.get("crop_size") if config.get("do_center_crop") else None
-    size = crop or config.get("size")
-    edge = _whole(size.get("shortest_edge") if isinstance(size, dict) else size)
-    height = _whole(size.get("height")) if isinstance(size, dict) else None
-    width = _whole(size.get("width")) if isinstance(size, dict) else None
-    rescaled = config.get("do_rescale", "rescale_factor" in config or "image_mean" in config)
-    factor = _number(config.get("rescale_factor"))
-    normal = config.get("do_normalize", "image_mean" in config)
-    return Steps(
-        width=width or edge,
-        height=height or edge,
-        fit="cover" if crop or edge else "stretch" if width else "",
-        scale=(factor if factor is not None else 1 / 255) if rescaled else 1.0,
-        mean=_numbers(config.get("image_mean")) if normal else (),
-        std=_numbers(config.get("image_std")) if normal else (),
-        rate=_whole(config.get("sampling_rate")),
-    )
-
-
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and 0 < value < 1 << 20 else None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _numbers(values: Any) -> tuple[float, ...]:
-    found = values if isinstance(values, list) else []
-    return tuple(float(one) for one in found[:4] if isinstance(one, int | float))

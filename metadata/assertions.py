@@ -26,7 +26,7 @@ _OUTCOMES = {
     "invalid": "failed",
     "refused": "failed",
     "crashed": "failed",
-    "unsupported": "failed",
+    "unsupported": "inapplicable",
     "timed out": "cantTell",
     "out of memory": "cantTell",
     "not run": "untested",
@@ -70,6 +70,8 @@ def tell_result(graph: Graph, places: Places, version: str, subject: str, of: Re
     graph.add(node, places.term("runtime"), quads.string(of.runtime))
     graph.add(node, places.term("runtimeVersion"), quads.string(of.runtime_version))
     graph.add(result, places.term("blames"), quads.string(of.blames))
+    if of.runs is not None:
+        graph.add(result, places.term("runs"), quads.truth(of.runs))
     graph.add(result, f"{EARL}info", quads.string(of.reason, "en"))
 
 
@@ -77,7 +79,7 @@ def _assertion(
     graph: Graph, places: Places, node: str, subject: str, test: str, word: str, at: datetime
 ) -> str:
     result = f"{node}-result"
-    outcome = word if word in _EARL else _OUTCOMES.get(word, "cantTell")
+    outcome = word if word in _EARL else _OUTCOMES.get(word.replace("-", " "), "cantTell")
     graph.type(node, f"{EARL}Assertion")
     graph.add(node, f"{EARL}subject", quads.link(subject))
     graph.add(node, f"{EARL}test", quads.link(test))

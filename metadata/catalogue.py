@@ -14,7 +14,7 @@ from urllib.parse import quote
 from django.conf import settings
 
 from metadata import dump, quads
-from metadata.models import NamedGraph
+from metadata.models import GraphReference, NamedGraph
 from metadata.places import Places, graph_of
 from metadata.quads import Graph
 from metadata.terms import DCAT, DCTERMS, FOAF, PREFIXES, RDF, SPDX
@@ -58,7 +58,7 @@ def page(after: str = "", *, profile: str = "") -> CataloguePage:
     here = places.home + _address(after, profile)
     _tell_page(told, places, here, places.home + first, following)
     _tell_dump(told, places)
-    parts = ["" if after else _own(places), *graphs, told.text()]
+    parts = ["" if after else _own(places), *graphs, *_named_in(shown), told.text()]
     lines = {line for text in parts for line in text.splitlines(keepends=True)}
     return CataloguePage("".join(sorted(lines)), first, following)
 
@@ -160,15 +160,16 @@ def _as_dataset(places: Places, model: str, nquads: str) -> str:
     newest = _object(nquads, f"{DCAT}hasCurrentVersion")
     lines = _version_lines(newest) if newest else []
     licence = f"<{newest}> <{DCTERMS}license> "
-    rights = next((line.split(" ")[2] for line in lines if line.startswith(licence)), "")
+    rights = [line.split(" ")[2] for line in lines if line.startswith(licence)]
     start = f"<{newest}> <{DCAT}distribution> "
     for line in lines:
         if not line.startswith(start):
             continue
         file = line.split(" ")[2][1:-1]
         graph.add(model, f"{DCAT}distribution", quads.link(file))
+        graph.type(file, f"{DCAT}Distribution")
         graph.add(file, f"{DCAT}accessURL", quads.link(file))
-        graph.add(file, f"{DCTERMS}license", rights)
+        graph.add(file, f"{DCTERMS}license", *rights)
     told = graph.text()
     files = {line.split(" ")[2] for line in told.splitlines() if f"<{DCAT}distribution>" in line}
     of_files = [
@@ -181,6 +182,12 @@ def _own(places: Places) -> str:
     """What the hub says of itself, of tasks, tests and the like: on the first page alone."""
     found = NamedGraph.objects.filter(iri=places.catalogue).values_list("nquads", flat=True)
     return found.first() or ""
+
+
+def _named_in(rows: list[NamedGraph]) -> list[str]:
+    """The graphs of the agents and licences that these graphs name."""
+    named = GraphReference.objects.filter(graph__in=rows).values("iri")
+    return list(NamedGraph.objects.filter(iri__in=named).values_list("nquads", flat=True))
 
 
 def _version_lines(version: str) -> list[str]:

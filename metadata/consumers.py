@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
 from metadata import gate, reports, upkeep
-from registry import mentions, moves, outbox
+from metadata.places import Places, graph_of
+from registry import mentions, moves, outbox, resolution
 from registry.events import RELEASE_VERBS
-from registry.models import Dataset, Mention, RegisteredModel, Version
+from registry.models import Dataset, Mention, Namespace, RegisteredModel, Version
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
 
 VERSION_VERBS = (*RELEASE_VERBS, "variant.", "check.finished", "conformance.added", "benchmark.")
 # What makes a model's name mean another version, or none, in the cards that are based on it.
@@ -20,6 +28,7 @@ def connect() -> None:
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
+    outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
     outbox.subscribe("metadata.card", ("version.submitted",), gate.on_submitted, apart=True)
     outbox.subscribe(
@@ -61,7 +70,11 @@ def _on_base(subject: outbox.Subject) -> None:
     rows = RegisteredModel.objects.filter(pk=subject.model_id or 0)
     for model in rows.select_related("namespace"):
         names = [model.ref, *(former.name for former in moves.former_names(model))]
-        upkeep.refresh_versions(_naming(Mention.Kind.MODEL, [mentions.key(name) for name in names]))
+        confirmed = model.confirmed_as_base.values_list("name", flat=True)
+        keys = {*confirmed, *(mentions.key(name) for name in names)}
+        upkeep.refresh_versions(
+            _versions(Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=keys))
+        )
 
 
 def _on_dataset(subject: outbox.Subject) -> None:
@@ -72,10 +85,15 @@ def _on_dataset(subject: outbox.Subject) -> None:
 def _on_used(subject: outbox.Subject) -> None:
     """And the graphs of the versions whose cards name it, however many."""
     for dataset in Dataset.objects.filter(pk=subject.key):
-        upkeep.refresh_versions(_naming(Mention.Kind.DATASET, mentions.keys_of(dataset)))
+        upkeep.refresh_versions(_versions(resolution.like(dataset)))
     upkeep.refresh_catalogue()
 
 
-def _naming(kind: str, names: list[str]) -> list[int]:
-    rows = Mention.objects.filter(kind=kind, name__in=names).order_by("version")
-    return list(rows.values_list("version", flat=True).distinct())
+def _on_namespace(subject: outbox.Subject) -> None:
+    """What a namespace is called is told in the graph of the agent that it is."""
+    for space in Namespace.objects.filter(pk=subject.key):
+        upkeep.refresh_entity(graph_of(Places(settings.HUB_PUBLIC_URL).agent(space.slug)))
+
+
+def _versions(rows: QuerySet[Mention]) -> list[int]:
+    return list(rows.order_by("version").values_list("version", flat=True).distinct())

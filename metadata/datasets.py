@@ -1,20 +1,23 @@
 """Data sets: the graph of one that is described here, and what a card claims of those it names.
 
-A version points at a data set of this hub itself, and at a part of its own where its card claims
-something: nobody's triples tell of what is another's.
+A version points at a data set of this hub itself where its card means that, and at a part of its
+own where its card claims something: nobody's triples tell of what is another's.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
-from metadata import declarations, quads
+from metadata import quads
 from metadata.places import Places, graph_of
 from metadata.quads import Graph
 from metadata.terms import DCAT, DCTERMS, DPV, FAIR4ML, IT6, OWL, PD, PROV
-from registry import mentions, personal_data
+from registry import licences, mentions, personal_data, resolution
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from metadata.facts import DatasetFacts, VersionFacts
 
 LISTED = 200
@@ -36,25 +39,59 @@ _NAMES = ("name", "iri", "url", "doi", "id")
 
 
 class Names:
-    """Finds what a name in a card means: a data set of this hub, of the world, or nothing known."""
+    """Finds what a name in a card means: one IRI for all the names that a card has for one thing.
 
-    def __init__(self, places: Places, of: VersionFacts) -> None:
+    It is that of a data set of this hub where the card means it, else a part of the version, which
+    answers wherever the version does. ``of`` is what is known of the version.
+    """
+
+    def __init__(self, places: Places, version: str, of: VersionFacts) -> None:
         self.places = places
-        self._known = {
+        self._version = version
+        self._entries = {
             key: places.dataset(entry.slug) for entry in of.entries for key in entry.keys
         }
+        # Key of a name -> the names under which the card tells of the same thing, in its order.
+        self._same: dict[str, list[str]] = {}
+        for names in _named(of.card):
+            self._note(names)
 
     def entry(self, *names: str) -> str:
         """The data set of this hub that one of ``names`` is; empty where none is."""
-        found = (self._known.get(mentions.key(name)) for name in names if name)
+        every = [one for name in names for one in self._all(name)]
+        found = (self._entries.get(mentions.key(name)) for name in every)
         return next((iri for iri in found if iri), "")
 
+    def part(self, *names: str) -> str:
+        """The part of the version that stands for a data set, whose names these are."""
+        shown = next((self._all(name)[0] for name in names if name.strip()), "")
+        return f"{self._version}#data" + (f"-{quads.part(shown.lower())}" if shown else "")
+
     def iri(self, *names: str) -> str:
-        """The IRI of a data set, whether or not this hub knows more of it."""
-        foreign = (quads.foreign(mentions.name(name)) for name in names if name)
-        plain = (self.places.dataset(name) for name in names if name)
-        found = (self.entry(*names), *foreign, *plain)
-        return next((iri for iri in found if iri), "")
+        """The IRI of a data set; empty without a name."""
+        return self.entry(*names) or (self.part(*names) if any(map(str.strip, names)) else "")
+
+    def describe(self, graph: Graph, *names: str) -> None:
+        """Say which data set a part of the version is, as far as its names tell."""
+        node = self.part(*names)
+        every = [one for name in names for one in self._all(name)]
+        foreign = [quads.foreign(mentions.name(name)) for name in every]
+        theirs = [resolution.elsewhere(name, dataset=True) for name in every]
+        same = self.entry(*names) or next(filter(None, [*foreign, *theirs]), "")
+        graph.type(node, f"{DCAT}Dataset")
+        graph.add(node, f"{DCTERMS}title", quads.words(every[0] if every else ""))
+        graph.add(node, f"{PROV}specializationOf", quads.link(same))
+
+    def _all(self, name: str) -> list[str]:
+        return self._same.get(mentions.key(name), [name]) if name.strip() else []
+
+    def _note(self, names: list[str]) -> None:
+        """Join what the card says elsewhere of one of these names."""
+        known = [group for name in names if (group := self._same.get(mentions.key(name)))]
+        groups = list({id(group): group for group in known}.values())
+        joined = list(dict.fromkeys([*(one for group in groups for one in group), *names]))
+        for name in joined:
+            self._same[mentions.key(name)] = joined
 
 
 def dataset_graph(of: DatasetFacts, home: str) -> str:
@@ -67,13 +104,15 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
     graph.add(dataset, f"{DCTERMS}title", quads.words(of.title))
     graph.add(dataset, f"{DCTERMS}description", quads.words(of.description))
     graph.add(dataset, f"{DCTERMS}identifier", quads.string(of.slug))
-    graph.add(dataset, f"{OWL}sameAs", quads.link(quads.foreign(of.iri)))
+    same = quads.foreign(of.iri)
+    # Nobody's entry is the same as a thing of this hub, which has an owner of its own.
+    graph.add(dataset, f"{OWL}sameAs", quads.link("" if same.startswith(f"{home}/") else same))
     graph.add(dataset, f"{DCTERMS}created", quads.moment(of.created_at))
     graph.add(dataset, f"{DCTERMS}modified", quads.moment(of.updated_at))
     for predicate in (f"{DCTERMS}publisher", f"{PROV}wasAttributedTo"):
         graph.add(dataset, predicate, quads.link(publisher))
-    graph.add(dataset, f"{DCTERMS}license", quads.link(places.licence(of.license)))
-    declarations.licence(graph, places, of.license)
+    terms_of_use = [places.licence(name) for name in of.licenses or ("",)]
+    graph.add(dataset, f"{DCTERMS}license", *map(quads.link, terms_of_use))
     graph.add(dataset, f"{IT6}dataProvenance", quads.words(of.source))
     graph.add(dataset, f"{IT6}numberOfDatapoints", quads.count(of.rows))
     graph.add(dataset, f"{DCAT}byteSize", quads.count(of.size_bytes))
@@ -81,8 +120,6 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
         day = quads.typed(of.collected_on.isoformat(), "date")
         graph.add(dataset, f"{IT6}collectionDate", day)
     _personal(graph, dataset, of.personal_data, of.categories, of.legal_basis)
-    title = of.publisher.title or of.publisher.name
-    declarations.agent(graph, publisher, title, organisation=of.publisher.organisation)
     return graph.text()
 
 
@@ -120,6 +157,31 @@ def _rows(said: Any) -> list[dict[str, Any]]:
     return [row for row in plain if row]
 
 
+def _named(card: dict[str, Any]) -> Iterator[list[str]]:
+    """The names of each data set that a card speaks of: the one that is shown first."""
+    for field in _USES:
+        for row in _rows(card.get(field))[:LISTED]:
+            if names := _shown(row):
+                yield names
+    for result in itertools.islice(mentions.results(card), LISTED):
+        if names := result_names(result):
+            yield names[:1]
+
+
+def result_names(result: dict[str, Any]) -> list[str]:
+    """The names of the data set that a reported result is on: its id first, if it has one."""
+    said = result.get("dataset")
+    on = said if isinstance(said, dict) else {"name": said}
+    named = (on.get(field) for field in ("type", "id", "name"))
+    return [_doi(one.strip()) for one in named if isinstance(one, str) and one.strip()]
+
+
+def _shown(row: dict[str, Any]) -> list[str]:
+    """The names of a row: the one for people first, then its addresses."""
+    found = [str(row[field]) for field in ("name", "iri", "doi", "url") if row.get(field)]
+    return [_doi(name.strip()) for name in found if name.strip()]
+
+
 def _written(row: dict[str, Any]) -> list[str]:
     """The names of a row in the form in which they are compared, the IRI first."""
     found = [str(row[field]) for field in ("iri", "doi", "url", "name", "id") if row.get(field)]
@@ -138,29 +200,27 @@ def _use(
     general: Any,
     names: Names,
 ) -> None:
-    written = [_doi(str(row[field])) for field in ("iri", "doi", "url", "name") if row.get(field)]
-    entry = names.entry(*written)
+    """Tell of a use: of the data set itself, and of a part where the card claims more of it."""
+    shown = _shown(row)
+    entry = names.entry(*shown)
     if entry:
         for predicate in predicates:
             graph.add(version, predicate, quads.link(entry))
         told = {key for key, value in row.items() if value not in (None, "", [])} - set(_NAMES)
         if not told and not _says(general):
             return
-    shown = str(row.get("name") or row.get("iri") or row.get("doi") or row.get("url") or "").strip()
-    node = f"{version}#data-{quads.part(shown.lower())}" if shown else f"{version}#data"
+    node = names.part(*shown)
     for predicate in predicates:
         graph.add(version, predicate, quads.link(node))
-    graph.type(node, f"{DCAT}Dataset")
-    graph.add(node, f"{DCTERMS}title", quads.words(shown))
-    graph.add(node, f"{PROV}specializationOf", quads.link(names.iri(*written)))
+    names.describe(graph, *shown)
     _claims(graph, node, row, names)
     _told(graph, node, row, general)
 
 
 def _claims(graph: Graph, node: str, row: dict[str, Any], names: Names) -> None:
     if row.get("license"):
-        licence = names.places.licence(str(row["license"]))
-        graph.add(node, f"{DCTERMS}license", quads.link(licence))
+        terms_of_use = map(names.places.licence, licences.named(row["license"]))
+        graph.add(node, f"{DCTERMS}license", *map(quads.link, terms_of_use))
     graph.add(node, f"{DCTERMS}description", quads.words(row.get("note")))
     graph.add(node, f"{IT6}dataProvenance", quads.words(row.get("source")))
     graph.add(node, f"{IT6}numberOfDatapoints", quads.count(row.get("rows")))

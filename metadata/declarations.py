@@ -1,7 +1,6 @@
-"""Saying what the things are that graphs point at: agents, licences, formats, languages.
+"""Saying what the things are that graphs point at: licences, formats, languages, modalities.
 
-What belongs to nobody in particular is declared in the catalogue's graph; the rest beside those
-who name it.
+A licence has a graph of its own; the others are declared in the catalogue's graph.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metadata import languages, modalities, quads, terms
-from metadata.terms import DCTERMS, FOAF, IT6, PROV, SKOS, SPDX
+from metadata.terms import DCTERMS, IT6, SKOS, SPDX
 
 if TYPE_CHECKING:
     from metadata.places import Places
@@ -45,29 +44,18 @@ def format_of(places: Places, path: str) -> str:
     return places.format(found if found in FORMATS else "unknown")
 
 
-def agent(graph: Graph, iri: str, name: str, *, organisation: bool) -> None:
-    """Say who somebody is."""
-    kind = f"{PROV}Organization" if organisation else f"{PROV}Person"
-    graph.type(iri, f"{FOAF}Agent", kind)
-    graph.add(iri, f"{FOAF}name", quads.string(name))
-
-
 def licence(graph: Graph, places: Places, name: str) -> None:
-    """Say that the hub's own IRI of a licence names one; the public ones are in the catalogue."""
-    if name.strip() and not terms.spdx_id(name):
-        iri = places.licence(name)
-        graph.type(iri, f"{DCTERMS}LicenseDocument")
-        graph.add(iri, f"{DCTERMS}title", quads.words(name))
+    """Say what a licence is: SPDX's own id where it has one, else the name that addresses have."""
+    iri = places.licence(name)
+    graph.type(iri, f"{DCTERMS}LicenseDocument")
+    known = terms.spdx_id(name)
+    graph.add(iri, f"{DCTERMS}title", quads.string(known) or quads.words(name))
 
 
 def tell(graph: Graph, places: Places) -> None:
     """Declare what every graph may point at: a part of the catalogue's graph."""
     for iri in languages.every():
         graph.type(iri, f"{DCTERMS}LinguisticSystem")
-    for name in sorted(set(terms.SPDX_IDS.values())):
-        iri = places.licence(name)
-        graph.type(iri, f"{DCTERMS}LicenseDocument")
-        graph.add(iri, f"{DCTERMS}title", quads.string(name))
     for ending, title in FORMATS.items():
         _concept(graph, places.format(ending), ending, title)
     graph.type(f"{SPDX}checksumAlgorithm_sha256", f"{SPDX}ChecksumAlgorithm")

@@ -1,14 +1,15 @@
 """Ancestors and descendants of a version as somebody may see them, read from cards.
 
 A card names what it is based on by `ns/name@number`, by an address of this hub, or by `ns/name`,
-which means the newest version that was there before its own was begun, as in graphs. Whatever the
+which means the newest version that was there before its own was begun, as in graphs: of a model of
+the card's own namespace, or one that a maintainer confirmed (registry/resolution.py). Whatever the
 actor may not see is told as if nobody had it; each version is followed once, so circles end.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -19,12 +20,14 @@ from hub.protocol import problems, refs
 from metadata import quads
 from metadata.declared import texts
 from metadata.subjects import SHOWN
-from registry import mentions
-from registry.models import Mention, RegisteredModel, RetiredName, Version
+from registry import mentions, resolution
+from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+
+    from django.db.models import QuerySet
 
     from registry.permissions import Actor
 
@@ -34,8 +37,16 @@ MOST, BASES, TOGETHER = 60, 12, 20
 _MENTIONS, _LISTED, _MODELS = 300, 4000, 200
 _NEEDED = ("number", "card", "created_at", "state", "model__name", "model__namespace__slug")
 
-# Namespace and name in lower case, and a number where one is given.
-Target = tuple[str, int | None]
+
+class Target(NamedTuple):
+    """Namespace and name in lower case, a number where one is given; whether the name is bare.
+
+    A bare name, `ns/name` alone, may be one of another place too.
+    """
+
+    name: str
+    number: int | None
+    bare: bool
 
 
 @dataclass(slots=True)
@@ -82,10 +93,11 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         if not asked:
             break
         meant = _meant(actor, [(young, text) for _, young, text in asked])
+        undecided = _undecided((young, text) for _, young, text in asked)
         level = []
         for (place, young, text), base in zip(asked, meant, strict=True):
             one = Relative(text, base, card=_card(young))
-            one.address = "" if base else _elsewhere(text)
+            one.address = "" if base else _elsewhere(text, young, undecided)
             place.append(one)
             told += 1
             if base is not None:
@@ -133,25 +145,53 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
 def _meant(actor: Actor, asked: list[tuple[Version, str]]) -> list[Version | None]:
     """For each name in a card the version that it means, as far as the actor may see it."""
     targets = [_target(text) for _, text in asked]
-    models = _models(actor, {name for name, _ in filter(None, targets)})
-    if not models:
+    visible = RegisteredModel.objects.visible_to(actor)
+    models = _models(visible, {target.name for target in targets if target})
+    confirmed = _confirmed({young.model_id for young, _ in asked}, filter(None, targets))
+    seen = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
+    meant = [
+        _model_of(young, target, models, confirmed, seen)
+        for (young, _), target in zip(asked, targets, strict=True)
+    ]
+    if not any(meant):
         return [None] * len(asked)
     shown = Version.objects.visible_to(actor).filter(state__in=SHOWN)
     wanted = Q(pk__in=())
-    for (young, _), target in zip(asked, targets, strict=True):
-        pk = models.get(target[0]) if target else None
+    for (young, _), target, pk in zip(asked, targets, meant, strict=True):
         if target is None or pk is None:
             continue
-        if target[1] is not None:
-            wanted |= Q(model=pk, number=target[1])
+        if target.number is not None:
+            wanted |= Q(model=pk, number=target.number)
         else:
             before = shown.filter(model=pk, created_at__lt=young.created_at).order_by("-number")
             wanted |= Q(pk=Subquery(before.values("pk")[:1]))
     rows = list(shown.filter(wanted).select_related("model__namespace").only(*_NEEDED))
     return [
-        _choose(rows, models.get(target[0]), target[1], young) if target else None
-        for (young, _), target in zip(asked, targets, strict=True)
+        _choose(rows, pk, target.number, young) if target and pk else None
+        for (young, _), target, pk in zip(asked, targets, meant, strict=True)
     ]
+
+
+def _model_of(
+    young: Version,
+    target: Target | None,
+    models: dict[str, int],
+    confirmed: dict[tuple[int, str], int],
+    seen: set[int],
+) -> int | None:
+    """The model that a name in a card means; None where it means none here."""
+    if target is None:
+        return None
+    pk = confirmed.get((young.model_id, target.name)) if target.bare else None
+    if pk is not None:
+        return pk if pk in seen else None
+    if target.bare and not resolution.is_own(young.model, target.name):
+        return None
+    return models.get(target.name)
+
+
+def _confirmed(models: Iterable[int], targets: Iterable[Target]) -> dict[tuple[int, str], int]:
+    return resolution.confirmed_models(models, {one.name for one in targets if one.bare})
 
 
 def _choose(
@@ -171,12 +211,11 @@ def _choose(
     return max(fitting, key=lambda row: row.number, default=None)
 
 
-def _models(actor: Actor, names: set[str]) -> dict[str, int]:
+def _models(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, int]:
     """Keys of the visible models with these names (in lower case), those they had included."""
     if not names:
         return {}
     spaces, own = zip(*(name.split("/", 1) for name in names), strict=True)
-    visible = RegisteredModel.objects.visible_to(actor)
     rows = (
         visible.alias(space=Lower("namespace__slug"), own=Lower("name"))
         .filter(space__in=set(spaces), own__in=set(own))
@@ -197,20 +236,36 @@ def _target(text: str) -> Target | None:
         name = unquote(name).lower()
         if name.count("/") != 1 or (number and not (number.isascii() and number.isdigit())):
             return None
-        return (name, int(number[:9])) if number else (name, None)
+        return Target(name, int(number[:9]) if number else None, bare=False)
     try:
         ref = refs.parse(text)
     except problems.Problem:
         return None
     if ref.number is None and "@" in text:  # a label may move; graphs do not follow it either
         return None
-    return f"{ref.namespace}/{ref.model}".lower(), ref.number
+    return Target(f"{ref.namespace}/{ref.model}".lower(), ref.number, bare=ref.number is None)
 
 
-def _elsewhere(text: str) -> str:
+def _elsewhere(text: str, young: Version, undecided: set[tuple[int, str]]) -> str:
     """The web address of something elsewhere; none for what is, or says it is, of this hub."""
     address = quads.foreign(text)
+    if not address and (young.pk, mentions.key(text)) not in undecided:
+        address = resolution.elsewhere(text)
     return "" if address.startswith(f"{settings.HUB_PUBLIC_URL}/") else address
+
+
+def _undecided(asked: Iterable[tuple[Version, str]]) -> set[tuple[int, str]]:
+    """The names that may mean a model of this hub or of elsewhere, by version."""
+    by_version: dict[int, tuple[Version, list[str]]] = {}
+    for young, text in asked:
+        key = mentions.key(text)
+        if resolution.elsewhere(key):
+            by_version.setdefault(young.pk, (young, []))[1].append(key)
+    return {
+        (pk, name)
+        for pk, (young, names) in by_version.items()
+        for name in resolution.undecided(young, names)
+    }
 
 
 # --- downwards -----------------------------------------------------------------------------------
@@ -227,12 +282,17 @@ class _Child:
 def _children(actor: Actor, old: list[Version]) -> tuple[list[_Child], bool]:
     """The visible versions that are based on these, newest first; whether there were too many."""
     by_name = _names_of(old)
+    own = {one.model_id for one in old}
+    confirmed = {
+        (row.model_id, row.name): row.base_id
+        for row in NameConfirmation.objects.filter(base__in=own)[:_MENTIONS]
+        if row.base_id is not None
+    }
+    names = {*(mentions.key(name) for name in by_name), *(name for _, name in confirmed)}
     visible = Version.objects.visible_to(actor).filter(state__in=SHOWN)
     rows = (
         visible.filter(
-            pk__in=Mention.objects.filter(
-                kind=Mention.Kind.MODEL, name__in=[mentions.key(name) for name in by_name]
-            ).values("version")
+            pk__in=Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=names).values("version")
         )
         .select_related("model__namespace")
         .only(*_NEEDED)
@@ -241,16 +301,21 @@ def _children(actor: Actor, old: list[Version]) -> tuple[list[_Child], bool]:
     young = list(rows[: _MENTIONS + 1])
     if not young:
         return [], False
-    lists = _listed({one.model_id for one in old})
+    lists = _listed(own)
     members = {(one.model_id, one.number): one.pk for one in old}
     found = []
-    for child in young[:_MENTIONS]:
-        for text in texts(_card(child).get("base_model"))[:BASES]:
-            target = _target(text.strip())
-            model = by_name.get(target[0]) if target else None
-            if target is None or model is None:
-                continue
-            number = target[1] or _newest_before(lists.get(model, []), child.created_at)
+    told = [
+        (child, target)
+        for child in young[:_MENTIONS]
+        for text in texts(_card(child).get("base_model"))[:BASES]
+        if (target := _target(text.strip())) is not None
+    ]
+    # What else a name was confirmed to mean goes before the model that has the name.
+    confirmed |= _confirmed({child.model_id for child, _ in told}, (one for _, one in told))
+    for child, target in told:
+        model = _model_of(child, target, by_name, confirmed, own)
+        if model is not None:
+            number = target.number or _newest_before(lists.get(model, []), child.created_at)
             parent = members.get((model, number or 0))
             if parent is not None and parent != child.pk:
                 found.append(_Child(child, parent))

@@ -12,20 +12,20 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
-from metadata import quads, services, upkeep
-from metadata.models import NamedGraph
-from metadata.places import Places
+from metadata import quads, references, services, upkeep
+from metadata.models import GraphReference, NamedGraph
+from metadata.places import Places, graph_of
 from metadata.quads import Graph
 from metadata.terms import DCTERMS, DQV, EARL, FOAF, PREFIXES, PROV, RDFS, SKOS
-from registry.models import RegisteredModel, SearchDocument, Version
-from registry.models.registered_models import listed_for_everybody
+from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 from runners import benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WORKER = "worker"
+# Things with a named graph of their own.
+_OWN_GRAPHS = ("agents", "licences", "metrics")
 _PART_CHARACTERS = 500
 
 
@@ -83,7 +83,7 @@ def find(place: str, name: str) -> Entity:
     lines = _lines(place, name)
     if not lines and not _EXISTS.get(place, _nobody)(name):
         raise problems.NotFound(f"No public model has to do with {place}/{name}.")
-    return Entity(kind, iri, name, lines or _least(kind, iri, name))
+    return Entity(kind, iri, name, lines or _least(place, kind, iri, name))
 
 
 def is_known(place: str, name: str) -> bool:
@@ -105,7 +105,19 @@ def _lines(place: str, name: str) -> str:
     iri = _iri(place, name)
     if place == "environments":
         return _environment_lines(name, iri)
-    return _agent_lines(name, iri) if place == "agents" else _about(iri, _catalogue())
+    if place in _OWN_GRAPHS:
+        return _text(graph_of(_spelt(place, iri, name)))
+    return _about(iri, _catalogue())
+
+
+def _spelt(place: str, iri: str, name: str) -> str:
+    """The address as graphs have it: an agent's in its own case, others in lower case."""
+    if place == "metrics":
+        return Places(settings.HUB_PUBLIC_URL).metric(name)
+    if place != "agents":
+        return f"{settings.HUB_PUBLIC_URL}/{place}/{quads.part(name.lower(), '/')}"
+    known = GraphReference.objects.filter(iri__iexact=graph_of(iri)).values_list("iri", flat=True)
+    return next(iter(known[:1]), graph_of(iri)).removesuffix(graph_of(""))
 
 
 def _catalogue() -> str:
@@ -123,8 +135,12 @@ def _about(iri: str, nquads: str) -> str:
     return "".join(line for line in nquads.splitlines(keepends=True) if line.startswith(start))
 
 
-def _least(kind: Kind, iri: str, name: str) -> str:
-    """What can be said of a thing that is named and not described."""
+def _least(place: str, kind: Kind, iri: str, name: str) -> str:
+    """What can be said of a thing that no public graph describes."""
+    home = settings.HUB_PUBLIC_URL
+    entity = references.entity_of(graph_of(_spelt(place, iri, name)), home)
+    if entity is not None and entity.kind != "agents":
+        return upkeep.entity_text(entity)
     graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
     graph.type(iri, kind.rdf)
     graph.add(iri, f"{DCTERMS}title", quads.string(name.replace("-", " "), "en"))
@@ -144,30 +160,6 @@ def _environment_lines(digest: str, iri: str) -> str:
             if isinstance(value, str | int | float) and len(str(value)) <= _PART_CHARACTERS:
                 graph.add(iri, f"{DCTERMS}description", quads.string(f"{name}: {value}", "en"))
     return graph.text()
-
-
-def _agent_lines(name: str, iri: str) -> str:
-    """Of an agent: what the graph of a public model that names it says; nothing for others."""
-    if name.lower() == _WORKER:
-        return _about(iri, _catalogue())
-    login = name.removeprefix("users/")
-    model = _model_of(login)
-    return _about(iri, _text(upkeep.model_iri(model))) if model else ""
-
-
-def _model_of(login: str) -> RegisteredModel | None:
-    """A public model that somebody publishes or uploaded a public version of."""
-    rows = RegisteredModel.objects.filter(listed_for_everybody()).select_related("namespace")
-    owned = rows.filter(namespace__slug__iexact=login).first()
-    if owned is not None:
-        return owned
-    shown = Version.objects.filter(created_by__username__iexact=login, state__in=_SHOWN)
-    version = shown.filter(listed_for_everybody("model__")).select_related("model__namespace")
-    found = version.first()
-    return found.model if found is not None else None
-
-
-_SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
 
 
 def _task(name: str) -> bool:

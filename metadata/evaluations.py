@@ -9,9 +9,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metadata import metrics, quads
+from metadata import datasets, metrics, quads
 from metadata.datasets import LISTED, mappings
 from metadata.terms import DCTERMS, DQV, FAIR4ML, MLS, PROV, RDFS
+from registry import metrics as reported_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,17 +30,18 @@ def tell_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """The results that a card reports, in `model-index` and in `eval_results`."""
-    for index, (result, name, said) in enumerate(_claims(card), start=1):
-        value = quads.number(said)
-        if index > LISTED or not name or value is None:
+    for index, (result, name, said, unit) in enumerate(_claims(card), start=1):
+        number = quads.number(said)
+        if index > LISTED or not name or number is None:
             continue
         node = f"{version}#eval-{index}"
         _evaluation(graph, names.places, version, node, publisher)
-        if name.lower() in metrics.SHARES and 1 < value <= 100:
-            graph.add(node, names.places.term("reportedUnder"), quads.string("percent"))
-            value = value / 100
+        value, reported_under = reported_metrics.scaled(name, number, unit)
+        graph.add(node, names.places.term("reportedUnder"), quads.string(reported_under))
+        if name.lower() != reported_metrics.canonical(name):
+            graph.add(node, f"{DCTERMS}title", quads.words(name))
         _value(graph, names.places, node, name, value)
-        _on(graph, version, node, result.get("dataset"), names)
+        _on(graph, version, node, result, names)
         _said_where(graph, node, result)
 
 
@@ -54,15 +56,15 @@ class Reported(NamedTuple):
 
 def reported(card: dict[str, Any]) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for result, name, said in itertools.islice(_claims(card), LISTED):
-        metric, value = name.lower(), quads.number(said)
+    for result, name, said, unit in itertools.islice(_claims(card), LISTED):
+        metric, value = reported_metrics.canonical(name), quads.number(said)
         dataset = result.get("dataset")
         on = dataset if isinstance(dataset, dict) else {"name": dataset}
         names = [on.get(key) for key in ("type", "id", "name")]
         named = next((one for one in names if isinstance(one, str)), "")
-        if metric not in metrics.SHARES or value is None or not named.strip():
+        if metric not in reported_metrics.SHARES or value is None or not named.strip():
             continue
-        share = float(value) / 100 if value > 1 else float(value)
+        share = float(reported_metrics.scaled(metric, value, unit)[0])
         if 0 <= share <= 1:
             split = on.get("split")
             told = split.strip() if isinstance(split, str) else ""
@@ -74,7 +76,7 @@ def tell_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names)
     node = f"{version}#bench-{quads.part(of.key)}"
     _evaluation(graph, names.places, version, node, names.places.worker)
     _value(graph, names.places, node, of.metric, of.value)
-    _on(graph, version, node, {"name": of.dataset, "split": of.split}, names)
+    _on(graph, version, node, {"dataset": {"name": of.dataset, "split": of.split}}, names)
     graph.add(node, f"{DCTERMS}date", quads.moment(of.at))
 
 
@@ -105,19 +107,20 @@ def _is_unending(rows: list[Any], figure: str) -> bool:
     return any(isinstance(row, dict) and isinstance(row.get(figure), str) for row in rows)
 
 
-def _claims(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Each reported result with the name of its metric and its value."""
+def _claims(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any, str]]:
+    """Each reported result with the name of its metric, its value, and the value's unit."""
     for model in mappings(card.get("model-index")):
         for result in mappings(model.get("results")):
             for metric in mappings(result.get("metrics")):
-                yield result, _name(metric), metric.get("value")
+                unit = reported_metrics.unit_of(metric.get("unit"))
+                yield result, _name(metric), metric.get("value"), unit
     for result in mappings(card.get("eval_results")):
         said = result.get("metric")
         name = _name(said) if isinstance(said, dict) else str(said or "").strip()
         dataset = result.get("dataset")
         if not name and isinstance(dataset, dict):
             name = str(dataset.get("task_id") or "").strip()  # the benchmark's own score
-        yield result, name, result.get("value")
+        yield result, name, result.get("value"), reported_metrics.unit_of(result.get("unit"))
 
 
 def _name(metric: dict[str, Any]) -> str:
@@ -142,13 +145,15 @@ def _value(graph: Graph, places: Places, node: str, name: str, value: Decimal) -
         graph.add(node, predicate, quads.link(places.metric(name)))
 
 
-def _on(graph: Graph, version: str, node: str, dataset: Any, names: Names) -> None:
-    said = dataset if isinstance(dataset, dict) else {"name": dataset}
-    written = [said.get(field) for field in ("type", "id", "name")]
-    iri = names.iri(*(one for one in written if isinstance(one, str)))
+def _on(graph: Graph, version: str, node: str, result: dict[str, Any], names: Names) -> None:
+    written = datasets.result_names(result)
+    iri = names.iri(*written)
+    if iri.startswith(f"{version}#"):
+        names.describe(graph, *written)
     graph.add(node, f"{FAIR4ML}evaluationDataset", quads.link(iri))
     graph.add(version, f"{FAIR4ML}evaluatedOn", quads.link(iri))
-    split = said.get("split")
+    said = result.get("dataset")
+    split = said.get("split") if isinstance(said, dict) else None
     graph.add(node, names.places.term("split"), quads.string(split if split != "" else None))
 
 

@@ -49,6 +49,8 @@ class VariantFacts:
     facts: dict[str, Any] = field(default_factory=dict)
     source: str = ""
     derivation: dict[str, Any] = field(default_factory=dict)
+    proof_strength: str = ""
+    proof_sentence: str = ""
     job: JobFacts | None = None
 
 
@@ -62,7 +64,10 @@ class CheckFacts:
 
 @dataclass(frozen=True, slots=True)
 class ResultFacts:
-    """A conformance result; ``outcome`` is a word of EARL, ``figures`` those of each output."""
+    """A conformance result; ``outcome`` is a word of EARL, ``figures`` those of each output.
+
+    ``runs`` is whether some input ran to its end; None where that was not tried or not recorded.
+    """
 
     key: int
     variant: str
@@ -74,6 +79,7 @@ class ResultFacts:
     reason: str
     at: datetime
     figures: list[Any] = field(default_factory=list)
+    runs: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,17 @@ class RoundFacts:
     ended_at: datetime | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    noise_multiplier: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyFacts:
+    """Differential privacy of a version that came of rounds, over all of its lineage."""
+
+    epsilon: float
+    epsilon_replace_one: float
+    delta: float
+    neighbours: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +173,7 @@ class BaseFacts:
 
 @dataclass(frozen=True, slots=True)
 class EntryFacts:
-    """A data set of this hub: by which names cards know it."""
+    """A data set of this hub, and the keys of the names by which the card means it."""
 
     slug: str
     keys: tuple[str, ...]
@@ -173,7 +190,7 @@ class DatasetFacts:
     updated_at: datetime
     description: str = ""
     iri: str = ""
-    license: str = ""
+    licenses: tuple[str, ...] = ()
     personal_data: str = "unknown"
     categories: tuple[str, ...] = ()
     legal_basis: str = ""
@@ -185,7 +202,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """Somebody or an organisation, by the name that addresses of the hub know."""
+    """Somebody or an organisation: the name in addresses of the hub, and the one for people."""
 
     name: str
     organisation: bool = False
@@ -197,8 +214,9 @@ class VersionFacts:
     """Everything that a version's graph tells; licence and words are the card's, else the model's.
 
     ``variants`` are in order: the first is the one that a reference without a variant loads.
-    ``bases`` and ``entries`` are what the hub found for names in the card. ``rounds`` are those
-    that a version came of, beginning at the version ``rounds_from``.
+    ``bases`` and ``entries`` are what names in the card mean here; ``undecided`` are names of base
+    models that may mean one here or one elsewhere. ``rounds`` are those that a version came of,
+    beginning at the version ``rounds_from``; ``privacy`` is None where nothing is guaranteed.
     """
 
     namespace: str
@@ -215,7 +233,8 @@ class VersionFacts:
     previous: int | None = None
     summary: str = ""
     body: str = ""
-    license: str = ""
+    licenses: tuple[str, ...] = ()
+    license_expression: str = ""
     task: str = ""
     keywords: tuple[str, ...] = ()
     card: dict[str, Any] = field(default_factory=dict)
@@ -227,8 +246,10 @@ class VersionFacts:
     benchmarks: tuple[BenchmarkFacts, ...] = ()
     rounds: tuple[RoundFacts, ...] = ()
     rounds_from: int | None = None
-    privacy: dict[str, Any] = field(default_factory=dict)
+    privacy: PrivacyFacts | None = None
+    is_gated: bool = False
     bases: tuple[BaseFacts, ...] = ()
+    undecided: tuple[str, ...] = ()
     entries: tuple[EntryFacts, ...] = ()
 
 
@@ -243,22 +264,18 @@ class FormerFacts:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """A model and its released versions, with the licences that these are told to have.
-
-    ``card_license`` is what the card of the newest one says.
-    """
+    """A model and its released versions; ``card_licenses`` is what the newest one's card says."""
 
     namespace: AgentFacts
     name: str
     created_at: datetime
     published_at: datetime | None
     summary: str = ""
-    license: str = ""
+    licenses: tuple[str, ...] = ()
     task: str = ""
     keywords: tuple[str, ...] = ()
     versions: tuple[int, ...] = ()
     newest: int | None = None
-    uploaders: tuple[str, ...] = ()
-    card_license: str = ""
-    licenses: tuple[str, ...] = ()
+    card_licenses: tuple[str, ...] = ()
+    is_gated: bool = False
     former: tuple[FormerFacts, ...] = ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.conf import settings
 
-from metadata import lineage, projection, subjects, wording
+from metadata import lineage, projection, subjects, upkeep, wording
 from metadata.places import Places
 from metadata.shapes import validator
 from metadata.vocabulary import ShapesUnavailableError
@@ -58,7 +58,8 @@ def judge(version: Version) -> tuple[str, dict[str, Any]]:
     home = settings.HUB_PUBLIC_URL
     try:
         nquads = projection.version_graph(subjects.version_facts(version), home)
-        found = validator.validate(nquads, against="hub", context=projection.catalogue_graph(home))
+        context = projection.catalogue_graph(home) + upkeep.context_of(nquads)
+        found = validator.validate(nquads, against="hub", context=context)
     except ShapesUnavailableError as error:
         log.exception("card_not_checked", version=version.ref)
         reason = f"The card could not be checked: {error} Submit the draft again."

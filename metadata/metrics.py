@@ -1,4 +1,7 @@
-"""Metrics that the hub knows: what they are called, their units, and which need no data set."""
+"""Metrics that the hub knows: what they are called, their units, and which need no data set.
+
+Those that cards report are of registry/metrics.py; the others are what the hub's workers take.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metadata import quads
 from metadata.terms import DCTERMS, DQV, MLS, QUDT, SKOS, UNIT
+from registry import metrics
 
 if TYPE_CHECKING:
     from metadata.places import Places
@@ -20,29 +24,15 @@ class Metric(NamedTuple):
     needs_no_dataset: bool = False
 
 
-# Metrics whose value is a share: people write 97 or 0.97.
-SHARES = frozenset({"accuracy", "auc", "f1", "precision", "recall", "roc_auc", "top-1", "top-5"})
 KNOWN = {
-    "accuracy": Metric("Accuracy", "FRACTION"),
-    "auc": Metric("Area under the curve", "FRACTION"),
-    "f1": Metric("F1 score", "FRACTION"),
-    "precision": Metric("Precision", "FRACTION"),
-    "recall": Metric("Recall", "FRACTION"),
-    "roc_auc": Metric("Area under the ROC curve", "FRACTION"),
-    "top-1": Metric("Top-1 accuracy", "FRACTION"),
-    "top-5": Metric("Top-5 accuracy", "FRACTION"),
-    "log_loss": Metric("Log loss"),
-    "loss": Metric("Loss"),
-    "mae": Metric("Mean absolute error"),
-    "mse": Metric("Mean squared error"),
-    "rmse": Metric("Root mean squared error"),
-    "perplexity": Metric("Perplexity"),
-    "wer": Metric("Word error rate"),
-    "bleu": Metric("BLEU"),
+    **{
+        name: Metric(one.title, "NUM" if one.scale == "number" else "FRACTION")
+        for name, one in metrics.REPORTED.items()
+    },
     "latency-p50": Metric("Median latency", "MilliSEC", True),
     "latency-p90": Metric("Latency that nine of ten queries keep", "MilliSEC", True),
     "latency-p99": Metric("Latency that 99 of 100 queries keep", "MilliSEC", True),
-    "throughput": Metric("Samples per second", "PER-SEC", True),
+    "throughput": Metric("Samples per second, of all processes", "PER-SEC", True),
     "cpu-time": Metric("Processor time of an inference", "MilliSEC", True),
     "peak-memory": Metric("Peak memory of a process", "BYTE", True),
     "energy-per-inference": Metric("Energy of an inference", "J", True),
@@ -67,14 +57,19 @@ FIGURES = {
 }
 
 
-def tell(graph: Graph, places: Places) -> None:
-    """Tell of each metric: a part of the catalogue's graph."""
-    for name, metric in KNOWN.items():
-        iri = places.metric(name)
-        graph.type(iri, f"{DQV}Metric", f"{MLS}EvaluationMeasure", f"{SKOS}Concept")
-        graph.add(iri, f"{DCTERMS}title", quads.string(metric.title, "en"))
-        graph.add(iri, f"{SKOS}prefLabel", quads.string(metric.title, "en"))
-        graph.add(iri, f"{SKOS}notation", quads.string(name))
-        graph.add(iri, f"{QUDT}hasUnit", quads.link(f"{UNIT}{metric.unit}"))
-        if metric.needs_no_dataset:
-            graph.add(iri, places.term("needsNoDataset"), quads.truth(True))
+def tell(graph: Graph, places: Places, name: str) -> None:
+    """Tell what a metric is: what cards alone name has no unit that is known."""
+    iri = places.metric(name)
+    graph.type(iri, f"{DQV}Metric", f"{MLS}EvaluationMeasure", f"{SKOS}Concept")
+    graph.add(iri, f"{SKOS}notation", quads.string(name))
+    metric = KNOWN.get(name)
+    if metric is None:
+        graph.add(iri, f"{DCTERMS}title", quads.words(name))
+        return
+    for predicate in (f"{DCTERMS}title", f"{SKOS}prefLabel"):
+        graph.add(iri, predicate, quads.string(metric.title, "en"))
+    reported = metrics.REPORTED.get(name)
+    graph.add(iri, f"{SKOS}altLabel", *map(quads.string, reported.aliases if reported else ()))
+    graph.add(iri, f"{QUDT}hasUnit", quads.link(f"{UNIT}{metric.unit}"))
+    if metric.needs_no_dataset:
+        graph.add(iri, places.term("needsNoDataset"), quads.truth(True))

@@ -44,6 +44,26 @@ class NamedGraph(models.Model):
         return self.iri
 
 
+class GraphReference(models.Model):
+    """That a public graph names an agent, a licence or a metric: ``iri`` is the graph of that.
+
+    While one row names it, that graph is public; after the last one it is emptied.
+    """
+
+    graph = models.ForeignKey(NamedGraph, models.CASCADE, related_name="references")
+    iri = models.TextField(db_index=True)
+
+    class Meta:
+        ordering = ["iri", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["graph", "iri"], name="graphreference_unique"),
+            models.CheckConstraint(condition=~Q(iri=""), name="graphreference_has_iri"),
+        ]
+
+    def __str__(self) -> str:
+        return self.iri
+
+
 class ShapeReport(models.Model):
     """What a profile's shapes said of a version's graph: the last word of each set of shapes.
 

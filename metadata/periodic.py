@@ -33,6 +33,8 @@ log = structlog.get_logger(__name__)
 
 # When a hub in most places is least busy, in UTC.
 NIGHT = time(2, 0, tzinfo=UTC)
+# Counts up where a release writes other graphs of the same rows: a hub makes all of them anew then.
+FORM = 1
 # How long after a failure the next try comes.
 AGAIN = timedelta(minutes=10)
 _SHOWN = 10
@@ -41,7 +43,10 @@ _worker: threading.Thread | None = None
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task ended: ``detail`` is one sentence for people, ``address`` the hub's own then."""
+    """How a task ended: ``detail`` is one sentence for people.
+
+    ``address`` is the hub's own then, ``form`` that of the graphs that its release writes.
+    """
 
     task: str
     ok: bool
@@ -49,6 +54,7 @@ class Outcome:
     started_at: str
     finished_at: str
     address: str = ""
+    form: int = 0
 
 
 def run_due(*, wait: bool = False) -> None:
@@ -100,9 +106,12 @@ def compare() -> tuple[bool, str]:
     """Compare each graph with its rows, and make again what differs.
 
     What differs at the second look as well was no event on its way to its graph. A hub that
-    answers at an address for the first time has other names for everything: all is made.
+    answers at an address for the first time has other names for everything, and a new release may
+    write other graphs of the same rows: all is made.
     """
     before = last("comparison")
+    if before is not None and before.address == settings.HUB_PUBLIC_URL and before.form != FORM:
+        return True, f"{upkeep.rebuild()} graphs were made: this release writes them differently"
     moved = before is not None and before.address != settings.HUB_PUBLIC_URL
     if moved or not NamedGraph.objects.exists():
         return True, f"{upkeep.rebuild()} graphs were made: the hub's address is new to them"
@@ -124,7 +133,7 @@ TASKS: dict[str, Callable[[], tuple[bool, str]]] = {"comparison": compare, "dump
 
 def _is_due(name: str, at: datetime, night: datetime) -> bool:
     found = last(name)
-    if found is None or found.address != settings.HUB_PUBLIC_URL:
+    if found is None or (found.address, found.form) != (settings.HUB_PUBLIC_URL, FORM):
         return True
     began = datetime.fromisoformat(found.started_at)
     if name == "dump" and not found.ok:
@@ -161,7 +170,7 @@ def _do(name: str) -> None:
     else:
         log.info("periodic_done", task=name, ok=ok, detail=detail)
     finished_at = timezone.now().isoformat()
-    _keep(Outcome(name, ok, detail, started_at, finished_at, settings.HUB_PUBLIC_URL))
+    _keep(Outcome(name, ok, detail, started_at, finished_at, settings.HUB_PUBLIC_URL, FORM))
 
 
 def _keep(outcome: Outcome) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from metadata.quads import part
 from metadata.terms import LICENCE, spdx_id
+from registry import metrics
 
-_WORKER = "worker"
+WORKER = "worker"
 # How onnx.ai spells the domains whose operators it documents.
 _DOCUMENTED = {
     "": "onnx__",
@@ -30,7 +31,7 @@ class Places:
     @property
     def worker(self) -> str:
         """The hub's own software, which measures and derives."""
-        return f"{self.home}/agents/{_WORKER}"
+        return f"{self.home}/agents/{WORKER}"
 
     def term(self, name: str) -> str:
         """One of the hub's own terms."""
@@ -44,7 +45,7 @@ class Places:
 
     def agent(self, name: str) -> str:
         """Whoever has this name; nobody is taken for the hub's own software."""
-        place = "users/" if name.lower() == _WORKER else ""
+        place = "users/" if name.lower() == WORKER else ""
         return f"{self.home}/agents/{place}{part(name)}"
 
     def task(self, name: str) -> str:
@@ -62,7 +63,8 @@ class Places:
         return f"{self.home}/datasets/{part(name.strip().lower())}" if name.strip() else ""
 
     def metric(self, name: str) -> str:
-        return f"{self.home}/metrics/{part(name.strip().lower().replace(' ', '-'))}"
+        """One IRI for all the names of a metric."""
+        return f"{self.home}/metrics/{part(metrics.canonical(name))}"
 
     def modality(self, name: str) -> str:
         return f"{self.home}/modalities/{part(name)}"

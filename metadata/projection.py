@@ -14,6 +14,7 @@ from metadata import (
     datasets,
     declarations,
     declared,
+    declared_inputs,
     evaluations,
     metrics,
     modalities,
@@ -28,6 +29,7 @@ from metadata.datasets import dataset_graph
 from metadata.places import Places, graph_of
 from metadata.quads import Graph
 from metadata.terms import (
+    ACCESS,
     DCAT,
     DCTERMS,
     EARL,
@@ -45,9 +47,10 @@ from metadata.terms import (
 from registry.tasks import DOMAIN_OF
 
 if TYPE_CHECKING:
-    from metadata.facts import FileFacts, ModelFacts, VariantFacts, VersionFacts
+    from metadata.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
+    from metadata.references import Entity
 
-__all__ = ["catalogue_graph", "dataset_graph", "model_graph", "version_graph"]
+__all__ = ["catalogue_graph", "dataset_graph", "entity_graph", "model_graph", "version_graph"]
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
 _MADE_BY = {"upgrade": "Conversion", "convert": "Quantization"}
@@ -61,7 +64,8 @@ def version_graph(of: VersionFacts, home: str) -> str:
     publisher = places.agent(of.namespace)
     _identity(graph, places, version, of)
     _description(graph, places, version, of)
-    names = datasets.Names(places, of)
+    graph.add(version, places.term("licenceExpression"), quads.string(of.license_expression))
+    names = datasets.Names(places, version, of)
     declared.tell(graph, places, version, of.card)
     datasets.tell_uses(graph, version, of.card, names)
     evaluations.tell_claims(graph, version, of.card, publisher, names)
@@ -79,6 +83,7 @@ def version_graph(of: VersionFacts, home: str) -> str:
         onnxfacts.tell(graph, places, _variant_iri(version, variant.name), version, variant)
         if index == 0:
             onnxfacts.tell(graph, places, version, version, variant)
+    declared_inputs.tell(graph, places, version, of.card, of.variants, of.files)
     main = of.variants[0].name if of.variants else ""
     for check in of.checks:
         assertions.tell_check(graph, places, version, check)
@@ -94,7 +99,7 @@ def version_graph(of: VersionFacts, home: str) -> str:
 
 
 def model_graph(of: ModelFacts, home: str) -> str:
-    """The named graph of a model: its place in the catalogue, its versions and its agents."""
+    """The named graph of a model: its place in the catalogue and its versions."""
     places = Places(home)
     model = places.model(of.namespace.name, of.name)
     graph = Graph(graph_of(model))
@@ -109,10 +114,8 @@ def model_graph(of: ModelFacts, home: str) -> str:
     graph.add(model, f"{DCTERMS}issued", quads.moment(of.published_at))
     graph.add(model, f"{DCTERMS}description", quads.words(of.summary))
     _subject(graph, places, model, of)
-    if _is_conflict(of.license, of.card_license):
+    if _is_conflict(of.licenses, of.card_licenses):
         graph.add(model, places.term("licenceConflict"), quads.truth(True))
-    for name in of.licenses:
-        declarations.licence(graph, places, name)
     for number in of.versions:
         version = places.version(of.namespace.name, of.name, number)
         graph.add(model, f"{DCAT}hasVersion", quads.link(version))
@@ -127,30 +130,24 @@ def model_graph(of: ModelFacts, home: str) -> str:
     if of.newest is not None:
         newest = places.version(of.namespace.name, of.name, of.newest)
         graph.add(model, f"{DCAT}hasCurrentVersion", quads.link(newest))
-    for name in of.uploaders:
-        declarations.agent(graph, places.agent(name), name, organisation=False)
-    title = of.namespace.title or of.namespace.name
-    declarations.agent(graph, publisher, title, organisation=of.namespace.organisation)
     return graph.text()
 
 
 def catalogue_graph(home: str) -> str:
-    """The graph of the hub itself: catalogue, measuring software, tasks; each model joins it.
+    """The graph of the hub itself: catalogue, tasks, tests, formats; each model joins it.
 
     That a model belongs to the catalogue is told in the model's graph, so that a new model costs
     one small graph and never a rewriting of them all.
     """
     places = Places(home)
     graph = Graph(places.catalogue)
-    catalogue, worker = places.catalogue, places.worker
+    catalogue = places.catalogue
     graph.type(catalogue, f"{DCAT}Catalog")
     graph.add(catalogue, f"{DCTERMS}title", quads.string("ONNX models of this hub", "en"))
     description = "Versioned ONNX models, each checked by the hub."
     graph.add(catalogue, f"{DCTERMS}description", quads.string(description, "en"))
-    graph.add(catalogue, f"{DCTERMS}publisher", quads.link(worker))
+    graph.add(catalogue, f"{DCTERMS}publisher", quads.link(places.worker))
     graph.add(catalogue, f"{FOAF}homepage", quads.link(f"{home}/"))
-    graph.type(worker, f"{FOAF}Agent", f"{PROV}SoftwareAgent", f"{EARL}Software")
-    graph.add(worker, f"{FOAF}name", quads.string("ONNX Model Hub"))
     for task, domain in DOMAIN_OF.items():
         for name in (task, domain):
             graph.type(places.task(name), f"{SKOS}Concept")
@@ -164,8 +161,26 @@ def catalogue_graph(home: str) -> str:
         graph.add(test, f"{DCTERMS}title", quads.string(" ".join(names), "en"))
         if is_part_of:
             graph.add(test, f"{DCTERMS}isPartOf", quads.link(places.test(*is_part_of)))
-    metrics.tell(graph, places)
     declarations.tell(graph, places)
+    return graph.text()
+
+
+def entity_graph(entity: Entity, agent: AgentFacts | None, home: str) -> str:
+    """The named graph of an agent, a licence or a metric; of nobody's where ``agent`` is None."""
+    places = Places(home)
+    graph = Graph(entity.graph(home))
+    if entity.kind == "licences":
+        declarations.licence(graph, places, entity.name)
+    elif entity.kind == "metrics":
+        metrics.tell(graph, places, entity.name)
+    elif entity.is_worker:
+        graph.type(places.worker, f"{FOAF}Agent", f"{PROV}SoftwareAgent", f"{EARL}Software")
+        graph.add(places.worker, f"{FOAF}name", quads.string("ONNX Model Hub"))
+    elif agent is not None:
+        iri = places.agent(agent.name)
+        kind = "Organization" if agent.organisation else "Person"
+        graph.type(iri, f"{FOAF}Agent", f"{PROV}{kind}")
+        graph.add(iri, f"{FOAF}name", quads.string(agent.title or agent.name))
     return graph.text()
 
 
@@ -215,8 +230,11 @@ def _description(graph: Graph, places: Places, version: str, of: VersionFacts) -
 
 
 def _subject(graph: Graph, places: Places, of_iri: str, of: VersionFacts | ModelFacts) -> None:
-    """Licence, task and keywords of a model or a version; a licence that is lacking is told too."""
-    graph.add(of_iri, f"{DCTERMS}license", quads.link(places.licence(of.license)))
+    """Licence, access, task and keywords of a model or a version; no licence is told too."""
+    licences = [places.licence(name) for name in of.licenses or ("",)]
+    graph.add(of_iri, f"{DCTERMS}license", *map(quads.link, licences))
+    rights = f"{ACCESS}{'RESTRICTED' if of.is_gated else 'PUBLIC'}"
+    graph.add(of_iri, f"{DCTERMS}accessRights", quads.link(rights))
     for predicate in (f"{FAIR4ML}mlTask", f"{DCTERMS}type"):
         graph.add(of_iri, predicate, quads.link(places.task(of.task)))
     graph.add(of_iri, f"{DCAT}keyword", *map(quads.words, of.keywords))
@@ -264,7 +282,7 @@ def _file_claims(graph: Graph, places: Places, version: str, of: VersionFacts) -
     if licence.strip():
         named = quads.link(places.licence(licence))
         graph.add(version, places.term("licenceInFile"), named)
-    if _is_conflict(of.license, licence):
+    if _is_conflict(of.licenses, (licence,)):
         graph.add(version, places.term("licenceConflict"), quads.truth(True))
 
 
@@ -272,10 +290,12 @@ def _is_mapping(told: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(told, dict)
 
 
-def _is_conflict(one: str, other: str) -> bool:
-    """Whether two licences differ; of a name that SPDX does not know nobody can tell."""
-    ids = (terms.spdx_id(one), terms.spdx_id(other))
-    return all(ids) and not terms.is_same_licence(*ids)
+def _is_conflict(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether no licence is on both sides; of names that SPDX does not know nobody can tell."""
+    ids, theirs = ([terms.spdx_id(name) for name in names] for names in (some, others))
+    if not (ids and theirs and all(ids) and all(theirs)):
+        return False
+    return not any(terms.is_same_licence(one, other) for one in ids for other in theirs)
 
 
 def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> None:
@@ -284,6 +304,8 @@ def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> No
     graph.type(variant, places.term("Variant"), f"{PROV}Entity")
     graph.add(variant, f"{DCTERMS}title", quads.string(of.name))
     graph.add(variant, places.term("variantOrigin"), quads.string(of.origin))
+    graph.add(variant, places.term("proofStrength"), quads.string(of.proof_strength))
+    graph.add(variant, places.term("proofStatement"), quads.string(of.proof_sentence))
     graph.add(variant, f"{DCAT}distribution", quads.link(_file_iri(version, of.entry)))
     if not of.source:
         return

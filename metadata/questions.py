@@ -15,7 +15,7 @@ from django.contrib.auth.models import AnonymousUser
 from metadata import quads, subjects
 from metadata.places import Places, graph_of
 from metadata.terms import PREFIXES
-from registry import datasets, mentions
+from registry import mentions, resolution
 from registry.models import Mention, Version
 from registry.models.registered_models import listed_for_everybody
 from runners import benchmarks
@@ -63,11 +63,13 @@ LIMIT 50
         "training-carbon",
         "Models by the carbon of their training",
         "The models whose cards tell the emissions of their training, from the least up, in "
-        "kilograms of CO2 equivalents.",
+        "kilograms of CO2 equivalents, and whether they were declared, estimated or measured.",
         """
-SELECT ?model ?title ?kg WHERE {
+SELECT ?model ?title ?kg ?kind WHERE {
   ?model hub:trainingCO2eKg ?kg ; dcterms:title ?title .
   ?line dcat:hasCurrentVersion ?model .
+  OPTIONAL { ?model prov:wasGeneratedBy ?act . ?act it6:hasTrainingImpact ?impact .
+             ?impact hub:figureKind ?kind }
 }
 ORDER BY ?kg ?model
 LIMIT 50
@@ -137,7 +139,7 @@ LIMIT 50
 SELECT ?model ?accuracy ?bytes WHERE {
   ?model fair4ml:hasEvaluation ?evaluation .
   ?evaluation dqv:isMeasurementOf <{H}/metrics/accuracy> ;
-              fair4ml:evaluationDataset <{D}> ;
+              fair4ml:evaluationDataset/prov:specializationOf? <{D}> ;
               prov:wasAttributedTo <{H}/agents/worker> ;
               dqv:value ?accuracy .
   { SELECT ?model (SUM(?size) AS ?bytes) WHERE {
@@ -372,7 +374,7 @@ def about(home: str) -> dict[str, str]:
     bases = Mention.objects.filter(kind=Mention.Kind.MODEL).values("version")
     version = newest.filter(pk__in=bases).first() or newest.first()
     named = Mention.objects.filter(kind=Mention.Kind.DATASET, version__in=rows).order_by("-pk")
-    mention = named.select_related("version").first()
+    mention = named.select_related("version__model__namespace").first()
     return {
         "V": places.version(version.model.namespace.slug, version.model.name, version.number)
         if version
@@ -384,18 +386,21 @@ def about(home: str) -> dict[str, str]:
 
 def _device() -> str:
     """The device class on which a public model was measured last."""
-    rows = benchmarks.visible(AnonymousUser()).filter(status=Measurement.Status.ACCEPTED)
+    rows = benchmarks.trusted(AnonymousUser()).filter(status=Measurement.Status.ACCEPTED)
     newest = rows.order_by("-pk").values_list("device", flat=True)[:1]
     return next(iter(newest), "none")
 
 
 def _dataset(places: Places, mention: Mention) -> str:
-    """The IRI of a data set that a card names, in the card's own spelling."""
-    for entry in datasets.named_by([mention.name]):
-        return places.dataset(entry.slug)
-    written = mentions.dataset_names(mention.version.card)
+    """The IRI by which graphs compare results on a data set that a card names."""
+    card, model = mention.version.card, mention.version.model
+    written = mentions.dataset_names(card)
     name = next((one for one in written if mentions.key(one) == mention.name), mention.name)
-    return quads.foreign(mentions.name(name)) or places.dataset(name)
+    for entry in resolution.datasets_of(model, [name]).values():
+        return places.dataset(entry.slug)
+    iri = quads.foreign(mentions.name(name)) or resolution.elsewhere(name, dataset=True)
+    version = places.version(model.namespace.slug, model.name, mention.version.number)
+    return iri or f"{version}#data-{quads.part(mention.name)}"
 
 
 def _written(query: str, values: Mapping[str, str]) -> str:

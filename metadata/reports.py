@@ -102,11 +102,10 @@ def renew_all(tell: Callable[[], None] = lambda: None) -> int:
 def graph_of(version: Version) -> Graph:
     """A version's graph made from its rows, with those of its model and of the hub beside it."""
     home = settings.HUB_PUBLIC_URL
-    return Graph(
-        projection.version_graph(subjects.version_facts(version), home),
-        projection.model_graph(subjects.model_facts(version.model), home)
-        + projection.catalogue_graph(home),
-    )
+    nquads = projection.version_graph(subjects.version_facts(version), home)
+    model = projection.model_graph(subjects.model_facts(version.model), home)
+    others = upkeep.context_of(nquads, model)
+    return Graph(nquads, model + projection.catalogue_graph(home) + others)
 
 
 def of_version(version: Version) -> ShapeReport | None:

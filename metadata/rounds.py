@@ -31,10 +31,16 @@ def tell(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
         before = here
     if before:
         graph.add(version, f"{PROV}wasGeneratedBy", quads.link(before))
-        for name in ("epsilon", "delta"):
-            spent = quads.number(of.privacy.get(name))
-            graph.add(before, places.term(name), quads.decimal(spent))
-        graph.add(before, places.term("differentialPrivacy"), quads.truth("epsilon" in of.privacy))
+        is_private = of.privacy is not None
+        graph.add(before, places.term("differentialPrivacy"), quads.truth(is_private))
+    if before and of.privacy is not None:
+        for name, value in (
+            ("epsilon", of.privacy.epsilon),
+            ("epsilonReplaceOne", of.privacy.epsilon_replace_one),
+            ("delta", of.privacy.delta),
+        ):
+            graph.add(before, places.term(name), quads.decimal(quads.number(value)))
+        graph.add(before, places.term("neighbourRelation"), quads.string(of.privacy.neighbours))
 
 
 def _round(graph: Graph, places: Places, here: str, version: str, row: RoundFacts) -> None:
@@ -46,6 +52,8 @@ def _round(graph: Graph, places: Places, here: str, version: str, row: RoundFact
     graph.add(here, places.term("contributions"), quads.count(row.contributions))
     graph.add(here, places.term("examples"), quads.count(row.examples))
     graph.add(here, places.term("aggregationRule"), quads.string(row.rule))
+    noise = quads.decimal(quads.number(row.noise_multiplier))
+    graph.add(here, places.term("noiseMultiplier"), noise)
     if row.parameters:
         told = json.dumps(row.parameters, sort_keys=True)
         graph.add(here, places.term("ruleParameters"), quads.string(told))

@@ -53,7 +53,7 @@ def of_version(of: Sheet, extra: Sequence[tuple[str, str]] = ()) -> list[Link]:
         Link(page, "cite-as", cited),
         *_kinds(page),
         *(Link(page, "author", agent.iri) for agent in authors if agent.iri),
-        *([Link(page, "license", of.licence)] if of.licence else []),
+        *(Link(page, "license", licence) for licence in of.licences),
         *_descriptions(page, extra),
         *(Link(page, "item", file.iri, {"type": _FILE}) for file in of.files),
         _linkset(page),

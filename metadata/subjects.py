@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from metadata import facts
-from registry import cards, datasets, mentions, moves
-from registry.federated import history
-from registry.models import Check, Namespace, Version
+from registry import cards, licences, mentions, moves, resolution
+from registry.federated import history, privacy
+from registry.models import Check, Namespace, RegisteredModel, User, Version
 from registry.models.registered_models import listed_for_everybody
 from runners import annotated, benchmarks, helping, networks, proofs, tensors, timed
 from runners.models import Job, Measurement
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from registry.models import Dataset, RegisteredModel, Variant
+    from registry.models import Dataset, Variant
 
 SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
 _COLUMNS = (
@@ -62,15 +62,14 @@ def version_facts(version: Version) -> facts.VersionFacts:
         previous=_previous(version),
         summary=card.summary or model.summary,
         body=card.body.strip(),
-        license=_license(card) or model.license,
+        licenses=card.licenses or licences.named(model.license),
+        license_expression=licences.expression(card.front.get("license") or model.license),
         task=card.task or model.task,
         keywords=tuple(card.keywords or map(str, model.keywords)),
         card=dict(version.card),
-        bases=_bases(version),
-        entries=tuple(
-            facts.EntryFacts(row.slug, tuple(mentions.keys_of(row)))
-            for row in datasets.named_by(mentions.datasets_in(version.card))
-        ),
+        is_gated=model.is_gated,
+        **_bases(version),
+        entries=entries(version),
         files=tuple(
             facts.FileFacts(
                 file.path,
@@ -99,6 +98,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
                 reason=row.reason,
                 at=row.at,
                 figures=list(row.figures),
+                runs=row.runs,
             )
             for row in proofs.results_of(version)
         ),
@@ -122,18 +122,27 @@ def _rounds(version: Version) -> dict[str, Any]:
             ended_at=row.ended_at,
             parameters=row.parameters,
             left_out=row.left_out,
+            noise_multiplier=row.noise_multiplier,
         )
         for row in told.rounds
     )
-    return {"rounds": tuple(rows), "rounds_from": told.base, "privacy": told.privacy}
+    return {
+        "rounds": tuple(rows), "rounds_from": told.base, "privacy": _privacy(told.privacy),
+    }  # fmt: skip
+
+
+def _privacy(of: privacy.Statement) -> facts.PrivacyFacts | None:
+    if of.epsilon is None or of.epsilon_replace_one is None:
+        return None
+    return facts.PrivacyFacts(of.epsilon, of.epsilon_replace_one, of.delta, privacy.NEIGHBOURS)
 
 
 def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:
-    """The results of benchmarks that count and say something, in the order in which they came."""
+    """The trusted results of benchmarks that count and say something, in order of their coming."""
     rows = benchmarks.of_version(version)
     listed = {speed.result for speed in timed.of_main(main)} if main and rows else set()
     for row in sorted(rows, key=lambda row: row.pk):
-        if row.status in Measurement.SHOWN:
+        if row.status in Measurement.SHOWN and row.is_trusted:
             yield facts.BenchmarkFacts(
                 key=row.pk,
                 variant=row.variant.name,
@@ -152,9 +161,8 @@ def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.Benchm
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:
     """What is known of a model as guests see it."""
-    rows = list(versions_of(model).select_related("created_by"))
+    rows = list(versions_of(model))
     newest = [row for row in rows if row.state == Version.State.PUBLISHED and row.branch == "main"]
-    told = [_license(cards.Card(row.card, "")) for row in rows]
     last = max(newest, key=lambda row: row.number, default=None)
     space = model.namespace
     return facts.ModelFacts(
@@ -163,14 +171,13 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         created_at=model.created_at,
         published_at=model.first_published_at,
         summary=model.summary,
-        license=model.license,
+        licenses=licences.named(model.license),
         task=model.task,
         keywords=tuple(map(str, model.keywords)),
         versions=tuple(row.number for row in rows),
         newest=last.number if last else None,
-        uploaders=tuple(sorted({row.created_by.username for row in rows})),
-        card_license=_license(cards.Card(last.card, "")) if last else "",
-        licenses=tuple(sorted({model.license, *told} - {""})),
+        card_licenses=cards.Card(last.card, "").licenses if last else (),
+        is_gated=model.is_gated,
         former=tuple(_former(model, rows)),
     )
 
@@ -195,7 +202,7 @@ def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
         updated_at=dataset.updated_at,
         description=dataset.description,
         iri=dataset.iri,
-        license=dataset.license,
+        licenses=licences.named(dataset.license),
         personal_data=str(dataset.personal_data),
         categories=tuple(map(str, dataset.categories)),
         legal_basis=dataset.legal_basis,
@@ -206,38 +213,50 @@ def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
     )
 
 
+def agent_facts(login: str) -> facts.AgentFacts | None:
+    """Who publishes under a name, or uploads by it; None where it is nobody's."""
+    space = Namespace.objects.filter(slug__iexact=login).first()
+    if space is not None:
+        return _namespace(space)
+    user = User.objects.filter(username__iexact=login).first()
+    return facts.AgentFacts(user.username) if user is not None else None
+
+
 def _namespace(space: Namespace) -> facts.AgentFacts:
     return facts.AgentFacts(space.slug, space.kind == Namespace.Kind.ORG, space.display_name)
 
 
-def _license(card: cards.Card) -> str:
-    """The licence that a card names, under its own name where it is none of the usual ones."""
-    name = str(card.front.get("license_name") or "")[:64]
-    return name or card.license if card.license.lower() == "other" else card.license
+def entries(version: Version) -> tuple[facts.EntryFacts, ...]:
+    """The data sets of this hub that names in a card mean, each with these names' keys."""
+    meant = resolution.datasets_of(version.model, mentions.datasets_in(version.card))
+    keys: dict[str, list[str]] = {}
+    for key, entry in sorted(meant.items()):
+        keys.setdefault(entry.slug, []).append(key)
+    return tuple(facts.EntryFacts(slug, tuple(names)) for slug, names in sorted(keys.items()))
 
 
-def _bases(version: Version) -> tuple[facts.BaseFacts, ...]:
+def _bases(version: Version) -> dict[str, Any]:
     """For each model that a card names without a number: the version of it that is meant here.
 
     It is the newest that was there before this one was begun, as far as everybody may see it now:
-    so no two versions come from each other. A name without a namespace may be anybody's.
+    so no two versions come from each other. A name without a namespace may be anybody's, and one
+    that a model of this hub had then, though the card need not mean that, stays ``undecided``.
     """
     wanted = [name for name in sorted(mentions.models_in(version.card)) if name.count("/") == 1]
-    found = []
-    for name in wanted[:_MOST_BASES]:
-        space, _, model = name.partition("/")
-        rows = Version.objects.filter(
-            listed_for_everybody("model__"), state__in=SHOWN, created_at__lt=version.created_at
-        ).order_by("-number")
-        columns = ("model__namespace__slug", "model__name", "number")
-        by_name = rows.filter(model__namespace__slug__iexact=space, model__name__iexact=model)
-        row = by_name.values_list(*columns).first()
-        if row is None:  # a card goes on meaning a model that was moved since
-            former = rows.filter(model__former_names__name=name.lower())
-            row = former.values_list(*columns).first()
-        if row is not None:
-            found.append(facts.BaseFacts(name, *row))
-    return tuple(found)
+    wanted = wanted[:_MOST_BASES]
+    if not wanted:
+        return {}
+    public = RegisteredModel.objects.filter(listed_for_everybody())
+    meant = resolution.models_of(version.model, wanted, public)
+    rows = Version.objects.filter(state__in=SHOWN, created_at__lt=version.created_at)
+    columns = ("model__namespace__slug", "model__name", "number")
+    newest = rows.order_by("-number").values_list(*columns)
+    found = {name: newest.filter(model=pk).first() for name, pk in meant.items()}
+    known = {name for name, row in found.items() if row}
+    return {
+        "bases": tuple(facts.BaseFacts(name, *row) for name, row in found.items() if row),
+        "undecided": tuple(sorted(resolution.undecided(version, wanted) - known)),
+    }
 
 
 def _previous(version: Version) -> int | None:
@@ -258,6 +277,8 @@ def _variant(row: Variant, jobs: dict[str, facts.JobFacts]) -> facts.VariantFact
         facts=row.facts,
         source=row.derived_from.name if row.derived_from else "",
         derivation=row.derivation,
+        proof_strength=row.proof_strength,
+        proof_sentence=row.proof_sentence,
         job=jobs.get(str(row.job_uuid)),
     )
 

@@ -24,6 +24,7 @@ DPV = "https://w3id.org/dpv#"
 PD = "https://w3id.org/dpv/pd#"
 QUDT = "http://qudt.org/schema/qudt/"
 UNIT = "http://qudt.org/vocab/unit/"
+ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
 BIRO = "http://purl.org/spar/biro/"
 
 PREFIXES = {
@@ -55,15 +56,18 @@ PREFIXES = {
 _OWN = """
 BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
 ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Variant aggregationRule
-authorInFile batchSize
-bitmapPixelFormat blames callStyle colorSpaceGamma comparabilityKey contributions delta denotation
-device differentialPrivacy elementType epsilon examples executionProvider figureKind hasBenchmark
-hasFigure hasInput hasOutput hasVariant irVersion leftOut licenceConflict licenceInFile
-listedBenchmark manifest manifestSha256 mixedPrecision needsNoDataset nominalPixelRange
-opsetDomain opsetImport opsetVersion
-portName postprocessing precision preprocessing publicKey quantization reason recipe reportedUnder
-resultStatus roundNumber ruleParameters runtime runtimeVersion scenario shape signature split
-threads trainingCO2eKg usesOperator valueType variant variantOrigin weightDataType
+authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean
+channelOrder colorSpaceGamma comparabilityKey contributions delta denotation device
+differentialPrivacy elementType epsilon epsilonReplaceOne exampleFile examples executionProvider
+figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue interpolation
+irVersion leftOut licenceConflict licenceExpression licenceInFile listedBenchmark lowestValue
+manifest manifestSha256 mixedPrecision needsNoDataset neighbourRelation noiseMultiplier
+nominalPixelRange opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName
+postprocessing precision preprocessing proofStatement proofStrength publicKey quantization reason
+recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus roundNumber ruleParameters
+runs runtime runtimeVersion scenario shape shortestEdge signature split tensorLayout threads
+trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin vocabularySize
+weightDataType
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.

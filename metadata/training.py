@@ -10,7 +10,8 @@ from hub.protocol import problems, refs
 from metadata import quads
 from metadata.declared import LISTED, texts
 from metadata.terms import DC, DCAT, DCTERMS, FAIR4ML, FOAF, IT6, MLS, PROV, RDFS
-from registry import mentions
+from registry import mentions, resolution
+from registry.authoring import emissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def tell(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
         graph.add(made, f"{IT6}hasHardware", quads.link(node))
         graph.type(node, f"{IT6}Hardware")
         graph.add(node, f"{DCTERMS}title", quads.words(text))
-    _impact(graph, places, version, made, card)
+    _impact(graph, places, version, made, card, places.agent(of.namespace))
 
 
 def generation(places: Places, card: dict[str, Any]) -> str:
@@ -73,15 +74,22 @@ def _tool(graph: Graph, version: str, made: str, of: VersionFacts) -> None:
 
 
 def _lineage(graph: Graph, places: Places, version: str, made: str, of: VersionFacts) -> None:
-    """What the card names as base; a name without a number keeps standing beside what it means."""
+    """What the card names as base; a name without a number keeps standing beside what it means.
+
+    It is a version of this hub where the hub knows which is meant, else a model of Hugging Face.
+    """
     tuned = generation(places, of.card).endswith("#Finetuning")
     found = {base.named: base for base in of.bases}
     for named in texts(of.card.get("base_model")):
         iri = quads.foreign(named) or _version_named(places, named)
         if not iri:
             graph.add(version, f"{DC}source", quads.string(named))
-            base = found.get(mentions.key(named))
-            iri = places.version(base.namespace, base.name, base.number) if base else ""
+            key = mentions.key(named)
+            base = found.get(key)
+            if base is not None:
+                iri = places.version(base.namespace, base.name, base.number)
+            elif key not in of.undecided:
+                iri = resolution.elsewhere(named)
         if not iri or iri == version:
             continue
         graph.add(version, f"{PROV}wasDerivedFrom", quads.link(iri))
@@ -144,8 +152,13 @@ def _hardware(card: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*texts(card.get("hardware")), *texts(used)]))
 
 
-def _impact(graph: Graph, places: Places, version: str, made: str, card: dict[str, Any]) -> None:
-    """Emissions and energy: Hugging Face cards have grams, the graph kilograms; energy in kWh."""
+def _impact(
+    graph: Graph, places: Places, version: str, made: str, card: dict[str, Any], publisher: str
+) -> None:
+    """Emissions and energy: Hugging Face cards have grams, the graph kilograms; energy in kWh.
+
+    They are the publisher's word, also where the card says that somebody measured.
+    """
     said = card.get("co2_eq_emissions")
     carbon = said if isinstance(said, dict) else {"emissions": said}
     energy = card.get("energy")
@@ -170,6 +183,9 @@ def _impact(graph: Graph, places: Places, version: str, made: str, card: dict[st
     impact = f"{version}#impact"
     graph.add(made, f"{IT6}hasTrainingImpact", quads.link(impact))
     graph.type(impact, f"{IT6}EnvironmentalImpact")
+    if kilograms is not None:
+        graph.add(impact, places.term("figureKind"), quads.string(emissions.kind_of(card)))
+    graph.add(impact, f"{PROV}wasAttributedTo", quads.link(publisher))
     graph.add(impact, f"{IT6}carbonEmitted", quads.decimal(kilograms))
     graph.add(impact, f"{IT6}powerConsumption", quads.decimal(kwh))
     graph.add(impact, f"{IT6}measurementMethodology", *map(quads.words, methods))

@@ -1,6 +1,8 @@
 """Keeping the stored graphs equal to the rows that they are made from.
 
-The counter is locked before the rows are read: what is written is never older than what is there.
+Models, versions, data sets and the catalogue have graphs for themselves; agents, licences and
+metrics have one each while one of those names them, so that nothing is told twice. The counter is
+locked before the rows are read: what is written is never older than what is there.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import transaction
 
-from metadata import projection, services, subjects
-from metadata.models import NamedGraph
+from metadata import projection, references, services, subjects
+from metadata.models import GraphReference, NamedGraph
 from metadata.places import Places, graph_of
 from registry.models import Dataset, Event, RegisteredModel, Version
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from django.db.models import QuerySet
+
+    from metadata.references import Entity
 
 # Versions whose graphs are made in one transaction.
 BATCH = 50
@@ -88,7 +92,7 @@ def empty_former(pk: int) -> bool:
             continue
         stale = NamedGraph.objects.filter(iri__startswith=f"{iri}/").exclude(nquads="")
         for graph in stale.order_by("pk"):
-            written = services.remove_graph(graph.iri) or written
+            written = _remove(graph.iri) or written
         if living is not None:
             written = refresh_model(living.pk, with_versions=True) or written
     return written
@@ -103,15 +107,42 @@ def refresh_dataset(pk: int) -> bool:
         return False
     iri = dataset_iri(dataset)
     if dataset.withdrawn_at is not None:
-        return services.remove_graph(iri)
-    return services.put_graph(iri, _dataset_text(dataset))
+        return _remove(iri)
+    return _put(iri, _dataset_text(dataset))
 
 
 @transaction.atomic
 def refresh_catalogue() -> bool:
     """Make the graph of the hub itself what this release tells of it."""
     home = settings.HUB_PUBLIC_URL
-    return services.put_graph(Places(home).catalogue, projection.catalogue_graph(home))
+    return _put(Places(home).catalogue, projection.catalogue_graph(home))
+
+
+@transaction.atomic
+def refresh_entity(iri: str) -> bool:
+    """Make the graph ``iri`` of an agent, a licence or a metric what it should be.
+
+    It is empty where no public graph names that thing.
+    """
+    services.lock_counter()
+    entity = references.entity_of(iri, settings.HUB_PUBLIC_URL)
+    named = entity is not None and GraphReference.objects.filter(iri=iri).exists()
+    if entity is None or not named:
+        return services.remove_graph(iri)
+    return services.put_graph(iri, entity_text(entity))
+
+
+def entity_text(entity: Entity) -> str:
+    """What is told of an agent, a licence or a metric, whether or not a public graph names it."""
+    agent = subjects.agent_facts(entity.login) if entity.kind == "agents" else None
+    return projection.entity_graph(entity, agent, settings.HUB_PUBLIC_URL)
+
+
+def context_of(*texts: str) -> str:
+    """The graphs of the agents, licences and metrics that these graphs name, one after another."""
+    home = settings.HUB_PUBLIC_URL
+    named = {entity for text in texts for entity in references.named_in(text, home)}
+    return "".join(entity_text(entity) for entity in sorted(named))
 
 
 def rebuild(tell: Callable[[], None] = lambda: None) -> int:
@@ -129,10 +160,13 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
         for pk in rows.order_by("pk").values_list("pk", flat=True):
             changed += refresh(pk)
             tell()
+    named = GraphReference.objects.order_by().values_list("iri", flat=True).distinct()
+    for iri in sorted(named):
+        changed += refresh_entity(iri)
     wanted = {iri for iri, _ in expected()}
     for graph in NamedGraph.objects.select_related("version"):
         if graph.iri not in wanted:
-            changed += services.put_graph(graph.iri, "", graph.version)
+            changed += _put(graph.iri, "", graph.version)
     return changed
 
 
@@ -169,6 +203,18 @@ def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
 
 def expected() -> Iterator[tuple[str, str]]:
     """Every graph that there should be: its IRI and its text."""
+    home = settings.HUB_PUBLIC_URL
+    named: set[Entity] = set()
+    for iri, text in _expected_sources():
+        named |= references.named_in(text, home)
+        yield iri, text
+    for entity in sorted(named):
+        if text := entity_text(entity):
+            yield entity.graph(home), text
+
+
+def _expected_sources() -> Iterator[tuple[str, str]]:
+    """The graphs that are there for themselves, and not because another names them."""
     home = settings.HUB_PUBLIC_URL
     yield Places(home).catalogue, projection.catalogue_graph(home)
     for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
@@ -230,15 +276,40 @@ def _gave_way(model: RegisteredModel) -> bool:
 def _write_version(version: Version) -> bool:
     iri = version_iri(version)
     if not subjects.is_public(version):
-        return not _gave_way(version.model) and services.remove_graph(iri)
+        return not _gave_way(version.model) and _remove(iri)
     known = subjects.version_facts(version)
     text = projection.version_graph(known, settings.HUB_PUBLIC_URL)
-    return services.put_graph(iri, text, version)
+    return _put(iri, text, version)
 
 
 def _write_model(model: RegisteredModel) -> bool:
     iri = model_iri(model)
     if not model.is_public:
-        return not _gave_way(model) and services.remove_graph(iri)
+        return not _gave_way(model) and _remove(iri)
     text = projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
-    return services.put_graph(iri, text)
+    return _put(iri, text)
+
+
+def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
+    """Store a graph, and make or empty those of the things that it names since or no more."""
+    written = services.put_graph(iri, nquads, version)
+    home = settings.HUB_PUBLIC_URL
+    named = {entity.graph(home) for entity in references.named_in(nquads, home)}
+    rows = GraphReference.objects.filter(graph__iri=iri)
+    known = set(rows.values_list("iri", flat=True))
+    if known == named:
+        return written
+    rows.filter(iri__in=known - named).delete()
+    graph = NamedGraph.objects.only("pk").get(iri=iri)
+    GraphReference.objects.bulk_create(
+        GraphReference(graph=graph, iri=other) for other in sorted(named - known)
+    )
+    for other in sorted(known ^ named):
+        written = refresh_entity(other) or written
+    return written
+
+
+def _remove(iri: str) -> bool:
+    """Empty a graph that may have been published; False where there is nothing to empty."""
+    known = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
+    return known is not None and _put(iri, "", known.version)

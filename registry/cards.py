@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from hub.protocol import problems
-from registry import parsing
+from hub.protocol import inputs, problems
+from registry import licences, parsing
 from registry.authoring import fields, source
 from registry.authoring.findings import Finding, Notes, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hub.protocol.inputs import DeclaredInput, ModelInput
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
@@ -37,7 +42,15 @@ class Card:
 
     @property
     def license(self) -> str:
-        return _words(self.front.get("license"))[:64]
+        """The licence, or several, in few characters; ``licenses`` has each."""
+        return licences.text(self.front.get("license"))
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """Each licence that the card names; the name of its own for one that is `other`."""
+        own = str(self.front.get("license_name") or "")[: licences.LONGEST]
+        names = licences.named(self.front.get("license"))
+        return tuple(own if own and name.lower() == "other" else name for name in names)
 
     @property
     def task(self) -> str:
@@ -49,6 +62,11 @@ class Card:
         if isinstance(tags, str):
             tags = [tags]
         return [str(tag)[:64] for tag in tags][:50] if isinstance(tags, list) else []
+
+    @property
+    def inputs(self) -> tuple[DeclaredInput, ...]:
+        """What it declares of the model's inputs; a declaration with an error is left out."""
+        return inputs.parse(self.front.get("inputs"))
 
     @property
     def summary(self) -> str:
@@ -113,6 +131,19 @@ def _examined(head: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     front = source.read(head)
     fields.check(front.notes, front.values)
     return front.values, [asdict(finding) for finding in front.notes.in_order()]
+
+
+def contradictions(
+    text: str, model: Collection[ModelInput], files: Collection[str]
+) -> tuple[Finding, ...]:
+    """What a card declares of inputs that the model does not have so, or of files that are missing.
+
+    ``model`` are the inputs of the version's described files, empty where none is described yet.
+    """
+    notes = Notes()
+    if model:
+        inputs.compare(check(text).card.inputs, model, notes, files=files)
+    return tuple(replace(one, line=line_of(text, one.pointer)) for one in notes.in_order())
 
 
 def accept(text: str) -> Card:

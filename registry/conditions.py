@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from registry import full_text, selectors, tags
+from registry import full_text, licences, selectors, tags
 from registry.models import DocumentFact, DocumentKeyword
 from registry.tasks import TASKS_OF
 
@@ -45,13 +45,14 @@ def of(query: Query) -> Q:
     conditions = Q()
     for column, asked, values in (
         ("namespace_slug__in", query.namespace, query.namespace),
-        ("license__in", query.license, tuple(value.lower() for value in query.license)),
         ("task__in", query.task, query.task),
         ("task__in", query.domain, tuple(tasks)),
         ("precision__in", query.precision, query.precision),
     ):
         if asked:
             conditions &= Q(**{column: values})
+    if query.license:
+        conditions &= _licensed(query.license)
     if query.keyword:
         words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
         conditions &= Q(pk__in=words.values("document_id"))
@@ -70,6 +71,21 @@ def of(query: Query) -> Q:
     conditions &= _told(query) & _tagged(query.tags)
     if query.sort in SPARSE:
         conditions &= Q(**{f"{SPARSE[query.sort]}__isnull": False})
+    return conditions
+
+
+def _licensed(values: Iterable[str]) -> Q:
+    """The condition that a model has one of these licences, alone or beside others.
+
+    A value that names several, as a choice does, asks for all of them.
+    """
+    conditions = Q(pk__in=())
+    for value in values:
+        every = Q()
+        for name in licences.named(value) or ("",):
+            facts = DocumentFact.objects.filter(group="license", value=name.lower())
+            every &= Q(license=name.lower()) | Q(pk__in=facts.values("document_id"))
+        conditions |= every
     return conditions
 
 
@@ -98,7 +114,7 @@ def _has_tag(tag: str) -> Q:
         return Q(latest__isnull=False)  # nothing is published without a model
     prefix, _, value = tag.partition(":")
     if prefix == "license":
-        return Q(license=value.lower())
+        return _licensed([value])
     if prefix == "gated":
         is_open = Q(model__gate="open")
         return is_open if value in ("false", "0") else ~is_open

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Case, Count, IntegerField, Max, Q, Value, When
-from django.db.models.functions import Lower
+from django.db.models import Count, Max, Q
 
 from hub.protocol import problems
-from registry import mentions
-from registry.models import Dataset, Mention, Version
+from registry import resolution
+from registry.models import Dataset, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from registry.models.versions import VersionQuerySet
     from registry.permissions import Actor
@@ -43,20 +42,9 @@ def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]
     return list(rows.order_by("slug")[:limit])
 
 
-def named_by(names: Iterable[str]) -> list[Dataset]:
-    """The entries that are there for names as cards write them, in the order of their slugs."""
-    keys = {mentions.key(name) for name in names} - {""}
-    if not keys:
-        return []
-    rows = Dataset.objects.filter(withdrawn_at=None).alias(same=Lower("iri"))
-    return list(rows.filter(Q(slug__in=keys) | Q(same__in=keys)).order_by("slug"))
-
-
 def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:
     """The newest version of each model the actor may see whose card names a data set."""
-    rows = _visible(actor).filter(
-        mentions__kind=Mention.Kind.DATASET, mentions__name__in=mentions.keys_of(of)
-    )
+    rows = _visible(actor).filter(pk__in=resolution.mentions_of(of).values("version"))
     newest = rows.order_by().values("model").annotate(newest=Max("pk")).values("newest")
     found = Version.objects.filter(pk__in=newest).select_related("model__namespace")
     return list(found.order_by("-published_at", "-pk")[:limit])
@@ -66,18 +54,10 @@ def use_counts(actor: Actor, of: Sequence[Dataset]) -> dict[int, int]:
     """How many models that the actor may see name each data set, by its id."""
     if not of:
         return {}
-    whens = [When(name__in=mentions.keys_of(one), then=Value(one.pk)) for one in of]
-    rows = Mention.objects.filter(
-        kind=Mention.Kind.DATASET,
-        name__in=[name for one in of for name in mentions.keys_of(one)],
-        version__in=_visible(actor),
-    )
-    counted = (
-        rows.order_by()
-        .annotate(dataset=Case(*whens, output_field=IntegerField()))
-        .values_list("dataset")
-        .annotate(n=Count("version__model", distinct=True))
-    )
+    rows = resolution.meanings(of).filter(version__in=_visible(actor))
+    counted = rows.order_by().values_list("meaning").annotate(
+        n=Count("version__model", distinct=True)
+    )  # fmt: skip
     return dict(counted)
 
 

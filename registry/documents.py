@@ -7,14 +7,13 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from registry import cards, events, facets, mentions, outbox, searchable, speeds
+from registry import cards, events, facets, outbox, resolution, searchable, speeds
 from registry.cards import Card
 from registry.models import (
     Dataset,
     DocumentFacets,
     DocumentFact,
     DocumentKeyword,
-    Mention,
     RegisteredModel,
     SearchDocument,
     Variant,
@@ -52,10 +51,7 @@ def _on_event(subject: outbox.Subject) -> None:
 def _on_dataset(subject: outbox.Subject) -> None:
     """What is told of a data set counts for every model whose card names it."""
     for dataset in Dataset.objects.filter(pk=subject.key):
-        named = Mention.objects.filter(
-            kind=Mention.Kind.DATASET, name__in=mentions.keys_of(dataset)
-        )
-        for model_id in set(named.values_list("version__model", flat=True)):
+        for model_id in set(resolution.like(dataset).values_list("version__model", flat=True)):
             refresh(model_id)
 
 

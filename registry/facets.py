@@ -20,7 +20,7 @@ from registry.models.search import EVERYBODY
 from registry.search import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from django.db.models import QuerySet
 
@@ -91,7 +91,7 @@ def count(actor: Actor, query: Query) -> Facets:
     return count(actor, replace(query, near=True))
 
 
-def pairs(document: SearchDocument, facts: Iterable[tuple[str, str]]) -> str:
+def pairs(document: SearchDocument, facts: Collection[tuple[str, str]]) -> str:
     """What a document with these facts counts for, in the text that ``DocumentFacets`` holds.
 
     Of a group of bounds it is the least that is kept; each group that a document has one value of
@@ -102,6 +102,8 @@ def pairs(document: SearchDocument, facts: Iterable[tuple[str, str]]) -> str:
         for group, column in GROUPS.items()
         if column not in ("", "keywords") and group not in BOUNDS and group not in KEPT_AS
     ]
+    if several := [fact for fact in facts if fact[0] == "license"]:
+        told = [pair for pair in told if pair[0] != "license"] + several
     told += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
     told += [("keyword", word) for word in document.keywords]
     told += [fact for fact in facts if GROUPS.get(fact[0]) == ""]
@@ -174,6 +176,19 @@ def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
             else DocumentFact.objects.filter(group=group).values_list("value")
         )
         pairs = listed.exclude(document__in=others).annotate(models=Count("document")).order_by()
+    elif group == "license":
+        several = DocumentFact.objects.filter(
+            group=group, document__in=rows.order_by().values("pk")
+        )
+        alone = rows.exclude(pk__in=several.values("document"))
+        pairs = chain(
+            alone.values_list(column).annotate(models=Count("pk")).order_by(),
+            several.values_list("value").annotate(models=Count("document")).order_by(),
+        )
+        counted: Counter[Any] = Counter()
+        for value, models in pairs:
+            counted[value] += models
+        return counted
     else:
         pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
     return Counter(dict(pairs))
@@ -199,7 +214,7 @@ def _counted(
     One column is read of each row: that of a group alone, else all pairs of its model.
     """
     column = GROUPS[groups[0]] if len(groups) == 1 else ""
-    is_plain = column not in ("", "keywords")
+    is_plain = column not in ("", "keywords", "license")
     rows: list[Any] = []
     for part in parts:
         told = part.order_by().values_list(column if is_plain else "facets__pairs", flat=True)

@@ -42,8 +42,8 @@ def keys_of(dataset: Dataset) -> list[str]:
 def dataset_names(card: dict[str, Any]) -> list[str]:
     """The data sets that a card names, as it writes them: what was learned from or tried on."""
     fields = (one for field in DATASET_FIELDS for one in _names(card.get(field)))
-    results = (one for result in _results(card) for one in _names([result.get("dataset")]))
-    return [*fields, *results]
+    tried = (one for result in results(card) for one in _names([result.get("dataset")]))
+    return [*fields, *tried]
 
 
 def datasets_in(card: dict[str, Any]) -> set[str]:
@@ -68,7 +68,7 @@ def note(version: Version) -> None:
     )
 
 
-def _results(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def results(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every result that a card reports: of `model-index` and of `eval_results`."""
     index = card.get("model-index")
     for row in index if isinstance(index, list) else ():

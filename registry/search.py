@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from hub.protocol import problems
 from registry import conditions, cursors, full_text, kept, speeds
-from registry.models import SearchDocument
+from registry.models import DocumentSpeed, SearchDocument
 from registry.prepared import Prepared
 from registry.summaries import COLUMNS, Summary
 
@@ -46,6 +46,10 @@ ORDERS = SORTS | {
     "largest": ("size", True),
     "name-down": ("title", True),
 }
+
+
+# The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
+_MEASURED = ((DocumentSpeed.Status.ACCEPTED, 1), (DocumentSpeed.Status.NOISY, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,24 +174,25 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
 
 
 def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
-    """Those with an accepted result in the query's setup, fastest first; then the others, newest.
+    """Those that were measured in the query's setup, from the least p50; then the others, newest.
 
-    The key of a page's last row says which of both it was: a number of milliseconds, or a time.
+    Accepted results come before noisy ones. The key of a page's last row says in which of the three
+    parts it was: a number of milliseconds, one below zero, or a time.
     """
     parts = conditions.matching(actor, query)
-    at_rest = cursors.is_time(cursor)
+    begun, cursor = _part_of(cursor)
     found: list[tuple[Any, int]] = []
-    if not at_rest:
-        after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
-        for rows in parts:
-            ranked = speeds.ranked(rows, query.setup).filter(after).order_by(speeds.P50, "pk")
-            found += ranked.values_list(speeds.P50, "pk")[: limit + 1]
-        found = sorted(found)[: limit + 1]
+    for part, (status, sign) in enumerate(_MEASURED):
+        if part >= begun and len(found) <= limit:
+            at = cursor if part == begun else ""
+            rows = _measured(parts, query, status, at, limit + 1 - len(found))
+            found += [(sign * p50, pk) for p50, pk in rows]
     if len(found) <= limit:
+        at_rest = begun == len(_MEASURED)
         after = cursors.after("updated_at", cursor, down=True) if at_rest else Q()
         rest: list[tuple[Any, int]] = []
-        for rows in parts:
-            others = speeds.unranked(rows, query.setup).filter(after)
+        for documents in parts:
+            others = speeds.unmeasured(documents, query.setup).filter(after)
             rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
         found += sorted(rest, reverse=True)[: limit + 1 - len(found)]
     following = None
@@ -197,6 +202,28 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     items = _chosen([pk for _, pk in found[:limit]], columns)
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
+
+
+def _part_of(cursor: str) -> tuple[int, str]:
+    """In which part of a list by speed a key lies, and the key as that part has it."""
+    if not cursor:
+        return 0, ""
+    if cursors.is_time(cursor):
+        return len(_MEASURED), cursor
+    value, pk = cursors.decode(cursor)
+    return (1, cursors.encode([-value, pk])) if value < 0 else (0, cursor)
+
+
+def _measured(
+    parts: Sequence[QuerySet[SearchDocument]], query: Query, status: str, cursor: str, most: int
+) -> list[tuple[float, int]]:
+    """The p50 and the key of those with a result of this status, from the least."""
+    after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
+    found: list[tuple[float, int]] = []
+    for documents in parts:
+        there = speeds.measured(documents, query.setup, status).filter(after)
+        found += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
+    return sorted(found)[:most]
 
 
 def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from registry import datasets, mentions, tags
+from registry import licences, mentions, resolution, tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 # Values of onnx docs/MetadataProps.md, whose keys and values are compared without case.
 _PIXEL_FORMAT = "image.bitmappixelformat"
 PIXEL_FORMATS = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
-EVIDENCE = ("carbon", "federated", "upgrade", "browser")
+EVIDENCE = ("carbon", "federated", "upgrade")
 PERSONAL_DATA = ("yes", "no", "anonymised", "unknown")
 
 # Words of a row that are names; whatever else it holds is a claim.
@@ -46,10 +46,11 @@ def contribute(reader: Reader) -> None:
 def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     """Each fact of a version as (group, value); ``main`` is the variant that a list shows."""
     found = {
-        *(("personal_data", status) for status in personal_data(version.card)),
+        *(("personal_data", status) for status in personal_data(version)),
         *([("evidence", "carbon")] if training_carbon_kg(version.card) is not None else []),
         *([("evidence", "federated")] if hasattr(version, "federated_round") else []),
         *((tags.GROUP, word) for word in tags.of_card(version.card)),
+        *(("license", name) for name in several_licences(version)),
         *(fact for reader in _readers for fact in reader(version)),
     }
     if main is not None:
@@ -59,11 +60,18 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     return {(group, value) for group, value in found if value and len(value) <= VALUE_CHARACTERS}
 
 
+def several_licences(version: Version) -> tuple[str, ...]:
+    """The licences of a version in lower case, where it has more than one; else none."""
+    card = version.card if isinstance(version.card, dict) else {}
+    names = licences.named(card.get("license") or version.model.license)
+    return tuple(name.lower() for name in names) if len(names) > 1 else ()
+
+
 def _is_upgraded(version: Version, main: Variant) -> bool:
     """Whether a variant stands ready that was brought to a higher opset than the main one has."""
     own = main.opset
     return own is not None and any(
-        row.origin == "upgraded" and row.opset is not None and row.opset > own
+        row.origin == "upgraded" and row.is_chosen and row.opset is not None and row.opset > own
         for row in version.variants.all()
     )
 
@@ -101,18 +109,19 @@ def pixel_formats(facts: dict[str, Any]) -> Iterator[str]:
             yield from (word for word in PIXEL_FORMATS if word.lower() == said)
 
 
-def personal_data(card: Any) -> set[str]:
+def personal_data(version: Version) -> set[str]:
     """The statuses of the data that a card says were trained on, each one of PERSONAL_DATA.
 
-    What a data set's own entry here tells counts beside what the card claims of it; what the card
-    says of all its data goes for those of which it says nothing else.
+    What an entry here tells of a data set counts beside what the card claims of it, where the
+    card's name for it means that entry; what the card says of all its data goes for those of which
+    it says nothing else.
     """
+    card = version.card
     if not isinstance(card, dict):
         return set()
     general = card.get("personal_data")
     rows = _training_rows(card)
-    entries = datasets.named_by(name for row in rows for name in _names(row))
-    known = {key: entry for entry in entries for key in mentions.keys_of(entry)}
+    known = resolution.datasets_of(version.model, (name for row in rows for name in _names(row)))
     found = set()
     for row in rows:
         matched = (known.get(mentions.key(name)) for name in _names(row))

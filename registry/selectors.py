@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from registry.permissions import Actor
 
+# How many versions an error about a missing one names.
+VERSIONS_NAMED = 10
+
 
 def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
     """The actor's namespaces with their role there, from ``lowest`` role up."""
@@ -126,8 +129,23 @@ def version(actor: Actor, namespace_slug: str, name: str, number: int) -> Versio
     of = model(actor, namespace_slug, name)
     found = versions(actor, of).filter(number=number).first()
     if found is None:
-        raise problems.NotFound(f"{of.ref} has no version {number} that you can see.")
+        raise _unknown(actor, of, f"{of.ref}@{number}")
     return found
+
+
+def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
+    """What says that a reference names no version: it names some that there are, and their list."""
+    numbers = list(named_versions(actor, of).values_list("number", flat=True)[: VERSIONS_NAMED + 1])
+    if not numbers:
+        return problems.NotFound(f"{ref} does not exist: {of.ref} has no version that you can see.")
+    listed = ", ".join(map(str, numbers[:VERSIONS_NAMED]))
+    if len(numbers) > VERSIONS_NAMED:
+        listed += " and older ones"
+    plural = "s" if len(numbers) > 1 else ""
+    return problems.NotFound(
+        f"{ref} names no version that you can see. {of.ref} has the version{plural} {listed}. "
+        f"`hub info {of.ref}` and /api/v1/models/{of.ref}/versions list them."
+    )
 
 
 def latest(actor: Actor, of: RegisteredModel) -> Version | None:
@@ -152,9 +170,7 @@ def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
     else:
         found = _named(rows, ref.label)
     if found is None:
-        raise problems.NotFound(
-            f"{refs.format(ref)} names no version that you can see. `hub info {of.ref}` lists them."
-        )
+        raise _unknown(actor, of, refs.format(ref))
     if found.state == Version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{found.ref} was withdrawn: {found.reason}")
     return found
@@ -184,13 +200,16 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
     """The variant to load: by name, by opset, by precision, else the version's first one.
 
     One that was converted to another precision gives other numbers, so it is chosen by its name or
-    its precision alone.
+    its precision alone; an upgraded one that was not shown to be equal, by its name alone. Raises
+    VariantMissing.
     """
     rows = variants(of)
     if name:
         rows = rows.filter(name=name)
     elif not precision:
         rows = rows.exclude(origin=Variant.Origin.CONVERTED)
+    if not name:
+        rows = rows.filter(Variant.CHOSEN)
     if opset is not None:
         rows = rows.filter(opset=opset)
     if precision:
@@ -202,9 +221,24 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             for row in of.variants.all()
         )
         raise problems.VariantMissing(
-            f"{of.ref} has no such variant. It offers: {offers or 'none yet'}.", offers=offers
+            f"{of.ref} has no such variant. {_left_out(of, opset)}It offers: "
+            f"{offers or 'none yet'}.",
+            offers=offers,
         )
     return found
+
+
+def _left_out(of: Version, opset: int | None) -> str:
+    """Why an upgraded variant of this opset is not chosen for it; empty where there is none."""
+    if opset is None:
+        return ""
+    row = of.variants.filter(opset=opset).exclude(Variant.CHOSEN).first()
+    if row is None:
+        return ""
+    return (
+        f"The variant {row.name} has opset {opset} but was not shown to equal its original "
+        f"({row.proof_sentence}); load it by its name, {of.ref}:{row.name}. "
+    )
 
 
 def files_for(chosen: Variant) -> list[File]:

@@ -16,14 +16,14 @@ from registry import kept, selectors
 from registry.models import DocumentSpeed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from django.db.models import QuerySet
 
     from registry.models import SearchDocument, Variant
     from registry.permissions import Actor
 
-# The column that `ranked` orders by.
+# The column that `measured` orders by.
 P50 = "there__p50_ms"
 # Setups that a list offers, those with most models.
 SETUPS = 200
@@ -130,19 +130,20 @@ def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, DocumentSpeed]:
     return {row.document_id: row for row in rows.order_by()}
 
 
-def ranked(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
-    """Those with an accepted result in a setup, which is then their ``there``."""
-    return _there(rows, setup).filter(Q(there__isnull=False))
+def measured(rows: QuerySet[SearchDocument], setup: Setup, status: str) -> QuerySet[SearchDocument]:
+    """Those with a result of this status in a setup, which is then their ``there``."""
+    return _there(rows, setup, {"status": status}).filter(Q(there__isnull=False))
 
 
-def unranked(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
-    """The others: noisy there, or not measured there at all."""
-    return _there(rows, setup).filter(Q(there__isnull=True))
+def unmeasured(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
+    """Those that were not measured there at all."""
+    return _there(rows, setup, {}).filter(Q(there__isnull=True))
 
 
-def _there(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
-    wanted = setup._asdict() | {"status": DocumentSpeed.Status.ACCEPTED}
-    same = Q(**{f"speeds__{name}": value for name, value in wanted.items()})
+def _there(
+    rows: QuerySet[SearchDocument], setup: Setup, more: Mapping[str, str]
+) -> QuerySet[SearchDocument]:
+    same = Q(**{f"speeds__{name}": value for name, value in {**setup._asdict(), **more}.items()})
     return rows.annotate(there=FilteredRelation("speeds", condition=same))
 
 

@@ -1,8 +1,10 @@
 """Measurements as somebody may see them: of a version, across models, by device and runtime.
 
 Results are compared inside one comparability key and nowhere else, and only accepted ones have a
-rank. Of several results of one variant under one key the newest accepted one counts, else the
-newest; a result whose variant is another file by now is history.
+rank. What somebody sent and no enrolled worker signed is unverified: it stands apart from the
+trusted results, has no rank and is in no count. Of several results of one variant under one key the
+newest accepted one counts, else the newest; a result whose variant is another file by now is
+history.
 """
 
 from __future__ import annotations
@@ -60,15 +62,19 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The results of one comparability key: those with a rank, best first, and those without."""
+    """The results of one comparability key: those with a rank, best first, and those without.
+
+    ``unverified`` are apart from both, whatever their status.
+    """
 
     key: str
     ranked: tuple[Measurement, ...]
     unranked: tuple[Measurement, ...]
+    unverified: tuple[Measurement, ...] = ()
 
     @property
     def rows(self) -> tuple[Measurement, ...]:
-        return (*self.ranked, *self.unranked)
+        return (*self.ranked, *self.unranked, *self.unverified)
 
     @property
     def first(self) -> Measurement:
@@ -144,7 +150,7 @@ def listing_of(version: Version, *, with_history: bool = False) -> Listing:
 
 def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
     """The keys of those results that count: see the module's words."""
-    same = rows.order_by().values("variant", "comparability_key", "origin", "contributor")
+    same = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
     accepted, noisy = (
         Max("pk", filter=Q(status=status))
         for status in (Measurement.Status.ACCEPTED, Measurement.Status.NOISY)
@@ -153,14 +159,14 @@ def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
 
 
 def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
-    """The newest results; what people sent has a bound of its own and takes nobody's place."""
+    """The newest results; what is not trusted has a bound of its own and takes nobody's place."""
     found: list[Measurement] = []
     is_cut = False
-    for origin, bound in (
-        (Measurement.Origin.MEASURED, most),
-        (Measurement.Origin.CONTRIBUTED, most_contributed),
+    for some_rows, bound in (
+        (rows.filter(Measurement.TRUSTED), most),
+        (rows.filter(Measurement.UNTRUSTED), most_contributed),
     ):
-        some = list(rows.filter(origin=origin).order_by("-at", "-pk")[: bound + 1])
+        some = list(some_rows.order_by("-at", "-pk")[: bound + 1])
         is_cut = is_cut or len(some) > bound
         found += some[:bound]
     return Listing(found, rows.order_by().count() - len(found) if is_cut else 0)
@@ -175,7 +181,10 @@ def groups(rows: Iterable[Measurement]) -> list[Group]:
         Group(
             key,
             tuple(sorted((row for row in mine if row.is_ranked), key=_median)),
-            tuple(sorted((row for row in mine if not row.is_ranked), key=_median)),
+            tuple(
+                sorted((row for row in mine if row.is_trusted and not row.is_ranked), key=_median)
+            ),
+            tuple(sorted((row for row in mine if not row.is_trusted), key=_median)),
         )
         for key, mine in found.items()
     ]
@@ -183,19 +192,15 @@ def groups(rows: Iterable[Measurement]) -> list[Group]:
 
 
 def rank_of(row: Measurement, group: Group) -> int | None:
-    """The place of a result in its group, from 1; None for one that is not ranked.
-
-    A contributed result takes nobody's place: it stands where it would, and counts for no other.
-    """
+    """The place of a result in its group, from 1; None for one that is not ranked."""
     if not row.is_ranked:
         return None
-    before = (other for other in group.ranked if not other.is_contributed)
-    return 1 + sum(_median(other) < _median(row) for other in before)
+    return 1 + sum(_median(other) < _median(row) for other in group.ranked)
 
 
 def fastest(rows: Iterable[Measurement]) -> Measurement | None:
-    """The least median of one inference at a time among accepted results of this hub's workers."""
-    found = [row for row in rows if row.is_ranked and not row.is_contributed]
+    """The least median of one inference at a time among ranked results; None without one."""
+    found = [row for row in rows if row.is_ranked]
     single = [row for row in found if row.scenario == "single_stream" and row.batch == 1]
     return min(single, key=_median, default=None)
 
@@ -204,7 +209,8 @@ def one(version: Version, pk: int) -> Measurement:
     """One result of a version, whether it counts or not; raises NotFound."""
     rows = Measurement.objects.filter(variant__version=version, pk=pk)
     found = rows.select_related(
-        "variant__entry", "environment", "job", "contributor", "record_file", "samples_file"
+        *("variant__entry", "environment", "job", "contributor", "enrolled_worker"),
+        *("record_file", "samples_file"),
     ).first()
     if found is None:
         raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")
@@ -233,6 +239,11 @@ def visible(actor: Actor) -> QuerySet[Measurement]:
     )
 
 
+def trusted(actor: Actor) -> QuerySet[Measurement]:
+    """What lists count and rank of what the actor may see: trusted, and with a figure."""
+    return visible(actor).filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+
+
 def visible_of(version: Version) -> QuerySet[Measurement]:
     """Results of one version whose variant is still the file that was run."""
     return Measurement.objects.filter(
@@ -256,7 +267,7 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
         Exists(seen),
         variant__version__state__in=RELEASED,
         entry_sha256=F("variant__entry__blob"),
-        origin=Measurement.Origin.MEASURED,
+        trust=Measurement.Trust.HUB,
         status__in=Measurement.SHOWN,
     )
     found = rows.select_related("variant__version__model__namespace", "environment")
@@ -264,8 +275,8 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
 
 
 def devices(actor: Actor) -> list[Device]:
-    """The device classes of the results that the actor may see, the most measured first."""
-    rows = visible(actor).filter(status__in=Measurement.SHOWN)
+    """The device classes of the trusted results that the actor may see, the most measured first."""
+    rows = trusted(actor)
     counted = (
         rows.values("device", "device_kind")
         .annotate(
@@ -292,12 +303,15 @@ def device(actor: Actor, name: str) -> Device:
     for found in devices(actor):
         if found.name == name:
             return found
+    unverified = visible(actor).filter(device=name, status__in=Measurement.SHOWN).first()
+    if unverified is not None:
+        return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
     raise problems.NotFound(f"Nothing that you can see was measured on a device {name}.")
 
 
 def runtimes(actor: Actor) -> list[MeasuredRuntime]:
-    """The runtimes of the results that the actor may see, by name and then the newest first."""
-    rows = visible(actor).filter(status__in=Measurement.SHOWN)
+    """The runtimes of the trusted results that the actor may see, by name, the newest first."""
+    rows = trusted(actor)
     counted = (
         rows.values("runtime", "runtime_version")
         .annotate(
@@ -328,8 +342,8 @@ def environment(actor: Actor, digest: str) -> Environment:
 
 
 def environments(actor: Actor) -> QuerySet[Environment]:
-    """The environments of the results that the actor may see."""
-    seen = visible(actor).order_by().values("environment")
+    """The environments of the trusted results that the actor may see."""
+    seen = trusted(actor).order_by().values("environment")
     return Environment.objects.filter(pk__in=seen).order_by("-first_seen_at", "digest")
 
 
@@ -382,8 +396,8 @@ _LONG = ("facts", "derivation")
 
 
 def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
-    files = ("record_file", "samples_file")
-    return rows.select_related("variant__entry", "environment", "contributor", *files).defer(
+    whose = ("contributor", "enrolled_worker", "record_file", "samples_file")
+    return rows.select_related("variant__entry", "environment", *whose).defer(
         *_HEAVY, "environment__parts"
     )
 

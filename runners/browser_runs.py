@@ -1,7 +1,7 @@
 """Latency that a reader's browser measured, as the record that its reader contributes.
 
-A page is one process, and one process is too few for a firm figure: such a result is noisy, which
-is shown and never ranked. Of the machine it tells what the reader saw and sent, and no more.
+A page is one process, and one process is too few for a firm figure: such a result is noisy, shown
+apart and never ranked. Of the machine it tells what the reader saw and sent, and no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hub.protocol import problems
 from registry.models import File
 from runners import contributions
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import summary
+from runners.engine.benchmark import rules, summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.permissions import Actor
     from runners.models import Measurement
 
-RUNTIME, PROVIDER = "onnxruntime-web", "WasmExecutionProvider"
+RUNTIME, PROVIDER = rules.PAGE, "WasmExecutionProvider"
 MOST_RUNS = 1000
 _MOST_MS = 3_600_000.0
 _MOST_WORDS = 80
@@ -41,7 +41,7 @@ def contribute(
     raises.
     """
     record = summary.complete(_measured(variant, told, runtime_version))
-    rows = contributions.contribute(
+    rows = contributions.contribute_page_run(
         actor, version=variant.version, text=json.dumps(record), variant=variant.name
     )
     return rows[0]
@@ -57,10 +57,11 @@ def _measured(variant: Variant, told: Mapping[str, Any], runtime_version: str) -
         raise _wrong("threads", "it must be a whole number from 1 to 256")
     inputs = _inputs(told.get("inputs"))
     ended = datetime.now(UTC)
-    began = ended - timedelta(milliseconds=sum(times))
+    began = ended - timedelta(milliseconds=sum(times) + _milliseconds(told, "first_ms"))
     return {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
+        "challenge": form.NOT_APPLICABLE,
         "method": form.METHOD_VERSION,
         "engine": "a page of the hub",
         "started_at": f"{began:%Y-%m-%dT%H:%M:%SZ}",
@@ -128,6 +129,7 @@ def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
         "interference": dict.fromkeys(_HIDDEN, form.NOT_EXPOSED)
         | {"foreign_gpu_pids": form.NOT_APPLICABLE},
         "failure": None,
+        "outputs": {"sha256": form.NOT_EXPOSED, "repeat": form.NOT_EXPOSED},
     }
 
 

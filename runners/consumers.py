@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from registry import outbox
-from registry.models import Check, File, Version
+from hub.protocol import inputs
+from registry import cards, outbox
+from registry.models import Check, File, Variant, Version
 from registry.services import checks
 from runners import (
     benchmarking,
@@ -90,12 +91,12 @@ def _on_finished(subject: outbox.Subject) -> None:
         return
     if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
         TAKERS[job.kind](job)
-    if job.kind in ("describe", "check"):
+    if job.kind == "check" or (job.kind == "describe" and _is_submitted(job)):
         _conclude(job)
 
 
 def _take_facts(job: Job) -> None:
-    """A described file becomes a variant, and its check is queued."""
+    """A described file becomes a variant; that of a submitted version is checked next."""
     version = job.version
     assert version is not None  # noqa: S101 - told the type checker what every such job has
     facts = (job.report or {}).get("facts", {})
@@ -114,8 +115,13 @@ def _take_facts(job: Job) -> None:
             job_uuid=job.pk,
         ),
     )
-    if known:
+    if known and _is_submitted(job):
         services.enqueue(kind="check", version=version, entry=job.entry, priority=0)
+
+
+def _is_submitted(job: Job) -> bool:
+    """Whether its version waits for its checks; one that was released is described again alone."""
+    return job.version is not None and job.version.state == Version.State.SUBMITTED
 
 
 # What such a job says against a model counts as much as what it says for it.
@@ -151,13 +157,36 @@ def _conclude(job: Job) -> None:
         outcome = Check.Outcome.PASSED.value
     else:
         return
+    report = _summary([found for found in jobs if found.is_ended])
+    if outcome == Check.Outcome.PASSED and (wrong := _contradictions(version)):
+        report["files"].append({"path": cards.CARD_PATH, "findings": wrong})
+        if any(one["severity"] == "error" for one in wrong):
+            outcome = Check.Outcome.FAILED.value
     checks.settle(
         version=version,
         manifest_sha256=manifest,
         kind="onnx",
         outcome=outcome,
-        report=_summary([found for found in jobs if found.is_ended]),
+        report=report,
     )
+
+
+def _contradictions(version: Version) -> list[dict[str, Any]]:
+    """What the card declares of inputs that no ONNX file of the version has so, as findings."""
+    if not version.card.get("inputs"):
+        return []
+    facts = Variant.objects.filter(version=version).values_list("facts__inputs", flat=True)
+    model = [one for rows in facts for one in inputs.model_inputs(rows)]
+    files = list(version.files.filter(derived=False).values_list("path", flat=True))
+    return [
+        {
+            "code": "declared-input",
+            "severity": one.severity,
+            "message": f"{one.message} {one.cure}",
+            "where": f"line {one.line}, {one.field}" if one.line else one.field,
+        }
+        for one in cards.contradictions(version.readme, model, files)
+    ]
 
 
 def _newest(version: Version, manifest: str) -> list[Job]:

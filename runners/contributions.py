@@ -1,13 +1,16 @@
 """Records that people measured on their own machines, kept under their names.
 
 Whoever may have a version's files may send what they measured of them. The record's sums are made
-again and its files must be those of the version; the samples themselves nobody can check.
+again, no rule between its fields may be broken, its files must be those of the version and its
+challenge one that this hub gave. The samples themselves nobody can check: so results are trusted
+only where an enrolled worker signed them, and are shown apart from trusted ones elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -18,12 +21,16 @@ from registry import selectors as registry
 from registry.models import Event, File, Variant
 from registry.permissions import can, require_user
 from registry.services import derivatives
-from runners import measuring, soundness, vetting
+from runners import challenges, enrolment, measuring, soundness, vetting
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import rules
+from runners.engine.benchmark.releases import RELEASES
 from runners.models import Measurement
+from runners.selectors import live_workers
 from runners.verification import RELEASED
 
 if TYPE_CHECKING:
-    from registry.models import Version
+    from registry.models import User, Version
     from registry.permissions import Actor
 
 # Bytes of a record that is sent: some 800 000 samples.
@@ -34,8 +41,21 @@ _OF_ONE, _OF_ALL = 20, 500
 _ADDED = "benchmark.added"
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The name of an enrolled worker, and what it signed with its key, in base64url."""
+
+    worker: str
+    value: str
+
+
 def contribute(
-    actor: Actor, *, version: Version, text: str, variant: str = ""
+    actor: Actor,
+    *,
+    version: Version,
+    text: str,
+    variant: str = "",
+    signature: Signature | None = None,
 ) -> list[Measurement]:
     """Keep a person's record, which is ``text`` as JSON.
 
@@ -44,11 +64,73 @@ def contribute(
     QuotaExceeded and Unavailable.
     """
     user = require_user(actor, "read", of=version.model)
-    registry.require_files(actor, version.model)
-    _expect_released(version)
-    record, whole = parsing.run(soundness.read, text)
+    record, whole = _read(user, version, text)
+    if record["provider"]["runtime"] == rules.PAGE:
+        raise soundness.refusal(
+            "provider.runtime",
+            "runs in a browser are contributed by the page that made them",
+            rule="runtime",
+            cure="Open the page Run of the version.",
+        )
+    for part in soundness.parts_of(record):
+        _expect_release(part)
     chosen = _measured_variant(version, record, variant)
-    return _keep(user, version, chosen, record, whole.encode("ascii"))
+    worker = None
+    if signature is not None:
+        worker = enrolment.signer(user, record, signature.worker, signature.value)
+    trust = Measurement.Trust.UNVERIFIED if worker is None else Measurement.Trust.ENROLLED
+    signed: dict[str, Any] = {
+        "trust": trust,
+        "enrolled_worker": worker,
+        "signature": signature.value if signature else "",
+    }
+    return _keep(user, version, chosen, record, whole.encode("ascii"), **signed)
+
+
+def contribute_page_run(
+    actor: Actor, *, version: Version, text: str, variant: str
+) -> list[Measurement]:
+    """Keep a record that this hub made of what a page measured; raises as `contribute`.
+
+    It has no challenge, as nobody sent it as a record, and is never trusted.
+    """
+    user = require_user(actor, "read", of=version.model)
+    record, whole = _read(user, version, text)
+    chosen = _measured_variant(version, record, variant)
+    return _keep(
+        user,
+        version,
+        chosen,
+        record,
+        whole.encode("ascii"),
+        with_challenge=False,
+        trust=Measurement.Trust.UNVERIFIED,
+    )
+
+
+def _read(user: User, version: Version, text: str) -> tuple[dict[str, Any], str]:
+    registry.require_files(user, version.model)
+    _expect_released(version)
+    return parsing.run(soundness.read, text)
+
+
+def _expect_release(record: dict[str, Any]) -> None:
+    """Raise RecordInvalid unless the runtime's version was released, or a worker here runs it."""
+    runtime = record["provider"]["runtime"]
+    told = str(record["environment"].get("runtime_version", form.NOT_EXPOSED))
+    known = RELEASES.get(runtime, frozenset())
+    if told in known:
+        return
+    offered = {
+        str(worker.capabilities.get("versions", {}).get(runtime)) for worker in live_workers()
+    }
+    if told not in offered:
+        raise soundness.refusal(
+            "environment.runtime_version",
+            f"{runtime} has no release {told[:40]!r} that this hub knows",
+            rule="runtime-version",
+            cure=f"Measure with a released version, such as {max(known, default='none')}.",
+        )
 
 
 @transaction.atomic
@@ -65,13 +147,20 @@ def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
             "Only its contributor or a maintainer of the namespace may remove a result."
         )
     same = Measurement.objects.filter(variant=row.variant_id, record_sha256=row.record_sha256)
-    same.filter(origin=Measurement.Origin.CONTRIBUTED).delete()
+    same.filter(contributor=row.contributor_id).delete()
     events.record("benchmark.removed", version, actor=actor, model=version.model)
 
 
 @transaction.atomic
 def _keep(
-    user: Any, version: Version, variant: Variant, record: dict[str, Any], content: bytes
+    user: User,
+    version: Version,
+    variant: Variant,
+    record: dict[str, Any],
+    content: bytes,
+    *,
+    with_challenge: bool = True,
+    **whose: Any,
 ) -> list[Measurement]:
     version = lifecycle.lock(version)
     _expect_released(version)
@@ -81,6 +170,8 @@ def _keep(
     )
     if known := list(mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")):
         return known
+    if with_challenge:
+        challenges.expect(user, version, record)
     _expect_room(version, user, sha256)
     stored, _ = derivatives.store_bytes(io.BytesIO(content))
     file = derivatives.attach_evidence(
@@ -94,6 +185,7 @@ def _keep(
         variant,
         origin=Measurement.Origin.CONTRIBUTED,
         contributor=user,
+        **whose,
         record_sha256=sha256,
         record_file=file,
     )
@@ -133,12 +225,17 @@ def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Va
         rows = Variant.objects.filter(version=version, entry__blob=sha256)
         found = rows.select_related("entry").first()
         if found is None:
-            raise soundness.refusal("model.sha256", f"{version.ref} has no variant of this file")
+            raise _of_other("model.sha256", f"{version.ref} has no variant of this file")
         chosen = found
     if chosen.entry.blob_id != sha256:
-        raise soundness.refusal("model.sha256", f"the variant {chosen.name} is another file")
+        raise _of_other("model.sha256", f"the variant {chosen.name} is another file")
     told = {str(file["sha256"]) for file in record["model"]["files"]}
     held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
     if told - set(held):
-        raise soundness.refusal("model.files", f"{version.ref} has not all of these files")
+        raise _of_other("model.files", f"{version.ref} has not all of these files")
     return chosen
+
+
+def _of_other(where: str, words: str) -> problems.RecordInvalid:
+    cure = "Send the record to the version that it was measured of, and name its variant."
+    return soundness.refusal(where, words, rule="model", cure=cure)

@@ -10,7 +10,7 @@ from registry import selectors as registry
 from registry.models import Variant
 from registry.permissions import require
 from runners import services
-from runners.verification import RELEASED
+from runners.verification import RELEASED, upgrade_options
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -49,7 +49,7 @@ def request(
     source = registry.variant(version, variant or None, None, None)
     given = {"source": source.name, "runtime": "onnxruntime"}
     if kind == UPGRADE:
-        given |= _target(opset)
+        given |= _target(opset) | upgrade_options(version)
         job_kind = UPGRADE
     elif kind in RECIPES:
         given |= _recipe(actor, kind, opset, calibration)

@@ -14,7 +14,7 @@ import structlog
 from django.db import DatabaseError
 from django.utils import timezone
 
-from hub.protocol import federated, privacy, problems
+from hub.protocol import federated, problems
 from registry import outbox
 from registry.blobs import store
 from registry.federated.models import Aggregate, Contribution, Round, Training
@@ -310,7 +310,6 @@ def _take_aggregate(job: Job) -> None:
         optimiser=outputs.get(OPTIMISER, ""),
         engine=dict(report.get("versions", {})),
         figures=facts,
-        privacy=_privacy(plan),
         job_uuid=job.pk,
         inputs=_figures(plan, told),
     )
@@ -325,25 +324,6 @@ def _figures(plan: Aggregate, told: Any) -> dict[int, dict[str, Any]]:
         keys[str(one["id"])]: {name: one[name] for name in wanted if name in one}
         for one in told
         if isinstance(one, dict) and str(one.get("id")) in keys
-    }
-
-
-def _privacy(plan: Aggregate) -> dict[str, Any]:
-    """What the rounds up to this one spent of privacy; empty where no noise is added."""
-    rules, training = plan.rules, plan.round.training
-    noise = rules.get("noise_multiplier")
-    if noise is None:
-        return {}
-    before = Round.objects.filter(training=training, state=Round.State.AGGREGATED).count()
-    devices = training.participants.count()
-    delta = privacy.usual_delta(devices)
-    return {
-        "epsilon": privacy.epsilon(noise, before + 1, delta),
-        "delta": delta,
-        "rounds": before + 1,
-        "noise_multiplier": noise,
-        "clip_norm": rules["clip_norm"],
-        "participants": devices,
     }
 
 

@@ -63,6 +63,7 @@ def take(job: Job) -> int:
             record,
             variant,
             origin=Measurement.Origin.MEASURED,
+            trust=Measurement.Trust.HUB,
             job=job,
             attempt=job.attempt,
             record_sha256=str(kept[RECORD][0]["sha256"]),

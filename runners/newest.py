@@ -22,12 +22,12 @@ _READ = 60
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one job found out about a variant on a runtime: outcomes of EARL, one for each check."""
+    """What one job found out about a variant on a runtime: a result for each check."""
 
     variant: Variant
     runtime: str
     runtime_version: str
-    outcomes: tuple[str, ...]
+    results: tuple[ConformanceResult, ...]
     at: datetime
 
 
@@ -50,7 +50,7 @@ def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
             found[0].variant,
             found[0].runtime,
             found[0].runtime_version,
-            tuple(str(row.outcome) for row in found),
+            tuple(found),
             max(row.at for row in found),
         )
         for found in list(by_job.values())[:limit]

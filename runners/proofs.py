@@ -38,10 +38,10 @@ class Cell:
     job: Job | None
 
     @property
-    def outcome(self) -> str:
-        """An EARL outcome, or `queued`, `running`, `errored`, `not run`."""
+    def word(self) -> str:
+        """A `ConformanceVerdict`, or `queued`, `running`, `errored`, `not run`."""
         if self.result is not None:
-            return self.result.outcome
+            return str(self.result.verdict)
         if self.job is None:
             return "not run"
         return str(self.job.state) if self.job.state in Job.LIVE else "errored"
@@ -67,10 +67,6 @@ class Matrix:
     def cells(self) -> list[Cell]:
         return [cell for _, cells in self.rows for cell in cells]
 
-    def count(self, outcome: str) -> int:
-        """How many cells have this outcome."""
-        return sum(cell.outcome == outcome for cell in self.cells)
-
 
 @dataclass(frozen=True, slots=True)
 class Rung:
@@ -94,8 +90,9 @@ class Ladder:
 
     @property
     def highest(self) -> Variant | None:
-        """The upgraded variant of the highest opset: proven, or it would not be there."""
-        higher = [row for row in self.ready if (row.opset or 0) > (self.variant.opset or 0)]
+        """The upgraded variant of the highest opset that was shown to equal the original."""
+        own = self.variant.opset or 0
+        higher = [row for row in self.ready if row.is_chosen and (row.opset or 0) > own]
         return max(higher, key=lambda row: row.opset or 0, default=None)
 
 

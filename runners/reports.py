@@ -65,7 +65,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a task found. `failed` means the model is at fault, `errored` means that we are."""
+    """What a task found.
+
+    `failed` means that the model, or the runtime with it, does not do what the task asks; `errored`
+    that we are at fault.
+    """
 
     task: str
     versions: dict[str, str]

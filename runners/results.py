@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol.proofs import InvalidProofError, Proof
 from registry import events
 from registry.models import File, Variant
 from registry.services import derivatives
@@ -37,6 +38,7 @@ def take_variant(job: Job) -> Variant | None:
         return None
     facts = dict(report["facts"])
     described = facts.pop("described", {})
+    proof = facts.pop("proof", None)
     return derivatives.attach(
         version=job.version,
         manifest_sha256=job.input["manifest_sha256"],
@@ -53,8 +55,17 @@ def take_variant(job: Job) -> Variant | None:
                 "figures": report.get("measures", [])[:FIGURES],
             },
             job_uuid=job.pk,
+            proof=_proof(proof) if job.kind == derivations.UPGRADE else None,
         ),
     )
+
+
+def _proof(told: Any) -> Proof | None:
+    """The proof in a report; None in one that a worker of before wrote."""
+    try:
+        return Proof.from_json(told)
+    except InvalidProofError:
+        return None
 
 
 @transaction.atomic
@@ -96,8 +107,9 @@ def take_conformance(job: Job) -> int:
             runtime=str(measure["runtime"])[:32],
             runtime_version=str(measure["runtime_version"])[:64],
             check_kind=measure["check"],
-            outcome=measure["outcome"],
+            outcome=_outcome(measure),
             blames=measure.get("blames", ""),
+            runs=measure.get("runs") if isinstance(measure.get("runs"), bool) else None,
             reason=str(measure.get("reason", ""))[:WORDS],
             profile=str(measure.get("profile", ""))[:32],
             datasets=int(measure.get("datasets", 0)),
@@ -113,6 +125,17 @@ def take_conformance(job: Job) -> int:
     if made:
         events.record("conformance.added", job.version, actor=None, model=job.version.model)
     return len(made)
+
+
+def _outcome(measure: dict[str, Any]) -> str:
+    """The outcome of a check; a worker of before let wrong data and a wrong reference fail."""
+    faultless = (ConformanceResult.Blame.DATA, ConformanceResult.Blame.REFERENCE)
+    if (
+        measure["outcome"] == ConformanceResult.Outcome.FAILED
+        and measure.get("blames") in faultless
+    ):
+        return str(ConformanceResult.Outcome.CANT_TELL)
+    return str(measure["outcome"])
 
 
 @transaction.atomic

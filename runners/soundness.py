@@ -21,11 +21,16 @@ _MOST_COUNT = 1_000_000
 
 
 class UnbelievableError(ValueError):
-    """A record whose sums do not follow from its samples, or that is none."""
+    """A record whose sums do not follow from its samples, that cannot be, or that is none.
 
-    def __init__(self, where: str, message: str) -> None:
+    ``rule`` is the name of the rule that it breaks, ``cure`` what to do about it.
+    """
+
+    def __init__(self, where: str, message: str, rule: str = "shape", cure: str = "") -> None:
         super().__init__(message)
         self.where = where
+        self.rule = rule
+        self.cure = cure
 
 
 def checked(data: Any) -> dict[str, Any]:
@@ -40,8 +45,8 @@ def checked(data: Any) -> dict[str, Any]:
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise UnbelievableError("", f"its sums cannot be made ({type(error).__name__})") from None
     if wrong:
-        field = str(wrong[0]["field"])
-        raise UnbelievableError(field, "it does not follow from what was measured")
+        field, words, *told = (str(wrong[0][name]) for name in ("field", "message", "rule", "cure"))
+        raise UnbelievableError(field, words, *told)
     found: dict[str, Any] = data
     for part in parts_of(found):
         _fits(part)
@@ -60,18 +65,28 @@ def read(text: str) -> tuple[dict[str, Any], str]:
     try:
         record = checked(data)
     except UnbelievableError as error:
-        raise refusal(error.where, str(error)) from None
+        raise refusal(error.where, str(error), rule=error.rule, cure=error.cure) from None
     if record["status"] not in SHOWN:
-        raise refusal("status", f"it is {record['status']}: there is no figure to keep")
+        raise refusal(
+            "status", f"it is {record['status']}: there is no figure to keep", rule="status"
+        )
+    if record["format_version"] != form.FORMAT_VERSION:
+        raise refusal(
+            "format_version",
+            f"records are taken in version {form.FORMAT_VERSION} of the format",
+            rule="format",
+            cure="Measure again with the `hub bench` of this hub's version.",
+        )
     return form.without_samples(record), form.canonical(record).decode("ascii")
 
 
-def refusal(where: str, words: str) -> problems.RecordInvalid:
-    """The problem of a record whose field ``where`` is wrong."""
+def refusal(where: str, words: str, *, rule: str, cure: str = "") -> problems.RecordInvalid:
+    """The problem of a record whose field ``where`` breaks a rule, and what to do about it."""
     pointer = "/" + where.replace("[", ".").replace("]", "").replace(".", "/") if where else ""
-    return problems.RecordInvalid.at(
-        pointer, f"{where or 'The record'}: {words}. `hub bench verify FILE` tells the same."
-    )
+    cure = cure or "Run `hub bench verify FILE`, and send the record as `hub bench` wrote it."
+    detail = f"{where or 'The record'}: {words} (rule {rule}). {cure}"
+    errors = [{"pointer": pointer, "detail": detail}]
+    return problems.RecordInvalid(detail, errors=errors, rule=rule, cure=cure)
 
 
 def parts_of(record: dict[str, Any]) -> list[dict[str, Any]]:

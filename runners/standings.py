@@ -1,16 +1,16 @@
 """Who is fastest, across models: ranked inside one comparability key and nowhere else.
 
-Of each model the newest published version counts. Noisy results have no place here; contributed
-ones stand where they would, marked, and take nobody's place.
+Of each model the newest published version counts. Noisy and unverified results have no place here:
+each stands in a list of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.db.models import Count, Exists, Max, OuterRef
+from django.db.models import BooleanField, Case, Count, Exists, Max, OuterRef, When
 
 from hub.protocol import problems
 from registry import cursors
@@ -33,11 +33,17 @@ SORTS = {
     "energy": ("energy_j", False),
 }
 _DOCUMENT = "variant__version__model__search_document__"
+_IS_UNVERIFIED = Case(
+    When(Measurement.TRUSTED, then=False), default=True, output_field=BooleanField()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a ranking is narrowed to; what is empty narrows nothing."""
+    """What a ranking is narrowed to; what is empty narrows nothing.
+
+    ``contributed`` puts what nobody has verified after the ranked results of each key.
+    """
 
     task: str = ""
     key: str = ""
@@ -70,7 +76,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A result with its place in its key (none for a contributed one), and its model's size."""
+    """A result with its place in its key (None for one without), and its model's size."""
 
     row: Measurement
     rank: int | None
@@ -90,7 +96,7 @@ class Ranking:
 
 class _Light(NamedTuple):
     pk: int
-    origin: str
+    is_unverified: bool
     energy_provenance: str
     comparability_key: str
     value: float
@@ -103,11 +109,12 @@ def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -
     """
     chosen = _chosen(actor, wanted)
     column, down = SORTS[wanted.sort]
-    columns = (*_Light._fields[:-1], column)
+    columns = ("pk", "is_unverified", "energy_provenance", "comparability_key", column)
     best = f"-{column}" if down else column
-    ordered = chosen.order_by("comparability_key", "energy_provenance", best, "pk")
+    order = ["comparability_key", "is_unverified", "energy_provenance", best, "pk"]
     if wanted.sort != "energy":
-        ordered = chosen.order_by("comparability_key", best, "pk")
+        order.remove("energy_provenance")
+    ordered = chosen.annotate(is_unverified=_IS_UNVERIFIED).order_by(*order)
     light = [_Light(*row) for row in ordered.values_list(*columns)[: CANDIDATES + 1]]
     start = cursors.position(cursor, CANDIDATES)
     page = light[:CANDIDATES][start : start + limit]
@@ -134,15 +141,26 @@ def keys(actor: Actor, wanted: Wanted) -> tuple[Key, ...]:
 def noisy(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
     """Noisy results where nothing firmer is known, by name: they have no place among others."""
     rows = _matching(actor, wanted, status=Measurement.Status.NOISY)
+    return tuple(_by_name(rows.filter(Measurement.TRUSTED), limit))
+
+
+def unverified(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
+    """What people sent and no enrolled worker signed, by name: it has no place among others."""
+    rows = _matching(actor, replace(wanted, contributed=True), status="")
+    return tuple(_by_name(rows.filter(Measurement.UNTRUSTED), limit))
+
+
+def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
+    """The newest of each variant and key where no trusted result is firmer."""
     firmer = Measurement.objects.filter(
         variant=OuterRef("variant"),
         comparability_key=OuterRef("comparability_key"),
         status=Measurement.Status.ACCEPTED,
-    )
+    ).filter(Measurement.TRUSTED)
     groups = rows.filter(~Exists(firmer)).order_by().values("variant", "comparability_key")
     newest = groups.annotate(newest=Max("pk")).values("newest")
     named = Measurement.objects.filter(pk__in=newest).order_by(f"{_DOCUMENT}title", "pk")
-    return tuple(_standings(list(named.values_list("pk", flat=True)[:limit]), {}))
+    return _standings(list(named.values_list("pk", flat=True)[:limit]), {})
 
 
 def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
@@ -151,7 +169,7 @@ def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
     column, _ = SORTS[wanted.sort]
     rows = _matching(actor, wanted).filter(**{f"{column}__isnull": False})
-    groups = rows.order_by().values("variant", "comparability_key", "origin", "contributor")
+    groups = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
     newest = groups.annotate(newest=Max("pk")).values("newest")
     return Measurement.objects.filter(pk__in=newest)
 
@@ -159,9 +177,9 @@ def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
 def _matching(
     actor: Actor, wanted: Wanted, *, status: str = Measurement.Status.ACCEPTED
 ) -> QuerySet[Measurement]:
-    rows = benchmarks.of_newest(actor).filter(status=status)
+    rows = benchmarks.of_newest(actor).filter(status__in=[status] if status else Measurement.SHOWN)
     if not wanted.contributed:
-        rows = rows.filter(origin=Measurement.Origin.MEASURED)
+        rows = rows.filter(Measurement.TRUSTED)
     asked: tuple[tuple[str, Any], ...] = (
         (f"{_DOCUMENT}task", wanted.task),
         ("comparability_key", wanted.key),
@@ -178,12 +196,12 @@ def _matching(
 
 
 def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
-    """The place of each measured result among its equals; equal values share one."""
+    """The place of each trusted result among its equals; equal values share one."""
     seen: Counter[Any] = Counter()
     last: dict[Any, tuple[float, int]] = {}
     ranks = {}
     for row in rows:
-        if row.origin != Measurement.Origin.MEASURED:
+        if row.is_unverified:
             continue
         among = (row.comparability_key, row.energy_provenance if by_provenance else "")
         seen[among] += 1
@@ -199,6 +217,7 @@ def _standings(pks: list[int], ranks: dict[int, int]) -> Iterable[Standing]:
         "variant__version__model__search_document",
         "environment",
         "contributor",
+        "enrolled_worker",
     )
     heavy = ("variant__facts", "variant__derivation", "record", "environment__parts")
     document = "variant__version__model__search_document"

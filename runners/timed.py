@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from registry import documents, speeds
 from registry.speeds import Setup, Speed
-from runners import benchmarks, browser_runs
+from runners import benchmarks
 from runners.models import Measurement
 
 if TYPE_CHECKING:
@@ -26,26 +26,22 @@ def connect() -> None:
 
 
 def of(version: Version) -> set[Fact]:
-    """The device classes on which a worker timed some variant, noisily or not; and browsers' runs.
-
-    That a model ran in a browser is known from the page of somebody who ran it there.
-    """
+    """The device classes on which some variant was timed, noisily or not, by whom one trusts."""
     rows = benchmarks.visible_of(version)
-    shown = rows.filter(status__in=Measurement.SHOWN, runtime=browser_runs.RUNTIME)
-    ran = {("evidence", "browser")} if shown.exists() else set()
-    measured = rows.filter(origin=Measurement.Origin.MEASURED, status__in=Measurement.SHOWN)
-    return ran | {("measured_on", name) for name in measured.values_list("device", flat=True)}
+    measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+    return {("measured_on", name) for name in measured.values_list("device", flat=True)}
 
 
 def of_main(variant: Variant) -> Iterator[Speed]:
     """What lists show of a main variant: for each setup its newest accepted result, else noisy one.
 
-    Measured by this hub's workers in the default configuration, with the variant's own shapes.
+    Measured by this hub's workers in the default configuration, with the variant's own shapes. An
+    enrolled worker may have chosen the shapes, which its record does not say.
     """
     rows = Measurement.objects.filter(
         variant=variant,
         entry_sha256=variant.entry.blob_id,
-        origin=Measurement.Origin.MEASURED,
+        trust=Measurement.Trust.HUB,
         status__in=Measurement.SHOWN,
         **DEFAULT,
     )

@@ -21,11 +21,14 @@ MOST, MOST_CONTRIBUTED = 400, 100
 
 def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measurement]:
     """The shown result under a key that counts of each version of a model, the oldest first."""
-    rows = benchmarks.visible(actor).filter(
-        variant__version__model=model,
-        comparability_key=key,
-        status__in=Measurement.SHOWN,
-        origin=Measurement.Origin.MEASURED,
+    rows = (
+        benchmarks.visible(actor)
+        .filter(
+            variant__version__model=model,
+            comparability_key=key,
+            status__in=Measurement.SHOWN,
+        )
+        .filter(Measurement.TRUSTED)
     )
     heavy = ("record", "variant__facts", "variant__derivation")
     chosen = Measurement.objects.filter(pk__in=benchmarks.counting(rows))
@@ -46,17 +49,16 @@ def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
 
 
 def fastest_of(variant: Variant | None) -> Measurement | None:
-    """The fastest single inference of a variant that a worker of this hub measured firmly."""
+    """The fastest single inference of a variant that was accepted and is trusted."""
     if variant is None:
         return None
     rows = Measurement.objects.filter(
         variant=variant,
         entry_sha256=F("variant__entry__blob"),
         status=Measurement.Status.ACCEPTED,
-        origin=Measurement.Origin.MEASURED,
         scenario="single_stream",
         batch=1,
-    )
+    ).filter(Measurement.TRUSTED)
     return rows.defer("record").order_by("p50_ms", "-pk").first()
 
 
@@ -64,13 +66,16 @@ def with_energy(variant: Variant | None) -> Measurement | None:
     """The newest shown result of a variant that tells energy; what was measured comes first."""
     if variant is None:
         return None
-    rows = Measurement.objects.filter(
-        variant=variant,
-        entry_sha256=F("variant__entry__blob"),
-        status__in=Measurement.SHOWN,
-        origin=Measurement.Origin.MEASURED,
-        energy_j__isnull=False,
-    ).select_related("variant")
+    rows = (
+        Measurement.objects.filter(
+            variant=variant,
+            entry_sha256=F("variant__entry__blob"),
+            status__in=Measurement.SHOWN,
+            energy_j__isnull=False,
+        )
+        .filter(Measurement.TRUSTED)
+        .select_related("variant")
+    )
     measured_first = Case(When(energy_provenance="measured", then=0), default=1)
     return rows.order_by(measured_first, "-pk").first()
 
@@ -88,7 +93,7 @@ def of_runtime(actor: Actor, runtime: str) -> benchmarks.Listing:
 def _listed(actor: Actor, **narrowed: str) -> benchmarks.Listing:
     rows = benchmarks.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
     chosen = Measurement.objects.filter(pk__in=benchmarks.counting(rows)).select_related(
-        "variant__version__model__namespace", "environment", "contributor"
+        *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")
     )
     heavy = ("record", "variant__facts", "variant__derivation")
     return benchmarks.bounded(chosen.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)

@@ -7,7 +7,7 @@ after an hour; its bytes follow as any that nothing needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hub.protocol import digests, problems
@@ -21,13 +21,14 @@ from runners.verification import RELEASED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hub.protocol.inputs import Image, Polarity
     from registry.models import Variant
     from registry.permissions import Actor
 
 KIND = Job.TRYOUT
 # The version path under which a run sees its inputs.
 FOLDER = ".run"
-FORMATS = ("npy", "json")
+FORMATS = ("npy", "json", "picture")
 MOST_INPUTS = 64
 # All inputs of one run together, and how many runs one person may have in the queue.
 MOST_BYTES = 64 * 10**6
@@ -36,15 +37,29 @@ MOST_LIVE = 2
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The value of one input: a `.npy` file or JSON, uploaded by whoever asks."""
+    """The value of one input: a `.npy` file, JSON or a picture, uploaded by whoever asks.
+
+    A picture becomes the tensor as ``image`` says; ``polarity`` is the picture's own.
+    """
 
     name: str
     format: str
     digest: str
+    image: Image | None = None
+    polarity: Polarity | None = None
+
+    def document(self, path: str) -> dict[str, Any]:
+        """The input as a job has it, its file under this path."""
+        row: dict[str, Any] = {"name": self.name, "path": path, "format": self.format}
+        if self.image is not None:
+            row |= {"image": self.image.document(), "polarity": self.polarity}
+        return row
 
 
-def request(actor: Actor, *, variant: Variant, given: Sequence[Given]) -> Job:
+def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: bool = False) -> Job:
     """Queue one run of a variant; whoever may have its files may ask, signed in.
+
+    With ``draw``, outputs that have a picture's shape are drawn, too.
 
     Guests run models in their own browser: what the hub computes and keeps for a while has to
     belong to somebody. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest,
@@ -80,10 +95,8 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given]) -> Job:
             "asked_by": user.pk,
             "variant": variant.name,
             "runtime": "onnxruntime",
-            "inputs": [
-                {"name": one.name, "path": path, "format": one.format}
-                for one, path in zip(given, paths, strict=True)
-            ],
+            "draw": draw,
+            "inputs": [one.document(path) for one, path in zip(given, paths, strict=True)],
             "input_files": {path: blob.sha256 for path, blob in zip(paths, blobs, strict=True)},
         },
         requires={"runtime": "onnxruntime"},
@@ -122,6 +135,6 @@ def _check(given: Sequence[Given]) -> None:
     if len(given) > MOST_INPUTS:
         raise problems.InvalidRequest(f"A run takes at most {MOST_INPUTS} inputs.")
     if any(one.format not in FORMATS for one in given):
-        raise problems.InvalidRequest("An input is given as .npy or as JSON.")
+        raise problems.InvalidRequest("An input is given as .npy, as JSON or as a picture.")
     if len({one.name for one in given}) != len(given):
         raise problems.InvalidRequest("An input was given twice.")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import problems, proofs
 from registry import selectors as registry
 from registry.models import Variant, Version
 from registry.permissions import require
 from runners import selectors, services
+from runners.engine.describe import METHOD
 from runners.models import Job, Runtime, SuiteRun
 
 if TYPE_CHECKING:
@@ -202,9 +203,25 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         given = _given(runtime)
         yield "conformance", given
         if runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED:
-            yield "upgrade", {**given, "target": None, "source": variant.name}
+            if variant.facts and variant.facts.get("method", 1) < METHOD:
+                yield "describe", {**given, "method": METHOD}
+            yield (
+                "upgrade",
+                {
+                    **given,
+                    "target": None,
+                    "source": variant.name,
+                    **upgrade_options(variant.version),
+                },
+            )
             if REFERENCE in versions:
                 yield "check", {**given, "onnx_version": versions[REFERENCE]}
+
+
+def upgrade_options(version: Version) -> dict[str, Any]:
+    """What every upgrade of a version is given: the method, and what its card says of inputs."""
+    inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
+    return {"method": proofs.METHOD} | ({"inputs": inputs} if isinstance(inputs, dict) else {})
 
 
 def _given(runtime: Runtime) -> dict[str, Any]:
@@ -225,5 +242,5 @@ def _made_with(job: Job) -> dict[str, Any]:
 
 def _mark(kind: str, entry: str, given: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two jobs the same piece of what is owed."""
-    named = ("runtime", "runtime_version", "onnx_version", "target")
+    named = ("runtime", "runtime_version", "onnx_version", "target", "method")
     return kind, entry, *(given.get(name) for name in named)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables in docs/ that are made from code: settings, problem types, and laws.
+"""The tables in docs/ that are made from code: settings, problem types, laws, and attacks.
 
 Prints them; with --write it puts them between their markers in the pages. A test fails when a page
 differs from what the code says.
@@ -77,10 +77,27 @@ def laws_tables() -> str:
     return "\n".join(lines[:-1])
 
 
+def attacks_table() -> str:
+    """Each rule of a training with the worst accuracy that was measured under attack."""
+    sys.path.insert(0, str(ROOT))
+    from registry.federated import attacks  # noqa: PLC0415 - this checkout
+
+    of = attacks.measured()
+    cases = [(data, number) for number in of.attackers for data in (attacks.EVEN, attacks.UNEVEN)]
+    titles = [f"{number or 'no'} attackers, {data}" for data, number in cases]
+    lines = [f"| rule | {' | '.join(titles)} |", f"|---|{'---|' * len(titles)}"]
+    for rule in of.rules:
+        worst = [of.worst(rule, data, number) for data, number in cases]
+        lines.append(f"| `{rule}` | {' | '.join(f'{row.accuracy:.3f}' for row in worst)} |")
+    listed = "; ".join(of.attacks)
+    return "\n".join([*lines, "", f"{attacks.limits()} The attacks: {listed}."])
+
+
 TABLES = {
     "settings": ("docs/operate.md", settings_table),
     "problems": ("docs/api.md", problems_table),
     "laws": ("docs/laws.md", laws_tables),
+    "attacks": ("docs/federated.md", attacks_table),
 }
 
 

@@ -19,11 +19,13 @@ from registry.services import (
 )
 from registry.services.uploads import LIFETIME
 from runners import services as runners
+from runners.engine.describe import METHOD
 from runners.models import Job
 from runners.reports import Finding, Report
 from tests import samples
 
 FACTS = {
+    "method": METHOD,
     "opset": 17,
     "ir_version": 8,
     "precision": "fp32",

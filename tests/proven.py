@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 
+from hub.protocol.proofs import Output, Proof
 from registry import outbox
 from registry.models import Variant
 from registry.services import derivatives
@@ -18,6 +19,18 @@ from tests.factories import FACTS
 POOL = "gpu-nobody"
 VERSIONS = {"onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
 VERSION_OF = {"onnx-reference": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
+
+
+PROOF = Proof(
+    judges=("original", "reference"),
+    bundled=3,
+    generated=16,
+    nodes=122,
+    ran=122,
+    worst=2e-7,
+    noise=3e-7,
+    outputs=(Output("y", "compared", 2e-7, 3e-7),),
+)
 
 
 def figures(name="y", dataset="test_data_set_0", *, agrees=True, max_abs=2.4e-7, **more):
@@ -83,10 +96,11 @@ def upgrade(version, content=b"upgraded", *, target=26, source="default", **fact
         "source": 17,
         "target": target,
         "rules": ["Hardmax", "Softmax"],
-        "steps": [{"target": target, "result": "proven", "reason": "", "blocking": []}],
+        "steps": [{"target": target, "result": "equal", "reason": "", "blocking": []}],
         "changed": True,
         "described": FACTS | {"opset": target},
         "parity": {"worst": {"max_abs": 0.0}},
+        "proof": PROOF.to_json(),
     } | facts
     job = running(version, "upgrade", source=source, target=target, runtime="onnxruntime")
     outputs = [_output(f"model.opset{target}.onnx", content)]

@@ -320,6 +320,16 @@ def inference_invalid() -> bytes:
     ).SerializeToString()
 
 
+def unfit_product() -> bytes:
+    """A product of matrices that do not fit: the checker without inference does not see it."""
+    return model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        [value("x", shape=(2, 3))],
+        [value("y", shape=(2, 5))],
+        [tensor("w", (4, 5))],
+    ).SerializeToString()
+
+
 def repeated_initializer() -> bytes:
     return model(
         [node("Add", ["x", "w"], ["y"])],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from registry import outbox
-from registry.services import datasets, registered_models, versions
+from registry.services import datasets, names, registered_models, versions
 from tests import factories, proven
 
 
@@ -39,7 +39,8 @@ def fill(ada, bob):
     publish(ada, "tiny", license="mit", pipeline_tag="fill-mask", co2_eq_emissions=1500)
     publish(ada, "big", {"precision": "mixed"}, license="mit", pipeline_tag="translation")
     publish(ada, "digits", BGR, license="apache-2.0", co2_eq_emissions="{emissions: 20.5}")
-    publish(ada, "warp", GRID, datasets="[faces]", summary="It tells Digits apart.")
+    warp = publish(ada, "warp", GRID, datasets="[faces]", summary="It tells Digits apart.")
+    names.confirm(ada, model=warp.model, kind="dataset", name="faces", target="faces")
     publish(ada, "warp-new", GRID | {"opset": 20}, personal_data='"no"')
     publish(ada, "portraits", training_data="[{name: people, personal_data: 'yes'}]")
     publish(ada, "anonymous", datasets="[crowd]", personal_data="anonymised")

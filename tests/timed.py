@@ -6,18 +6,35 @@ The sums are the engine's own; only the readings are invented, and no test calls
 from __future__ import annotations
 
 import io
+import random
+from datetime import timedelta
+
+from django.db.models import F
 
 from registry import outbox
 from registry.models import Variant
 from registry.services import derivatives
-from runners import benchmarking, measuring, services, vetting
+from runners import benchmarking, challenges, measuring, services, vetting
+from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import summary, verdicts
-from runners.models import Measurement
+from runners.models import Challenge, Measurement
 from runners.reports import Report
+from tests.engine import timings
 from tests.proven import POOL
 
 CPU = "CPUExecutionProvider"
+STATED = {
+    "provenance": "estimated",
+    "method": power.BY_CPU_TIME,
+    "source": "the operator",
+    "watts_per_core": 10.0,
+}
+DECLARED = {
+    "provenance": "declared",
+    "method": power.DECLARED,
+    "source": "its maker",
+    "j_per_inference": 0.25,
+}
 INTERFERENCE = {
     "psi_cpu_some": 0.01,
     "foreign_cpu": 0.01,
@@ -52,6 +69,7 @@ def process(ordinal, samples_ns, **more):
         "meter_j": {},
         "interference": dict(INTERFERENCE),
         "failure": None,
+        "outputs": {"sha256": "ab" * 32, "repeat": "yes"},
     } | more
 
 
@@ -60,9 +78,24 @@ def processes(median_ms=1.0, *, count=5, each=20, spread=0.0):
     made = []
     for ordinal in range(count):
         middle = median_ms * (1 + spread * (ordinal - count // 2))
-        samples = [int(middle * 1e6 * (1 + 0.001 * (place - each // 2))) for place in range(each)]
-        made.append(process(ordinal, samples))
+        made.append(process(ordinal, scattered(middle, each, ordinal)))
     return made
+
+
+def scattered(middle_ms, count, seed):
+    """Samples a thousandth apart and a little aside, in an order that is the process's own.
+
+    The two in the middle stay where they are, so that the median is what was asked for.
+    """
+    draw = random.Random(seed)
+    steps = [place - count // 2 for place in range(count)]
+    aside = [0 if step in (-1, 0) else draw.uniform(-0.3, 0.3) for step in steps]
+    samples = [
+        int(middle_ms * 1e6 * (1 + 0.001 * (step + extra)))
+        for step, extra in zip(steps, aside, strict=True)
+    ]
+    draw.shuffle(samples)
+    return samples
 
 
 def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **more):
@@ -70,6 +103,7 @@ def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **
     return {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
+        "challenge": form.NOT_APPLICABLE,
         "method": form.METHOD_VERSION,
         "engine": "test",
         "started_at": "2026-11-20T10:00:00Z",
@@ -120,7 +154,18 @@ def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **
 
 def record(sha256, median_ms=1.0, **more):
     """A whole record, its sums made by the engine."""
-    return summary.complete(measured(sha256, median_ms, **more))
+    return summary.complete(timings.of_version(measured(sha256, median_ms, **more)))
+
+
+def contributed(version, user, median_ms=1.0, *, variant="default", sweeps=(), **more):
+    """A record that somebody may send of a variant: with a challenge, and inputs seeded by it."""
+    chosen = Variant.objects.select_related("entry").get(version=version, name=variant)
+    nonce = challenges.issue(user, version=version).nonce
+    # The measurement took a minute, so its challenge must be older than that.
+    Challenge.objects.filter(pk=nonce).update(issued_at=F("issued_at") - timedelta(minutes=5))
+    config = dict(more.pop("config", ())) | {"seed": form.seed_of(nonce)}
+    told = {"challenge": nonce, "config": config} | more
+    return record(more.pop("sha256", chosen.entry.blob_id), median_ms, **told)
 
 
 def report(told, *, seconds=600.0, outcome="passed", table=True):

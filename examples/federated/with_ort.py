@@ -19,6 +19,8 @@ import onnx
 import onnxruntime
 from with_numpy import BATCH, MOMENTUM, RATE
 
+from hub.protocol import federated
+
 # The package's own __init__ imports parts for PyTorch, and fails without it.
 _package = types.ModuleType("onnxruntime.training")
 _package.__path__ = [str(Path(onnxruntime.__file__).parent / "training")]
@@ -51,7 +53,12 @@ def train(task: Task, samples: Samples, epochs: int, seed: int) -> dict[str, np.
                 optimiser.step()
                 module.lazy_reset_grad()
         # By name: the order of parameters is not that of the graph.
-        return {name: state.parameters[name].data.copy() for name in task.tensors}
+        return {name: state.parameters[name].data.copy() for name in _trained(task)}
+
+
+def _trained(task: Task) -> list[str]:
+    """Name the tensors that travel: a task has the frozen ones as well."""
+    return [part.name for part in federated.exchanged(task.parts)]
 
 
 @contextmanager
@@ -72,7 +79,7 @@ def _prepare(task: Task, folder: Path) -> tuple[api.CheckpointState, api.Module,
     with _silent():
         artifacts.generate_artifacts(
             model,
-            requires_grad=list(task.tensors),
+            requires_grad=_trained(task),
             loss=artifacts.LossType.CrossEntropyLoss,
             optimizer=artifacts.OptimType.SGD,
             artifact_directory=folder,

@@ -17,6 +17,7 @@ knows where each came from.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,9 @@ class HubModel:
         self._model = hub.load(ref)
         self.base = hub.info(ref)["version"]["number"]
         readme = hub.download(f"{self.name}@{self.base}") / "README.md"
-        self._card = readme.read_text("utf-8").rstrip() if readme.exists() else ""
+        card = readme.read_text("utf-8") if readme.exists() else ""
+        # What the hub says of its own rounds' privacy is not true of what Flower makes of them.
+        self._card = re.sub(r"(?ms)^## Differential privacy$.*?(?=^## |\Z)", "", card).rstrip()
 
     def arrays(self) -> ArrayRecord:
         """Give what the federation trains."""

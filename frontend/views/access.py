@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from frontend import words
 from frontend.access_forms import AskForm, AudienceForm, DescribeForm, GrantForm, MoveForm
 from hub.protocol import problems
-from registry import selectors
-from registry.models import AccessRequest
+from registry import names, selectors
+from registry.models import AccessRequest, Mention
 from registry.permissions import can, require
 from registry.services import access, registered_models
+from registry.services import names as confirmations
 
 if TYPE_CHECKING:
     from django import forms
@@ -67,6 +68,8 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         request.POST if sent == "audience" else None,
         initial={"visibility": model.visibility, "gate": model.gate},
     )
+    if sent == "names":
+        return _confirm(request, model)
     form = {"move": move, "describe": describe}.get(sent, audience)
     if request.method == "POST" and form.is_valid():
         try:
@@ -88,9 +91,29 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "licences": words.LICENCES,
             "may_move": can(request.user, "model.delete", model),
             "former": model.former_names.exclude(spelt=""),
+            "names": names.of_model(request.user, model),
         },
         status=422 if form.errors else 200,
     )
+
+
+def _confirm(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
+    """Confirm what a name in the cards means, or take that back."""
+    kind, _, name = request.POST.get("name", "").partition(":")
+    target = request.POST.get("target", "").strip()
+    try:
+        if kind not in Mention.Kind.values:
+            raise problems.InvalidRequest("Choose a name.")
+        if target:
+            confirmations.confirm(
+                request.user, model=model, kind=Mention.Kind(kind), name=name, target=target
+            )
+        else:
+            confirmations.withdraw(request.user, model=model, kind=Mention.Kind(kind), name=name)
+    except problems.Problem as problem:
+        messages.error(request, problem.detail)
+    address = reverse("model-settings", args=[model.namespace.slug, model.name])
+    return HttpResponseRedirect(f"{address}#names")
 
 
 @require_safe

@@ -15,6 +15,7 @@ from frontend import heads, quality, run_facts, run_view, speeds, timings, words
 from frontend.views.versions import context
 from hub.protocol import problems
 from registry import selectors
+from registry.api.parameters import accepts
 from registry.permissions import can
 from runners import benchmarking, benchmarks, standings, timelines
 from runners import selectors as jobs
@@ -32,6 +33,7 @@ SORTS = {"": "Latency, p50", "throughput": "Throughput", "energy": "Energy"}
 LISTED = 50
 
 
+@accepts("variant", *FILTERS)
 @require_safe
 def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """The benchmarks of a version: groups that may be compared, filters, batches, versions."""
@@ -44,7 +46,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     chosen = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     wanted = benchmarks.Filters(
         **{key: value for key, value in chosen.items() if key != "batch"},
-        batch=_number(chosen.get("batch", "")),
+        batch=_number("batch", chosen.get("batch", "")),
         variant=request.GET.get("variant", ""),
     )
     found = [row for row in rows if wanted.keeps(row)]
@@ -123,6 +125,7 @@ def one(request: HttpRequest, namespace: str, name: str, number: int, pk: int) -
     )
 
 
+@accepts("cursor", *ACROSS)
 @require_safe
 def across(request: HttpRequest) -> HttpResponse:
     """One task on one device, ranked inside one comparability key."""
@@ -135,8 +138,8 @@ def across(request: HttpRequest) -> HttpResponse:
         device=asked["device"],
         runtime=asked["runtime"],
         precision=asked["precision"],
-        max_bytes=_number(asked["max_bytes"]),
-        max_parameters=_number(asked["max_parameters"]),
+        max_bytes=_number("max_bytes", asked["max_bytes"]),
+        max_parameters=_number("max_parameters", asked["max_parameters"]),
         sort=asked["sort"] or "p50",
     )
     # A page has one key: chosen before its rows are cut, and the same on every page of them.
@@ -168,6 +171,9 @@ def across(request: HttpRequest) -> HttpResponse:
             "chart": speeds.chart(items),
             "quality": quality.of(items, asked["quality"], kept),
             "noisy": speeds.standings(standings.noisy(request.user, wanted, limit=LISTED), ""),
+            "unverified": speeds.standings(
+                standings.unverified(request.user, wanted, limit=LISTED), ""
+            ),
             "sorts": [(value, said, value == asked["sort"]) for value, said in SORTS.items()],
             "tasks": speeds.tasks(request.user, asked["task"]),
             "devices": benchmarks.devices(request.user),
@@ -179,6 +185,7 @@ def across(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts()
 @require_safe
 def device(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured on one class of machines."""
@@ -199,6 +206,7 @@ def device(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
+@accepts()
 @require_safe
 def runtime(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured with one runtime."""
@@ -231,5 +239,10 @@ def _tidied(request: HttpRequest) -> HttpResponseRedirect | None:
     return HttpResponseRedirect(f"{request.path}?{urlencode(kept)}" if kept else request.path)
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+def _number(name: str, text: str) -> int | None:
+    """A whole number of an address, None where there is none; raises InvalidRequest."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise problems.InvalidRequest.at(f"/{name}", f"{name} must be a whole number.")
+    return int(text)

@@ -15,6 +15,7 @@ from frontend import compare, compare_facts, differences, query_page
 from hub.protocol import problems
 from metadata import comparison
 from metadata.subjects import SHOWN
+from registry.api.parameters import accepts
 from runners.verification import RELEASED
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
+@accepts("m")
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """The page; 404 where no reference leads to anything that the reader may see."""
@@ -56,6 +58,7 @@ def show(request: HttpRequest) -> HttpResponse:
     return render(request, "compare/compare.html", context, status=status)
 
 
+@accepts("m")
 @require_safe
 def table(request: HttpRequest) -> HttpResponse:
     """The table as CSV; raises NotFound for a reference that leads to nothing."""

@@ -15,6 +15,7 @@ from frontend import conformance, figures, formatting, heads
 from frontend.views.versions import context
 from hub.protocol import problems
 from registry import selectors
+from registry.api.parameters import accepts
 from registry.permissions import can
 from runners import proofs, verification
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from registry.models import Version
 
 
+@accepts("variant")
 @require_safe
 def matrix(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """Checks by runtimes for the chosen variant, and how its siblings do."""

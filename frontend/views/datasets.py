@@ -20,6 +20,7 @@ from metadata import negotiation
 from registry import datasets as selectors
 from registry import personal_data
 from registry import selectors as registry
+from registry.api.parameters import accepts
 from registry.permissions import can, require
 from registry.services import datasets
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 PAGE = selectors.PAGE
 
 
+@accepts("q", "after")
 @require_safe
 def every(request: HttpRequest) -> HttpResponse:
     """All data sets by name, or those that hold some words."""

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from frontend import card_desk, facts, heads, receiving, verdicts, words
 from frontend.views.versions import context
 from hub.protocol import problems
-from registry import cards, selectors
+from registry import cards, refused_cards, selectors
 from registry.permissions import can, require
 from registry.services import files, versions
 from runners import readings
@@ -35,7 +35,12 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     if version.state not in ("draft", "submitted"):
         return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
     require(request.user, "version.edit", version.model)
-    return _page(request, version, card_desk.opened(version, request.GET.get("card", "")))
+    desk = card_desk.opened(version, request.GET.get("card", ""))
+    sent = request.GET.get("refused", "")
+    if sent.isascii() and sent.isdigit() and len(sent) < 19:
+        refused = refused_cards.one(request.user, version.model, int(sent))
+        desk.text, desk.unsaved = refused_cards.text(refused), True
+    return _page(request, version, desk)
 
 
 def _page(
@@ -58,6 +63,7 @@ def _page(
             "outcome": verdicts.overall(version.checks.all()),
             "jobs": jobs.of_version(request.user, version),
             **card_desk.shown(desk, version),
+            "refused_cards": refused_cards.count(request.user, model),
             "may_publish": can(request.user, "version.publish", model),
             "form_bytes": receiving.FORM_BYTES,
             "file_bytes": settings.HUB_LIMITS_FILE_BYTES,

@@ -13,11 +13,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend import condition, filters, formatting, heads, timings, words
+from frontend import condition, conformance, filters, formatting, heads, timings, words
 from hub.protocol import problems
 from metadata import questions
 from registry import facets, search, speeds
-from runners import aliases, benchmarks, newest, selectors
+from runners import aliases, benchmarks, newest, selectors, verdicts
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -85,7 +85,6 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
     for offer in speeds.offers(actor):
         runtime = offer.setup.runtime
         if runtime in passed:
-            passed.discard(runtime)
             query = search.Query(
                 sort=search.FASTEST,
                 passes_on=(runtime,),
@@ -94,8 +93,18 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
             )
             said = timings.runtime(runtime, offer.setup.provider)
             where = offer.device_title
+            if not _has_fastest(actor, query):
+                continue
+            passed.discard(runtime)
             found.append({"words": said, "device": where, "url": filters.address(query)})
     return found
+
+
+def _has_fastest(actor: Actor, query: search.Query) -> bool:
+    """Whether a list by speed begins with an accepted result: else nothing in it is the fastest."""
+    page = search.find(actor, query, limit=1)
+    rows = speeds.of_documents([row.pk for row in page.items], query.setup)
+    return any(row.status == row.Status.ACCEPTED for row in rows.values())
 
 
 def _known(counts: facets.Facets) -> list[tuple[str, str]]:
@@ -123,9 +132,6 @@ def _measured(found: newest.Measurement) -> dict[str, Any]:
     version = found.variant.version
     model = version.model
     place = reverse("version-conformance", args=[model.namespace.slug, model.name, version.number])
-    judged = [outcome for outcome in found.outcomes if outcome != "inapplicable"]
-    passed, failed = judged.count("passed"), judged.count("failed")
-    state = "failed" if failed else "passed" if passed == len(judged) else "can't tell"
     return {
         "namespace": model.namespace.slug,
         "name": model.name,
@@ -133,8 +139,8 @@ def _measured(found: newest.Measurement) -> dict[str, Any]:
         "variant": "" if found.variant.origin == "uploaded" else found.variant.name,
         "url": f"{place}?{urlencode({'variant': found.variant.name})}",
         "runtime": f"{words.runtime(found.runtime)} {found.runtime_version}",
-        "state": state if judged else "does not apply",
-        "words": f"{passed} of {len(judged)} pass" if judged else "no check applies",
+        "state": str(verdicts.together(found.results).label),
+        "words": conformance.tally_text(found.results),
         "at": found.at,
     }
 

@@ -13,7 +13,9 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from frontend import outcomes, progress, streams
+from hub.protocol import problems
 from registry.api import throttles
+from registry.api.parameters import accepts
 from registry.permissions import can, has_scope
 from runners import aliases, selectors, services
 from runners.models import Job
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
 PAGE = 50
 
 
+@accepts("state", "before")
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    asked = request.GET.get("state", "")
-    state = asked if asked in Job.State.values else ""
+    state = request.GET.get("state", "")
+    if state and state not in Job.State.values:
+        known = ", ".join(Job.State.values)
+        raise problems.InvalidRequest.at("/state", f"state must be one of {known}.")
     try:
         before = parse_datetime(request.GET.get("before", ""))
     except ValueError:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from frontend import column, filters, formatting, heads, marking, passing, query_page, words
 from metadata import listing
 from registry import facets, search, speeds
+from registry.api.parameters import accepts
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -26,6 +27,7 @@ SUGGESTIONS = 8
 SUGGESTED = ("pk", "title", "task")
 
 
+@accepts(*filters.PARAMETERS)
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
     known_setups = speeds.offers(request.user)
@@ -60,10 +62,11 @@ def models(request: HttpRequest) -> HttpResponse:
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
             "sorts": [
                 {"value": value, "words": text, "on": value == query.sort}
-                for value, text in filters.SORTS.items()
+                for value, text in filters.sorts(known_setups).items()
             ],
             "rows": [heads.row(document) for document in page.items],
-            "column": column.of(query, known_setups, page.items),
+            "column": column.of(query, known_setups, page.items, is_first=not cursor),
+            "unmeasured": query.sort == search.FASTEST and not query.device,
             "passing": passing.of(known["passes_on"], page.items),
             "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
@@ -76,6 +79,7 @@ def models(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts("q")
 @require_safe
 def suggest(request: HttpRequest) -> JsonResponse:
     """The first models of the list for a text, for the field in the head of every page.

@@ -16,6 +16,7 @@ from frontend import condition
 from frontend.people_forms import ROLES, MemberForm, NamespaceForm, QuotaForm, UserForm
 from hub.protocol import problems
 from registry import people
+from registry.api.parameters import accepts
 from registry.permissions import can, require_admin, role_in
 from registry.services import namespaces, quotas, users
 from runners import selectors as jobs
@@ -113,6 +114,7 @@ def admin(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts("q", "before")
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])

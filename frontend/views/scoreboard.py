@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend import formatting, scores, words
 from hub.protocol import problems
+from registry.api.parameters import accepts
 from registry.permissions import require_user
 from runners import proofs, verification
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
+@accepts()
 @require_safe
 def board(request: HttpRequest) -> HttpResponse:
     """Every runtime with every version that had the suite."""
@@ -39,6 +41,7 @@ def board(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts("onnx", "show", "operator", "outcome", "with", "page")
 @require_safe
 def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
     """One run: by operator and opset, its cases, or what changed against another run."""
@@ -46,8 +49,9 @@ def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
         name: request.GET.get(name, "")[:200]
         for name in ("onnx", "show", "operator", "outcome", "with")
     }
-    if asked["outcome"] not in scores.OUTCOMES:
-        asked["outcome"] = ""
+    if asked["outcome"] and asked["outcome"] not in scores.OUTCOMES:
+        known = ", ".join(filter(None, scores.OUTCOMES))
+        raise problems.InvalidRequest.at("/outcome", f"outcome must be one of {known}.")
     found = proofs.score(runtime, version, asked["onnx"])
     run, everything = found.run, proofs.scores()
     shown: dict[str, Any] = {

@@ -19,6 +19,7 @@ from hub.protocol import problems
 from metadata import catalogue, dump, entities, negotiation, vocabulary
 from metadata.exports import annotation
 from registry.api import downloads
+from registry.api.parameters import accepts
 from registry.models import Blob
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def context(_request: HttpRequest) -> HttpResponse:
     return response
 
 
+@accepts("after", "profile")
 @require_safe
 def catalog(request: HttpRequest) -> HttpResponseBase:
     """The catalogue: a page for people, pages of DCAT for harvesters."""

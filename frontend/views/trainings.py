@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend import trainings as told
+from frontend.training_forms import TrainingForm
 from hub.protocol import problems
 from registry import selectors as registry
-from registry.federated import selectors
+from registry.api.parameters import accepts
+from registry.federated import attacks, privacy, selectors
 from registry.federated.api.views import ACTIONS
 from registry.federated.models import Participant
 from registry.federated.selectors import Seeker
-from registry.federated.services import fleets, participants, releases, rounds, trainings
-from registry.permissions import can
+from registry.federated.services import fleets, participants, rounds, trainings
+from registry.models import Version
+from registry.permissions import can, require
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -26,8 +30,10 @@ if TYPE_CHECKING:
     from registry.federated.models import Training
 
 LISTED = 50
+VERSIONS_OFFERED = 100
 
 
+@accepts("before")
 @require_safe
 def every(request: HttpRequest) -> HttpResponse:
     """The trainings of all models that the reader may see, newest first."""
@@ -46,6 +52,7 @@ def every(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts("before")
 @require_safe
 def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """The trainings of one model, and for maintainers its fleets."""
@@ -61,11 +68,58 @@ def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "section": "trainings",
             "model": model,
             "rows": rows[:LISTED],
+            "may_manage": may_manage,
             "fleets": selectors.fleets(request.user, model)[:LISTED] if may_manage else None,
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[-2].number}" if len(rows) > LISTED else "",
         },
     )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """The form that begins a training; beside each rule stands what it withstands."""
+    model = registry.model(request.user, namespace, name)
+    require(request.user, "training.manage", model)
+    published = registry.versions(request.user, model).filter(state=Version.State.PUBLISHED)
+    versions = list(published.values_list("number", flat=True)[:VERSIONS_OFFERED])
+    form = TrainingForm(request.POST or None, versions=versions)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            made = trainings.create(
+                request.user,
+                version=registry.version(request.user, namespace, name, given["version"]),
+                title=given["title"],
+                base_data=given["base_data"],
+                rules=form.rules,
+                schedule=form.schedule,
+            )
+            return HttpResponseRedirect(reverse("training", args=[namespace, name, made.number]))
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return render(
+        request,
+        "trainings/new.html",
+        {
+            "section": "trainings",
+            "model": model,
+            "form": form,
+            "has_versions": bool(versions),
+            "attacks": attacks.measured(),
+            "withstands": told.withstands(),
+            "caveat": attacks.CAVEAT,
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+def _explain(form: TrainingForm, problem: problems.Problem) -> None:
+    """Put what services refuse beside its field: the last part of the pointer."""
+    for error in problem.errors or [{"pointer": "", "detail": problem.detail}]:
+        field = error.get("pointer", "").rpartition("/")[2]
+        form.add_error(field if field in form.fields else None, error["detail"])
 
 
 @require_safe
@@ -184,7 +238,7 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "scores": told.scores(shown),
         "has_scores": any(row.score is not None for row in shown),
         "rules": told.rules(training),
-        "privacy": releases.privacy_words(training),
+        "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),
         "live": selectors.live_round(training),
         "roles": _roles(training),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.http import FileResponse, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -10,7 +11,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend import browser_runtime, heads, receiving, tryout
+from frontend import (
+    browser_runtime,
+    browser_support,
+    derived,
+    heads,
+    picture_form,
+    receiving,
+    snippets,
+    tryout,
+)
 from frontend.caching import conditional
 from frontend.views.versions import context
 from hub.protocol import problems
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
+    from hub.protocol.inputs import Polarity
     from registry.models import Variant, Version
     from runners.models import Job
 
@@ -48,7 +59,9 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     released = version.state in RELEASED and variant is not None
     model = tryout.read(version, variant) if released and variant else None
     run = _run_of(request, version)
-    here = browser_runtime.is_here()
+    size = sum(file.blob.size for file in heads.own_model(version, variant)) if variant else 0
+    obstacles = browser_support.obstacles(variant.facts, size) if variant else ()
+    here = released and not obstacles
     response = render(
         request,
         "models/try.html",
@@ -63,15 +76,11 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "files_json": json.dumps(_files(version, variant) if variant else []),
             "runtime_base": reverse("browser-runtime", args=[browser_runtime.VERSION, "-"])[:-1],
             "runtime_entry": browser_runtime.ENTRY,
-            "presets": model.presets if model else [],
-            "preset": model.preset if model else (),
-            "fits": list(tryout.FITS.items()),
-            "orders": tryout.ORDERS,
-            "model_bytes": sum(file.blob.size for file in heads.own_model(version, variant))
-            if variant
-            else 0,
+            "model_bytes": size,
+            "obstacles": obstacles,
+            "code": _code(request, version, variant, model) if model and variant else "",
             "run": run,
-            "answer": _answer(run, model.labels if model else ()) if run else None,
+            "answer": _answer(run, model) if run and model else None,
             "waits": why_waiting(run) if run else "",
             "most_bytes": tryouts.MOST_BYTES,
         },
@@ -82,17 +91,31 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     return response
 
 
+@require_safe
+def code(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """The run that the fields of the form describe, as Python; plain text."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = heads.chosen_variant(version, request.GET.get("variant", ""))
+    if variant is None or version.state not in RELEASED:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    text = _code(request, version, variant, tryout.read(version, variant))
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
 @require_POST
 def ask(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """Have a worker run the model on what the form brings; leads back to the page, or says where.
 
-    Each input comes as a file ``file-k`` (`.npy`) or as JSON in ``json-k``.
+    Each input comes as a file ``file-k`` (`.npy`), as JSON in ``json-k``, or as a picture
+    ``picture-k`` with the fields of its preprocessing.
     """
     version = selectors.whole_version(request.user, namespace, name, number)
     variant = heads.chosen_variant(version, request.POST.get("variant", ""))
     if variant is None:
         raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
-    job = tryouts.request(request.user, variant=variant, given=_given(request, version, variant))
+    model = tryout.read(version, variant)
+    given = _given(request, model)
+    job = tryouts.request(request.user, variant=variant, given=given, draw=model.sees)
     place = [namespace, name, number]
     if "json" in request.headers.get("Accept", ""):
         return JsonResponse(
@@ -154,14 +177,14 @@ def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UU
 def output(
     request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID, filename: str
 ) -> FileResponse:
-    """One output of a run, as a `.npy` file."""
+    """One output of a run, as a `.npy` file, or drawn as a `.png`."""
     version = selectors.version(request.user, namespace, name, number)
     blob = tryouts.output(_belonging(tryouts.of(request.user, uuid), version), filename)
     response = FileResponse(
         store().open(blob.sha256),
-        as_attachment=True,
+        as_attachment=not filename.endswith(".png"),
         filename=filename,
-        content_type="application/octet-stream",
+        content_type="image/png" if filename.endswith(".png") else "application/octet-stream",
     )
     response["Cache-Control"] = "private, no-store"
     return response
@@ -198,18 +221,39 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     return response
 
 
-def _given(request: HttpRequest, version: Version, variant: Variant) -> list[tryouts.Given]:
+def _given(request: HttpRequest, model: tryout.Model) -> list[tryouts.Given]:
     """The inputs that a form brings, stored as uploads of whoever sends them."""
     given = []
-    for one in tryout.read(version, variant).inputs:
+    posted = {name: str(value) for name, value in request.POST.items()}
+    for one in model.inputs:
         file = request.FILES.get(f"file-{one.index}")
-        text = request.POST.get(f"json-{one.index}", "").strip()
+        picture = request.FILES.get(f"picture-{one.index}")
+        text = posted.get(f"json-{one.index}", "").strip()
         if file is not None:
             given.append(tryouts.Given(one.name, "npy", receiving.keep(request.user, file)))
+        elif picture is not None and "picture" in one.kinds:
+            image, own = picture_form.chosen(posted, one)
+            digest = receiving.keep(request.user, picture)
+            given.append(tryouts.Given(one.name, "picture", digest, image, own))
         elif text:
             digest = receiving.keep_text(request.user, f"{one.index}.json", text)
             given.append(tryouts.Given(one.name, "json", digest))
     return given
+
+
+def _code(request: HttpRequest, version: Version, variant: Variant, model: tryout.Model) -> str:
+    """The run as Python: with the fields of the address, else with what is declared."""
+    asked = {name: str(value) for name, value in request.GET.items()}
+    feeds = []
+    for one in model.inputs:
+        kind = asked.get(f"kind-{one.index}") or next(iter(one.kinds), "")
+        image = one.image if kind == "picture" else None
+        own: Polarity | None = None
+        if kind == "picture" and f"scale-{one.index}" in asked:
+            with suppress(problems.InvalidRequest):
+                image, own = picture_form.chosen(asked, one)
+        feeds.append(snippets.Feed(one, image, own))
+    return snippets.code(derived.load_of(version, variant), feeds)
 
 
 def _run_of(request: HttpRequest, version: Version) -> Job | None:
@@ -229,13 +273,20 @@ def _belonging(job: Job, version: Version) -> Job:
     return job
 
 
-def _answer(job: Job, labels: tuple[str, ...]) -> dict[str, Any]:
+def _answer(job: Job, model: tryout.Model) -> dict[str, Any]:
     """A run's facts for the page: its outputs with their files, and how long it took."""
     facts = (job.report or {}).get("facts", {})
     if not isinstance(facts, dict):
         return {}
     rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
-    return {**facts, "outputs": [row | tryout.shown(row, labels) for row in rows]}
+    known = {one.name: one for one in model.inputs}
+    taken = [
+        (one["name"], picture_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
+        for one in job.input.get("inputs", [])
+        if one.get("format") == "picture" and one["name"] in known
+    ]
+    outputs = [row | tryout.shown(row, model.labels) for row in rows]
+    return {**facts, "outputs": outputs, "taken": taken}
 
 
 def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:

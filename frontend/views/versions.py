@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend import (
+    browser_support,
     carbon,
     compare,
     compare_facts,
@@ -26,6 +27,7 @@ from frontend import (
     progress,
     speeds,
     timings,
+    trainings,
     verdicts,
     words,
 )
@@ -33,8 +35,9 @@ from frontend.views import access
 from metadata import reports, signposting
 from metadata.places import Places
 from metadata.subjects import SHOWN
-from registry import appearances, datasets, mentions, selectors, usage
+from registry import appearances, mentions, refused_cards, resolution, selectors, usage
 from registry.api import downloads
+from registry.api.parameters import accepts
 from registry.permissions import can
 from runners import benchmarks, networks, proofs, tensors, timelines
 from runners import selectors as jobs
@@ -43,7 +46,7 @@ from runners.results import EVIDENCE
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
-    from registry.models import File, RegisteredModel, Variant, Version
+    from registry.models import Dataset, File, RegisteredModel, Variant, Version
     from runners.models import Measurement
 
 VERSIONS_SHOWN = 100
@@ -132,6 +135,7 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
                 "model": model,
                 "may_draft": can(request.user, "version.draft", model),
                 "may_edit": can(request.user, "model.edit", model),
+                "refused_cards": refused_cards.count(request.user, model),
             },
         )
     return _overview(request, selectors.whole(found))
@@ -164,17 +168,25 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "matrix": found,
             "latency": timings.overview(benchmarks.of_version(version), variant),
             "get": _get(version, variant),
-            "datasets": datasets.named_by(mentions.dataset_names(version.card)),
+            "datasets": _datasets(version),
+            "refused_cards": refused_cards.count(request.user, model),
             "linked": told,
             "origin": compare_facts.origin(
                 compare.Column(version.ref, version, variant, (), facts.read(_facts(variant)))
             ),
+            "privacy": trainings.privacy_of(version),
             "made_from_it": lineage_view.variants(version)[:DERIVED_SHOWN],
         },
     )
     if told is not None:
         response["Link"] = told.header
     return response
+
+
+def _datasets(version: Version) -> list[Dataset]:
+    """The data sets of this hub that the card means, by name."""
+    meant = resolution.datasets_of(version.model, mentions.dataset_names(version.card))
+    return sorted(set(meant.values()), key=lambda entry: entry.slug)
 
 
 @require_safe
@@ -213,9 +225,9 @@ def content(
     if elsewhere := access.sent_to_ask(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
-    if downloads.wants_beginning(request) and path.endswith(".onnx"):
-        usage.notes.add_download(version.model_id)
     response = downloads.send(request, file.blob, path, immutable=False)
+    if path.endswith(".onnx") and downloads.begins_download(request, response):
+        usage.notes.add_download(version.model_id)
     if version.state in SHOWN:
         model = version.model
         places = Places(settings.HUB_PUBLIC_URL)
@@ -244,6 +256,7 @@ def checks(request: HttpRequest, namespace: str, name: str, number: int) -> Http
     )
 
 
+@accepts("before", "variant")
 @require_safe
 def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """All versions, newest first."""
@@ -304,8 +317,10 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
     file = next(file for file in files if file.pk == entry.pk)
     model = version.model
     place = f"models/{model.ref}/v/{version.number}/files/{quote(file.path)}"
+    weight = sum(one.blob.size for one in heads.own_model(version, variant)) if variant else 0
     return {
         "ref": ref,
+        "in_browser": variant is not None and not browser_support.obstacles(variant.facts, weight),
         "path": file.path,
         "url": f"/{place}",
         "size": file.blob.size,

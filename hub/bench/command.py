@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.bench import subjects, words
-from hub.protocol import problems
+from hub.client import training_identity
+from hub.protocol import federated, problems
 from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = (
     "Time a model on this machine as the hub does: fresh confined processes, every sample kept. "
     "`hub bench verify FILE` makes a record's sums again; `hub bench compare A B` tells whether B "
-    "is slower than A, for two models or two records."
+    "is slower than A, for two models or two records; `hub bench key FILE` makes a worker's key."
 )
 _QUICK = {
     "processes": 5,
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         return _verify(_verify_parser().parse_args(arguments[1:]))
     if arguments and arguments[0] == "compare":
         return _compare(_compare_parser().parse_args(arguments[1:]))
+    if arguments and arguments[0] == "key":
+        return _key(_key_parser().parse_args(arguments[1:]))
     return _measure(_measure_parser().parse_args(arguments))
 
 
@@ -48,6 +51,8 @@ def _measure_parser() -> argparse.ArgumentParser:
     parser.add_argument("--sweep-batch", type=_wholes, default=(), metavar="N,N", help="batches")
     parser.add_argument("--sweep-threads", type=_wholes, default=(), metavar="N,N")
     parser.add_argument("--contribute", action="store_true", help="send the record to the hub")
+    parser.add_argument("--worker", metavar="NAME", help="the enrolled worker that signs it")
+    parser.add_argument("--key", metavar="FILE", help="its private key, see `hub bench key`")
     parser.add_argument("--mlperf", metavar="FOLDER", help="have LoadGen ask; keep its logs here")
     return parser
 
@@ -69,6 +74,14 @@ def _verify_parser() -> argparse.ArgumentParser:
         prog="hub bench verify", description="Make every sum of a record again from its samples."
     )
     parser.add_argument("file", help="a record or a comparison")
+    return parser
+
+
+def _key_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hub bench key", description="Make the key of a worker that a hub is to enrol."
+    )
+    parser.add_argument("file", help="where the private key goes")
     return parser
 
 
@@ -109,6 +122,11 @@ def _measure(options: argparse.Namespace) -> int:
         options.ref, opset=options.opset, variant=options.variant, progress=progress
     )
     given["variant"] = subject.variant
+    signer = _signer(options)
+    if options.contribute:
+        if options.seed is not None:
+            raise problems.HubError("--contribute has the hub choose the seed; leave --seed away.")
+        given |= subjects.challenge(subject)
     if options.mlperf:
         from hub.bench import loadgen  # noqa: PLC0415
 
@@ -124,8 +142,34 @@ def _measure(options: argparse.Namespace) -> int:
         _show(one["record"], subject.name, as_json=False)
     print(f"{'record':<11} {place}", file=sys.stderr if options.json else sys.stdout)
     if options.contribute:
-        print(f"{'contributed':<11} {subjects.contribute(subject, record)}")
+        print(f"{'contributed':<11} {subjects.contribute(subject, record, signer)}")
     return DONE if record["status"] in {"accepted", "noisy"} else PROBLEM
+
+
+def _signer(options: argparse.Namespace) -> subjects.Signer | None:
+    if not options.worker and not options.key:
+        return None
+    if not (options.worker and options.key and options.contribute):
+        raise problems.HubError("--worker, --key and --contribute are given together.")
+    return subjects.Signer(options.worker, training_identity.key_of(options.key))
+
+
+def _key(options: argparse.Namespace) -> int:
+    """Make a private key that only its owner may read, and tell the public one."""
+    private = federated.new_key()
+    public = federated.public_key(private)
+    try:
+        handle = os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise problems.HubError(
+            f"{options.file} is there already; a key is never replaced."
+        ) from None
+    with os.fdopen(handle, "wb") as writer:
+        writer.write(private)
+    print(f"{'private key':<11} {options.file}")
+    print(f"{'public key':<11} {public}")
+    print("Have an administrator of the hub enrol it: POST /api/v1/enrolled-workers")
+    return DONE
 
 
 def _show(record: dict[str, Any], name: str, *, as_json: bool) -> None:
@@ -152,10 +196,13 @@ def _verify(options: argparse.Namespace) -> int:
         return PROBLEM
     for one in found:
         said, right = (_short(one[name]) for name in ("said", "computed"))
-        print(plain(f"{one['field']}: the record says {said}, its samples give {right}"))
+        words = f"the record says {said}, its samples give {right}"
+        if one["rule"] != "sums":
+            words = f"{one['message']} (rule {one['rule']}). {one['cure']}"
+        print(plain(f"{one['field']}: {words}"))
     if found:
         return PROBLEM
-    print(plain(f"{options.file}: every figure follows from what was measured"))
+    print(plain(f"{options.file}: every figure follows from what was measured, no rule is broken"))
     return DONE
 
 
@@ -217,7 +264,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The engine's options: those that were named, and no others."""
     from runners.engine.benchmark.options import Options  # noqa: PLC0415
 
-    known = Options.__dataclass_fields__.keys() - {"variant", "against"}
+    known = Options.__dataclass_fields__.keys() - {"variant", "against", "challenge"}
     chosen = {name: value for name, value in vars(options).items() if name in known}
     given: dict[str, Any] = dict(_QUICK) if options.quick else {}
     given |= {name: value for name, value in chosen.items() if value is not None}

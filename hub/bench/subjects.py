@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hub.client import api
-from hub.protocol import problems
+from hub.protocol import federated, problems
+from hub.protocol.signatures import benchmark_statement
 
 # What may lie beside a model of one's own: its external data and its test data, not a whole disk.
 _MOST_FILES = 2000
@@ -63,13 +64,38 @@ def _own(path: Path) -> Subject:
     return Subject(name=path.name, entry=path.name, files=files)
 
 
-def contribute(subject: Subject, record: dict[str, Any]) -> str:
-    """Send a record to the hub that the model came from; gives the page of what was kept."""
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """An enrolled worker: its name on the hub, and its private key."""
+
+    worker: str
+    key: bytes
+
+
+def challenge(subject: Subject) -> dict[str, Any]:
+    """Ask the hub that the model came from for a challenge; gives the options that it asks for."""
     if not subject.address:
         raise NoModelError(
             "Only what was fetched from a hub can be contributed to it: name a reference."
         )
-    hub = api.default_hub()
+    answer = api.default_hub().transport.request("POST", f"{subject.address}/challenges")
+    told = answer.json()
+    try:
+        return {"challenge": str(told["challenge"]), "seed": int(told["seed"])}
+    except (KeyError, TypeError, ValueError):
+        raise problems.Unreachable(
+            "The hub gave no challenge that can be read; is it of this version?"
+        ) from None
+
+
+def contribute(subject: Subject, record: dict[str, Any], signer: Signer | None = None) -> str:
+    """Send a record to the hub that the model came from; gives the page of what was kept."""
+    headers = {}
+    if signer is not None:
+        signature = federated.sign(benchmark_statement(record["content_sha256"]), signer.key)
+        headers["Hub-Signature"] = f"{signer.worker} {signature}"
     query = {"variant": subject.variant} if subject.variant else None
-    answer = hub.transport.request("POST", subject.address, content=record, query=query)
+    answer = api.default_hub().transport.request(
+        "POST", subject.address, content=record, query=query, headers=headers
+    )
     return str(answer.headers.get("Location") or subject.address)

@@ -50,7 +50,7 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     rest = f"{_size(stats['above_floor_rss_bytes'])} above the runtime alone"
     lines += [
         ("spread", f"{stats['between_process_cv']:.1%} between processes"),
-        ("throughput", f"{stats['throughput_per_s']:,.6g} samples a second"),
+        ("throughput", f"{stats['throughput_per_s']:,.6g} samples a second, of all processes"),
         ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of processor time an inference"),
         ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
         ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),

@@ -79,9 +79,10 @@ class Hub:
     ) -> onnx.ModelProto:
         """Return the model as an `onnx.ModelProto`, external data included.
 
-        `opset` asks for a variant of exactly that opset, `variant` for one by name. Only the files
-        of the model itself are fetched, each verified by its SHA-256. Raise `NotFound`,
-        `VariantMissing`, `DigestMismatch`, `Unreachable`, or `NotCached` when offline.
+        `opset` asks for a variant of exactly that opset, uploaded or shown to equal the original;
+        `variant` for one by name, whatever its proof. Only the files of the model itself are
+        fetched, each verified by its SHA-256. Raise `NotFound`, `VariantMissing`,
+        `DigestMismatch`, `Unreachable`, or `NotCached` when offline.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
@@ -163,7 +164,8 @@ class Hub:
     def info(self, ref: str) -> dict[str, Any]:
         """Return what the hub says of a model, with `version`: the one the reference selects.
 
-        `version` is `None` for a model without a published version. Raise `NotFound`.
+        `version` is `None` for a model without a published version. `versions` are the newest 100
+        of the model, newest first, each with number, state and label. Raise `NotFound`.
         """
         parsed = refs.parse(ref)
         self._require_network(ref, "hub.info")
@@ -177,7 +179,10 @@ class Hub:
         version = None
         if number is not None:
             version = self.transport.request("GET", f"{address}/versions/{number}").json()
-        return {**model, "version": version}
+        listed = self.transport.request("GET", f"{address}/versions", query={"limit": PAGE})
+        rows = listed.json()["items"]
+        versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
+        return {**model, "version": version, "versions": versions}
 
     def list_models(
         self, query: str | None = None, *, limit: int | None = None, **filters: Any

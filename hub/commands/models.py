@@ -115,6 +115,7 @@ def _info(options: argparse.Namespace) -> int:
         ("keywords", ", ".join(found.get("keywords") or [])),
         ("version", f"{version['number']} ({version['state']})" if version else "none published"),
         ("label", version.get("label")),
+        ("versions", versions_line(found.get("versions") or [])),
         ("digest", version.get("manifest_sha256")),
         ("published", version.get("published_at")),
         ("page", version.get("url") or found.get("url")),
@@ -129,7 +130,20 @@ def _info(options: argparse.Namespace) -> int:
     return DONE
 
 
+def versions_line(versions: list[dict[str, Any]]) -> str:
+    """The versions of a model in a line, newest first, with the state of what is not published."""
+    return ", ".join(
+        f"{one['number']}" + (f" ({one['state']})" if one.get("state") != "published" else "")
+        for one in versions
+    )
+
+
 def variant_line(variant: dict[str, Any]) -> str:
-    """One variant in a line: its name, its entry, its opset and precision."""
+    """One variant in a line: its name, entry, opset, precision, and proof where it has one."""
     facts = [f"opset {variant.get('opset')}", str(variant.get("precision") or "")]
-    return f"{variant.get('name')}  {variant.get('entry')}  {', '.join(filter(None, facts))}"
+    line = f"{variant.get('name')}  {variant.get('entry')}  {', '.join(filter(None, facts))}"
+    proof = variant.get("proof") or {}
+    if not proof:
+        return line
+    rest = "" if proof.get("chosen") else "; not chosen for its opset"
+    return f"{line}  ({proof.get('strength')}: {proof.get('sentence')}{rest})"

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from hub.protocol import canonical, digests, problems
@@ -40,6 +40,7 @@ _BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _CREATED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _WORD = re.compile(r"[A-Za-z0-9._~-]{1,100}")
+_LONGEST_ENCODING = 100
 _MOST_COUNT = 1 << 53
 _MOST_CLAIMS = 16
 
@@ -164,7 +165,8 @@ class Manifest:
     """What a participant signs of a contribution; digests are `sha256:<64 hex>`.
 
     ``claims`` are figures that only the participant knows, such as `loss_before`, `loss_after` and
-    `rel_l2` of the encoding; nothing is computed from them.
+    `rel_l2` of the encoding; nothing is computed from them. They are optional: a manifest that was
+    signed without them (None) is another text than one with no figures (``{}``).
     """
 
     training: str
@@ -176,9 +178,10 @@ class Manifest:
     n: int
     encoding: str
     created: str
-    claims: dict[str, float] = field(default_factory=dict)
+    claims: dict[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
+        claims = {} if self.claims is None else {"claims": dict(self.claims)}
         return {
             "training": self.training,
             "round": self.round,
@@ -189,7 +192,7 @@ class Manifest:
             "n": self.n,
             "encoding": self.encoding,
             "created": self.created,
-            "claims": dict(self.claims),
+            **claims,
         }
 
     @classmethod
@@ -197,15 +200,14 @@ class Manifest:
         """Read a manifest that a device sent; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/manifest", "The manifest must be a JSON object.")
-        data = {"claims": {}, **data}
         names = set(cls.__slots__)
-        if data.keys() != names:
-            odd = min(map(str, data.keys() ^ names))[:80]
+        if odd := (data.keys() ^ names) - ({"claims"} - data.keys()):
+            name = min(map(str, odd))[:80]
             raise problems.InvalidRequest.at(
-                f"/manifest/{odd}", f"The manifest lacks {odd!r}, or must not have it."
+                f"/manifest/{name}", f"The manifest lacks {name!r}, or must not have it."
             )
         for name, is_right in _FIELDS.items():
-            if not is_right(data[name]):
+            if name in data and not is_right(data[name]):
                 raise problems.InvalidRequest.at(
                     f"/manifest/{name}", f"The manifest's {name} is not as it must be."
                 )
@@ -253,7 +255,8 @@ _FIELDS = {
     "base": _is_digest,
     "blob": _is_digest,
     "n": _is_count,
-    "encoding": lambda value: isinstance(value, str) and value in ENCODINGS,
+    # Which encodings are known, and which of them a training takes, is for the hub to answer.
+    "encoding": lambda value: isinstance(value, str) and len(value) <= _LONGEST_ENCODING,
     "created": lambda value: _is_text(value, _CREATED),
     "claims": _are_claims,
 }

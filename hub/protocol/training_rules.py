@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from hub.protocol import federated, problems
+from hub.protocol import federated, privacy, problems
 
 FEDAVG, MOMENTUM, ADAM = "fedavg", "fedavgm", "fedadam"
 YOGI, ADAGRAD = "fedyogi", "fedadagrad"
@@ -53,7 +53,8 @@ class Rules:
     ``examples_cap`` bounds the sample count that a device claims, ``examples_multiple`` what of it
     counts, as a multiple of the round's median; ``clip_multiple`` shortens an update to this
     multiple of the running median of norms; ``norm_limit`` refuses a longer one;
-    ``noise_multiplier`` with ``clip_norm`` is central Gaussian noise (differential privacy);
+    ``noise_multiplier`` with ``clip_norm`` is central Gaussian noise (differential privacy), and
+    ``delta`` the probability with which its bound may fail;
     ``client_certificate`` lets in devices with a TLS certificate alone.
     """
 
@@ -68,6 +69,7 @@ class Rules:
     max_staleness: int = 0
     noise_multiplier: float | None = None
     clip_norm: float | None = None
+    delta: float | None = None
     client_certificate: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +89,8 @@ class Rules:
         if not isinstance(rule, str) or rule not in RULES:
             raise _wrong("rule", f"The rule must be one of {', '.join(RULES)}.")
         said["parameters"] = _parameters(rule, said.get("parameters", {}))
+        if said.get("noise_multiplier") is not None and said.get("delta") is None:
+            said["delta"] = privacy.DEFAULT_DELTA
         rules = cls(**said)
         rules._refuse_wrong()
         return rules
@@ -108,10 +112,20 @@ class Rules:
             value = getattr(self, name)
             if value is not None and (not _is_between(value, 0.0, _MOST_NUMBER) or value == 0):
                 raise _wrong(name, "This must be a number above 0, or null.")
-        if self.noise_multiplier is not None:
-            self._refuse_half_privacy()
+        self._refuse_wrong_privacy()
 
-    def _refuse_half_privacy(self) -> None:
+    def _refuse_wrong_privacy(self) -> None:
+        least, most = privacy.LEAST_DELTA, privacy.MOST_DELTA
+        if self.delta is not None and not _is_between(self.delta, least, most):
+            raise _wrong(
+                "delta",
+                f"This must be a number from {least:g} to {most:g}: with more, the noise could lay "
+                "whole participants open.",
+            )
+        if self.noise_multiplier is None:
+            if self.delta is not None:
+                raise _wrong("delta", "There is no noise to state it for: leave it out, or null.")
+            return
         if self.clip_norm is None:
             raise _wrong("clip_norm", "Noise needs a fixed norm that every update is clipped to.")
         if self.rule not in {FEDAVG, *OPTIMISERS}:

@@ -16,6 +16,7 @@ from django.shortcuts import render
 from hub.protocol import problems
 from hub.protocol.version import __version__
 from registry import moves
+from registry.api import parameters
 from registry.api.problems import respond, translate
 
 if TYPE_CHECKING:
@@ -68,6 +69,20 @@ class ProblemMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self._get_response(request)
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., Any],
+        _arguments: Any,
+        _named: Any,
+    ) -> HttpResponse | None:
+        """Refuse an address with parameters that what it leads to does not know."""
+        try:
+            parameters.expect(request, view)
+        except problems.InvalidRequest as problem:
+            return show(request, problem)
+        return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Django calls this for whatever a view lets through."""

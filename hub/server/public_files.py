@@ -24,6 +24,7 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 
 from hub.protocol import problems
+from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
 from registry import summaries, usage
 from registry.api import downloads
@@ -79,17 +80,25 @@ class PublicFiles:
         self._application = application
 
     def __call__(self, environ: Environment, start_response: Start) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            body = _answer(environ, start_response)
-            if body is not None:
-                return body
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD") and "wsgi.file_wrapper" in environ:
+            found = self.direct(environ)
+            if found is not None:
+                status = f"{found.status.value} {found.status.phrase}"
+                start_response(status, list(found.headers.items()))
+                if found.file is None:
+                    return ()
+                sent: Iterable[bytes] = environ["wsgi.file_wrapper"](
+                    found.file, downloads.BLOCK_BYTES
+                )
+                return sent
         return self._application(environ, start_response)
 
+    def direct(self, environ: Environment) -> DirectAnswer | None:
+        """The answer to a plain read; None, with nothing begun, where it is for the application."""
+        return _answer(environ) if _is_plain(environ) else None
 
-def _answer(environ: Environment, start_response: Start) -> Iterable[bytes] | None:
-    """The body of a public file; None, with nothing begun, where it is not for this module."""
-    if not _is_plain(environ):
-        return None
+
+def _answer(environ: Environment) -> DirectAnswer | None:
     structlog.contextvars.clear_contextvars()  # another request's, of this thread
     try:
         file = _find(environ)
@@ -106,20 +115,17 @@ def _answer(environ: Environment, start_response: Start) -> Iterable[bytes] | No
         )
         if not _is_in_time(environ):
             return None  # Django refuses, and does not count it again
-        body: Iterable[bytes] = ()
+        part: downloads.Slice | None = None
         if asked.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
             part = downloads.open_part(file.blob, answer)
-            body = environ["wsgi.file_wrapper"](part, downloads.BLOCK_BYTES)
     except (problems.Problem, DatabaseError):
         return None  # Django finds the same, and says it in words
-    if asked.wants_beginning and file.path.endswith(".onnx"):
+    if file.path.endswith(".onnx") and asked.begins_download(answer.status):
         usage.notes.add_download(file.model_id)
     headers = answer.headers | file.headers | _constant_headers(_is_secure(environ))
     headers.setdefault("Content-Length", "0")  # of a 304
     headers["X-Request-Id"] = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
-    status = HTTPStatus(answer.status)
-    start_response(f"{status.value} {status.phrase}", list(headers.items()))
-    return body
+    return DirectAnswer(HTTPStatus(answer.status), headers, part, answer.start, answer.length)
 
 
 def _is_in_time(environ: Environment) -> bool:
@@ -137,7 +143,6 @@ def _is_plain(environ: Environment) -> bool:
         and settings.SESSION_COOKIE_NAME not in environ.get("HTTP_COOKIE", "")
         and environ.get("CONTENT_LENGTH") in (None, "", "0")
         and "format" not in environ.get("QUERY_STRING", "")
-        and "wsgi.file_wrapper" in environ
         and environ["PATH_INFO"].isascii()
         and _is_our_host(environ.get("HTTP_HOST", ""))
     )

@@ -26,11 +26,10 @@ def properties(of: Sheet, front: dict[str, Any], home: str, author: str = "") ->
     no licence was given there is no `model_license`.
     """
     names = ", ".join(agent.name.replace(",", " ") for agent in of.creators)
-    slug = of.licence.rsplit("/", 1)[-1]
     told = {
         "hub_iri": of.iri,
         "model_author": names or author,
-        "model_license": of.licence_id or slug,
+        "model_license": of.licence_names,
         "model_card": _card(of, front, home),
     }
     return {key: value for key, value in told.items() if value}

@@ -74,7 +74,7 @@ class _Plain(yaml.SafeDumper):
 
 def _licence(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
     """The licence by an id that Hugging Face has; another one is `other` with its name."""
-    if not of.licence:
+    if not of.licence:  # none, or several, which the card names itself
         return {}
     slug = of.licence.rsplit("/", 1)[-1]
     known = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)

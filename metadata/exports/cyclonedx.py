@@ -11,6 +11,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.version import __version__
+from metadata.exports.sheet import spdx_id
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -69,12 +70,14 @@ def _component(of: Sheet) -> dict[str, Any]:
 
 
 def _licences(of: Sheet) -> list[dict[str, Any]]:
-    if of.licence_id:
-        return [{"license": {"id": of.licence_id, "acknowledgement": "declared"}}]
-    if of.licence:
-        name = of.licence.rsplit("/", 1)[-1]
-        return [{"license": {"name": name, "url": of.licence, "acknowledgement": "declared"}}]
-    return []
+    if of.licence_expression:
+        return [{"expression": of.licence_expression, "acknowledgement": "declared"}]
+    return [{"license": _license(iri) | {"acknowledgement": "declared"}} for iri in of.licences]
+
+
+def _license(iri: str) -> dict[str, str]:
+    known = spdx_id(iri)
+    return {"id": known} if known else {"name": iri.rsplit("/", 1)[-1], "url": iri}
 
 
 def _file(of: FileLine) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from metadata.terms import FAIR4ML, SCHEMA
 if TYPE_CHECKING:
     from metadata.exports.sheet import Agent, FileLine, Sheet
 
+_RESTRICTED = "The files are for those who asked for access and got it."
 # A page needs no more files than this; the graph has them all.
 FILES = 50
 _DESCRIPTION = 5000
@@ -42,7 +43,8 @@ def describe(of: Sheet) -> dict[str, Any]:
         "identifier": [of.ref, *([f"https://doi.org/{of.doi}"] if of.doi else [])],
         "description": (of.description or of.summary)[:_DESCRIPTION],
         "abstract": of.summary,
-        "license": of.licence,
+        "license": of.licence or list(of.licences),
+        "conditionsOfAccess": _RESTRICTED if of.is_restricted else "",
         "creator": [_agent(one) for one in of.creators],
         "publisher": _agent(of.publisher),
         "dateCreated": of.created,

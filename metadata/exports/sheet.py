@@ -17,6 +17,7 @@ import pyoxigraph
 from metadata import quads
 from metadata.places import Places
 from metadata.terms import (
+    ACCESS,
     DCAT,
     DCTERMS,
     DPV,
@@ -95,8 +96,8 @@ class Sheet:
     title: str
     description: str
     summary: str
-    licence: str
-    licence_id: str
+    licences: tuple[str, ...]
+    licence_expression: str
     task: str
     created: str
     published: str
@@ -120,11 +121,33 @@ class Sheet:
     carbon_kg: Decimal | None = None
     energy_kwh: Decimal | None = None
     carbon_method: str = ""
+    is_restricted: bool = False
     activity: str = ""
 
     @property
     def ref(self) -> str:
         return f"{self.namespace}/{self.name}@{self.number}"
+
+    @property
+    def licence(self) -> str:
+        """The IRI of its one licence; empty where it has none or several."""
+        return self.licences[0] if len(self.licences) == 1 else ""
+
+    @property
+    def licence_id(self) -> str:
+        """SPDX's id of its one licence, if it has one."""
+        return spdx_id(self.licence)
+
+    @property
+    def licence_names(self) -> str:
+        """Every licence in one line: the choice as SPDX writes it, or names with commas."""
+        names = (spdx_id(iri) or iri.rsplit("/", 1)[-1] for iri in self.licences)
+        return self.licence_expression or ", ".join(names)
+
+
+def spdx_id(licence: str) -> str:
+    """The id in SPDX's IRI of a licence; empty for other IRIs."""
+    return licence.removeprefix(LICENCE) if licence.startswith(LICENCE) else ""
 
 
 # Texts of a version -> the term that holds them.
@@ -142,8 +165,8 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
     graph = _Triples(nquads)
     places = Places(home)
     found = _IDENTIFIER.fullmatch(_identifier(graph, iri))
-    licence = next(iter(graph.all(iri, f"{DCTERMS}license")), "")
-    licence = "" if licence == places.term("NoLicenceGiven") else licence
+    none = places.term("NoLicenceGiven")
+    licences = tuple(one for one in graph.all(iri, f"{DCTERMS}license") if one != none)
     publisher = _agent(graph, graph.one(iri, f"{DCTERMS}publisher"))
     impact = graph.subjects(f"{IT6}carbonEmitted")
     return Sheet(
@@ -154,8 +177,8 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
         title=graph.one(iri, f"{DCTERMS}title"),
         description=graph.one(iri, f"{DCTERMS}description"),
         summary=graph.one(iri, f"{IT6}shortDescription"),
-        licence=licence,
-        licence_id=licence.removeprefix(LICENCE) if licence.startswith(LICENCE) else "",
+        licences=licences,
+        licence_expression=graph.one(iri, places.term("licenceExpression")),
         task=_last(graph.one(iri, f"{FAIR4ML}mlTask")),
         created=graph.one(iri, f"{DCTERMS}created"),
         published=graph.one(iri, f"{DCTERMS}issued"),
@@ -180,6 +203,7 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
         energy_kwh=_energy(graph),
         carbon_method=graph.one(impact[0], f"{IT6}measurementMethodology") if impact else "",
         activity=_activity(graph, places, iri),
+        is_restricted=graph.one(iri, f"{DCTERMS}accessRights") == f"{ACCESS}RESTRICTED",
     )
 
 

@@ -11,6 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from metadata.exports.sheet import spdx_id
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -36,11 +38,11 @@ def write(of: Sheet) -> bytes:
         "creationInfo": _INFO,
         "name": "ONNX Model Hub",
     }
-    licence, licences = _licence(of, part)
+    licences = _licences(of, part)
     files = [_file(one) for one in of.files]
     data = [_data(one, part, place) for place, one in enumerate(of.data, start=1)]
     package = _package(of, supplier["spdxId"])
-    links = list(_links(of, part, licence, files, data))
+    links = list(_links(of, part, licences, files, data))
     elements = [supplier, hub, package, *licences, *files, *data, *links]
     document = {
         "type": "SpdxDocument",
@@ -153,34 +155,41 @@ def _data(of: DataLine, part: str, place: int) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}
 
 
-def _licence(of: Sheet, part: str) -> tuple[str, list[dict[str, Any]]]:
-    """What the licence's relationship points to, and the element for it."""
-    if not of.licence:
-        return _NONE, []
-    iri = f"{part}licence"
-    element: dict[str, Any] = {
+def _licences(of: Sheet, part: str) -> list[dict[str, Any]]:
+    """An element for each licence, or one for the choice among them."""
+    if of.licence_expression:
+        return [_licence(f"{part}licence", of.licence_expression)]
+    found = []
+    for index, iri in enumerate(of.licences, start=1):
+        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", iri.rsplit("/", 1)[-1])
+        known = spdx_id(iri)
+        number = "" if len(of.licences) == 1 else f"-{index}"
+        element = _licence(f"{part}licence{number}", known or f"LicenseRef-{slug}")
+        if not known:
+            element["simplelicensing_customIdToUri"] = [_entry(f"LicenseRef-{slug}", iri)]
+        found.append(element)
+    return found
+
+
+def _licence(iri: str, expression: str) -> dict[str, Any]:
+    return {
         "type": "simplelicensing_LicenseExpression",
         "spdxId": iri,
         "creationInfo": _INFO,
-        "simplelicensing_licenseExpression": of.licence_id,
+        "simplelicensing_licenseExpression": expression,
     }
-    if not of.licence_id:
-        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", of.licence.rsplit("/", 1)[-1])
-        element["simplelicensing_licenseExpression"] = f"LicenseRef-{slug}"
-        element["simplelicensing_customIdToUri"] = [_entry(f"LicenseRef-{slug}", of.licence)]
-    return iri, [element]
 
 
 def _links(
     of: Sheet,
     part: str,
-    licence: str,
+    licences: list[dict[str, Any]],
     files: list[dict[str, Any]],
     data: list[dict[str, Any]],
 ) -> Iterable[dict[str, Any]]:
     pairs = {
         "contains": [one["spdxId"] for one in files],
-        "hasDeclaredLicense": [licence],
+        "hasDeclaredLicense": [one["spdxId"] for one in licences] or [_NONE],
         # The hub looks at no text of a licence, so it concludes nothing.
         "hasConcludedLicense": [_NO_ASSERTION],
         "trainedOn": [one["spdxId"] for one in data],

@@ -15,6 +15,7 @@ from registry.api import etags, pagination
 from registry.api import serializers as shapes
 from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
+from registry.api.parameters import PAGED, asks
 from registry.models import AccessRequest, RegisteredModel
 from registry.services import access, registered_models
 
@@ -109,9 +110,9 @@ class AccessList(APIView):
 
     @extend_schema(
         operation_id="access_requests_list",
-        parameters=[OpenApiParameter("status", str, enum=AccessRequest.Status.values)],
         responses=pagination.paged(AccessRequestOutput),
     )
+    @asks(OpenApiParameter("status", str, enum=AccessRequest.Status.values), *PAGED)
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List requests for those who decide, newest first."""
         model = selectors.model(request.user, namespace, name)

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, Items, parse
+from registry.api.parameters import PAGED, asks
 from registry.api.people import MembershipOutput
 from registry.models import AccessToken
 from registry.permissions import SCOPES, require_user
@@ -79,6 +80,7 @@ class TokenList(APIView):
     """The caller's tokens."""
 
     @extend_schema(operation_id="tokens_list", responses=pagination.paged(TokenOutput))
+    @asks(*PAGED)
     def get(self, request: Request) -> Response:
         """List tokens, without their secrets."""
         rows, cursor = pagination.by_number(

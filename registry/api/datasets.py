@@ -13,6 +13,7 @@ from registry import datasets as selectors
 from registry import selectors as registry
 from registry.api import etags, pagination
 from registry.api.inputs import Input, Items, parse
+from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput, api_url
 from registry.models import Dataset
 from registry.personal_data import CATEGORIES, LEGAL_BASES
@@ -113,9 +114,9 @@ class DatasetList(APIView):
 
     @extend_schema(
         operation_id="datasets_list",
-        parameters=[DatasetsQuery],
         responses=pagination.paged(DatasetOutput),
     )
+    @asks(DatasetsQuery, *PAGED)
     def get(self, request: Request) -> Response:
         """List data sets by name; `q` narrows, `cursor` goes on."""
         given = parse(DatasetsQuery, request.query_params.dict())

@@ -11,6 +11,7 @@ import io
 import os
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -75,14 +76,13 @@ class Asked:
             headers.get("If-None-Match", ""),
         )
 
-    @property
-    def wants_beginning(self) -> bool:
-        """Whether it begins a download: a GET from the first byte on.
+    def begins_download(self, status: int) -> bool:
+        """Whether a response of this status begins a download: a GET from the first byte on.
 
-        Not of a later range or of the tail, and not of the first byte alone, by which clients ask
-        for the size.
+        Not of a later range or of the tail, not of the first byte alone, by which clients ask for
+        the size, and not where the client has the bytes already.
         """
-        if self.method != "GET":
+        if self.method != "GET" or status == HTTPStatus.NOT_MODIFIED:
             return False
         found = _RANGE.fullmatch(self.range) if self.range else None
         return found is None or (found.group(1) == "0" and found.group(2) != "0")
@@ -144,9 +144,9 @@ def open_part(
     return Slice(file, part.length)
 
 
-def wants_beginning(request: HttpRequest) -> bool:
-    """Whether a request begins a download, see ``Asked``."""
-    return Asked.of(request).wants_beginning
+def begins_download(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether a response begins a download, see ``Asked``."""
+    return Asked.of(request).begins_download(response.status_code)
 
 
 def send(

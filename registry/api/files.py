@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -42,7 +42,7 @@ class FileDetail(APIView):
             is_public = True
         blob, model_id = found
         answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
-        if path.endswith(".onnx") and downloads.wants_beginning(request._request):  # noqa: SLF001
+        if path.endswith(".onnx") and downloads.begins_download(request._request, answer):  # noqa: SLF001
             usage.notes.add_download(model_id)
         return answer
 
@@ -70,7 +70,7 @@ class FileDetail(APIView):
 
 
 class MarkdownParser(BaseParser):
-    """Takes Markdown as text."""
+    """Takes Markdown as bytes, so that what is no UTF-8 can be refused and kept."""
 
     media_type = "text/markdown"
 
@@ -80,10 +80,7 @@ class MarkdownParser(BaseParser):
             raise problems.TooLarge(
                 f"A card may have {cards.LIMIT_BYTES:,} bytes; move the rest to a file."
             )
-        try:
-            return content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise problems.CardInvalid("The card is not UTF-8 text; save it as UTF-8.") from error
+        return content
 
 
 class CardDetail(APIView):
@@ -109,7 +106,8 @@ class CardDetail(APIView):
         version = selectors.version(request.user, namespace, name, number)
         if version.readme:
             etags.require(request, etags.of(version.readme))
-        version = files.write_card(request.user, version=version, text=str(request.data))
+        content = cast("bytes", request.data or b"")
+        version = files.write_card(request.user, version=version, text=content)
         response = Response(version_data(version))
         response["ETag"] = etags.of(version.readme)
         return response

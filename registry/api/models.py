@@ -15,6 +15,7 @@ from registry import facets as facet_counts
 from registry.api import etags, pagination, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
+from registry.api.parameters import PAGED, asks
 from registry.services import registered_models
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ class ModelList(APIView):
 
     @extend_schema(
         operation_id="models_list",
-        parameters=[queries.ModelsQuery],
         responses=pagination.paged(
             shapes.ListedModelOutput,
             setup=shapes.SetupOutput(
@@ -89,6 +89,7 @@ class ModelList(APIView):
             ),
         ),
     )
+    @asks(queries.ModelsQuery, *PAGED)
     def get(self, request: Request) -> Response:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
 

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from registry import people, selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
+from registry.api.parameters import PAGED, asks
 from registry.models import Membership, Namespace, User
 from registry.permissions import require_admin, require_user
 from registry.services import namespaces, quotas, users
@@ -182,6 +183,7 @@ class UserList(APIView):
     """Accounts."""
 
     @extend_schema(operation_id="users_list", responses=pagination.paged(UserOutput))
+    @asks(*PAGED)
     def get(self, request: Request) -> Response:
         """Every account, newest first; administrators only."""
         rows, cursor = pagination.by_number(

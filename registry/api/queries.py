@@ -69,12 +69,12 @@ class ModelsQuery(serializers.Serializer[Any]):
     operator = _any("uses one of these ONNX operators; others than ai.onnx's as `domain.Name`")
     pixel_format = _of(PIXEL_FORMATS, "what its file says of pixels")
     personal_data = _of(PERSONAL_DATA, "status of some training data, as told")
-    passes_on = _any("passes every check that applies on each of these runtimes")
+    passes_on = _any("passes on each of these runtimes: a check passed, none failed")
     fails_on = _any("some variant fails a check on one of these runtimes")
     evidence = _of(
         EVIDENCE,
         "has each of these; carbon: the emissions of training are told; federated: rounds made it; "
-        "upgrade: a variant of a higher opset is ready; browser: it was timed in a browser",
+        "upgrade: a variant of a higher opset is ready",
     )
     measured_on = _any("a worker of this hub timed some variant on one of these device classes")
     facets = _of(GROUPS, "groups whose values are to be counted")

@@ -13,6 +13,7 @@ from registry import selectors
 from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
+from registry.api.parameters import asks
 from registry.services import refs as ref_services
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class Resolve(APIView):
 
     @extend_schema(
         operation_id="resolve",
-        parameters=[queries.ResolveQuery],
         responses=shapes.ResolutionOutput,
     )
+    @asks(queries.ResolveQuery)
     def get(self, request: Request) -> Response:
         """Find the version and variant that a reference names."""
         given = parse(queries.ResolveQuery, request.query_params)

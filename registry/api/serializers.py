@@ -9,6 +9,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from hub.protocol.inputs import parse
 from registry.api.inputs import Input, Items
 from registry.models import (
     Check,
@@ -24,6 +25,12 @@ from registry.models import (
 
 if TYPE_CHECKING:
     from registry.summaries import Detail, Summary
+
+
+PARAMETERS = (
+    "weights that the file stores, as elements, by scope and those in attributes; null where they "
+    "are not counted"
+)
 
 
 def page_url(*parts: str) -> str:
@@ -64,7 +71,7 @@ class LatestOutput(serializers.Serializer[Any]):
     opset = serializers.IntegerField(allow_null=True)
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
-    parameters = serializers.IntegerField(allow_null=True)
+    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
     size = serializers.IntegerField(help_text="bytes of all uploaded files")
     entry = serializers.CharField(allow_null=True)
     training_carbon_kg = serializers.FloatField(
@@ -232,6 +239,31 @@ class FileInput(Input):
     blob = serializers.CharField()
 
 
+class ProofOutput(serializers.Serializer[Any]):
+    """How far an upgraded variant was shown to equal its original."""
+
+    strength = serializers.ChoiceField(Variant.Strength.choices)
+    sentence = serializers.CharField(help_text="the whole in words")
+    chosen = serializers.BooleanField(help_text="whether it is loaded where its opset is asked for")
+    evidence = serializers.DictField(
+        allow_null=True,
+        help_text="inputs, nodes and branches that ran, outputs, differences and noise, judges; "
+        "null where recorded by an older method",
+    )
+
+
+def proof_of(variant: Variant) -> dict[str, Any] | None:
+    """The proof of an upgraded variant, as `ProofOutput`; None for others."""
+    if variant.origin != Variant.Origin.UPGRADED:
+        return None
+    return {
+        "strength": variant.proof_strength,
+        "sentence": variant.proof_sentence,
+        "chosen": variant.is_chosen,
+        "evidence": variant.proof,
+    }
+
+
 class VariantOutput(serializers.Serializer[Variant]):
     """One loadable model inside a version, with its facts."""
 
@@ -240,10 +272,16 @@ class VariantOutput(serializers.Serializer[Variant]):
     opset = serializers.IntegerField(allow_null=True)
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
-    parameters = serializers.IntegerField(allow_null=True)
+    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
     origin = serializers.ChoiceField(Variant.Origin.choices)
+    proof = serializers.SerializerMethodField()
     derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
     facts = serializers.JSONField()
+
+    @extend_schema_field(ProofOutput(allow_null=True))
+    def get_proof(self, variant: Variant) -> dict[str, Any] | None:
+        """How far an upgraded variant was shown to equal its original; null for others."""
+        return proof_of(variant)
 
 
 class CheckOutput(serializers.Serializer[Check]):
@@ -294,8 +332,16 @@ class VersionOutput(VersionSummaryOutput):
 
     files = serializers.SerializerMethodField()
     variants = VariantOutput(many=True)
+    inputs = serializers.SerializerMethodField(
+        help_text="what the card declares of each input: docs/cards.md"
+    )
     checks = CheckOutput(many=True)
     jobs = JobSummaryOutput(many=True)
+
+    @extend_schema_field(serializers.DictField(child=serializers.DictField()))
+    def get_inputs(self, version: Version) -> dict[str, Any]:
+        card = version.card if isinstance(version.card, dict) else {}
+        return {one.name: one.document() for one in parse(card.get("inputs"))}
 
     @extend_schema_field(FileOutput(many=True))
     def get_files(self, version: Version) -> Any:
@@ -339,6 +385,12 @@ class ResolvedVariantOutput(serializers.Serializer[Variant]):
     entry = serializers.CharField(source="entry.path")
     opset = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
+    proof = serializers.SerializerMethodField()
+
+    @extend_schema_field(ProofOutput(allow_null=True))
+    def get_proof(self, variant: Variant) -> dict[str, Any] | None:
+        """How far an upgraded variant was shown to equal its original; null for others."""
+        return proof_of(variant)
 
 
 class ResolutionOutput(serializers.Serializer[Any]):

@@ -13,6 +13,7 @@ from registry import selectors
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
 from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key, parse
+from registry.api.parameters import PAGED, asks
 from registry.models import File, Variant, Version
 from registry.services import versions
 
@@ -44,6 +45,7 @@ class VersionList(APIView):
     @extend_schema(
         operation_id="versions_list", responses=pagination.paged(shapes.VersionSummaryOutput)
     )
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List versions, newest first."""
         model = selectors.model(request.user, namespace, name)

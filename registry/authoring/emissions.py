@@ -5,15 +5,38 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from registry.authoring.values import mapping, number, text
+from registry.authoring.values import chosen, mapping, number, text
 
 if TYPE_CHECKING:
     from registry.authoring.findings import Notes
     from registry.authoring.values import Check
 
 
+# How a figure was come by: told without a method, computed with assumptions, or by a meter.
+KINDS = ("declared", "estimated", "measured")
+# Tools that compute emissions from assumptions about machines and grids.
+_ESTIMATING = re.compile(
+    r"code ?carbon|ml ?co2|machine learning (co2 )?impact|carbontracker|eco2ai|autotrain"
+    r"|green algorithms|experiment.impact.tracker|cloud carbon",
+    re.IGNORECASE,
+)
 # The carbon of a kilowatt-hour: the cleanest and the dirtiest grids lie well inside.
 LEAST_G_PER_KWH, MOST_G_PER_KWH = 1.0, 2000.0
+
+
+def kind_of(card: dict[str, Any]) -> str:
+    """One of KINDS for the emissions that a card tells: its own word, else by the tool it names.
+
+    A number without either is declared: nobody knows how it was come by.
+    """
+    said = card.get("co2_eq_emissions")
+    whole = said if isinstance(said, dict) else {}
+    word = str(whole.get("kind") or "").strip().lower()
+    if word in KINDS:
+        return word
+    methods = (whole.get("source"), card.get("carbon_method"))
+    written = " ".join(str(one) for one in methods if isinstance(one, str | list))
+    return "estimated" if _ESTIMATING.search(written[:2000]) else "declared"
 
 
 def carbon(notes: Notes, pointer: str, value: Any) -> None:
@@ -21,6 +44,7 @@ def carbon(notes: Notes, pointer: str, value: Any) -> None:
         parts: dict[str, Check] = {
             "emissions": _grams,
             "source": text,
+            "kind": chosen(KINDS, what="kind of figure"),
             "training_type": text,
             "geographical_location": text,
             "hardware_used": text,

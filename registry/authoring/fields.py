@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import inputs
 from registry.authoring import emissions, origins, results, values, vocabularies
 from registry.authoring.findings import escaped
 from registry.authoring.values import (
@@ -44,6 +45,10 @@ def _risk(notes: Notes, pointer: str, value: Any) -> None:
     )
 
 
+def _inputs(notes: Notes, pointer: str, value: Any) -> None:
+    inputs.parse(value, notes, pointer)
+
+
 _texts = listed(text, wanted="text or a list of texts")
 _precision = usual(
     {*vocabularies.PRECISIONS, *vocabularies.OTHER_PRECISIONS}, what="type of weights"
@@ -71,6 +76,7 @@ FIELDS: dict[str, Check] = {
     "tested_on": origins.datasets,
     "personal_data": origins.personal,
     "precision": listed(_precision, wanted="a type such as float32"),
+    "inputs": _inputs,
     "preprocessing": _texts,
     "postprocessing": _texts,
     "architecture": _texts,
@@ -126,6 +132,7 @@ def check(notes: Notes, front: dict[str, Any]) -> None:
         elif name not in KEPT:
             _unknown(notes, pointer, name, front)
     _together(notes, front)
+    results.scales(notes, front)
     _paths(notes, "", front)
 
 

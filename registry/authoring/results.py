@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from registry.authoring import values, vocabularies
-from registry.authoring.values import anything, date, iri, listed, mapping, text, word
+from registry import metrics
+from registry.authoring import values
+from registry.authoring.values import anything, chosen, date, iri, listed, mapping, text, word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.authoring.findings import Notes
     from registry.authoring.values import Check
 
 
-def metric_value(notes: Notes, pointer: str, value: Any, name: str) -> None:
-    """A measured value: finite; a share is a fraction, or clearly a percentage."""
+_unit = chosen((*metrics.UNITS, "%", "per cent"), what="unit")
+
+
+def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = "") -> None:
+    """A measured value: finite, and of its metric's scale in its unit, where one is given."""
     if isinstance(value, str):
         notes.warn(
             pointer,
@@ -28,18 +34,64 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str) -> None:
             "Write what was measured.",
         )
         return
-    if name.strip().lower().replace(" ", "_") not in vocabularies.SHARES:
+    scale = metrics.scale_of(name)
+    most = {"fraction": 1, "percent": 100}.get(unit, 100)
+    if scale == "number":
         return
-    if value < 0 or value > 100:
+    if value < 0 or (scale == "share" and value > most):
         notes.error(
-            pointer, f"{name} is a share; {value:g} cannot be.", "Write a fraction from 0 to 1."
+            pointer,
+            f"{name} is a share; {value:g}{' percent' if unit == 'percent' else ''} cannot be.",
+            "Write a fraction from 0 to 1, or 0 to 100 with unit: percent.",
         )
-    elif value > 1:
+    elif 1 < value <= 100 and not unit:
         notes.warn(
             pointer,
             f"{value:g} is taken for per cent.",
-            f"Write the fraction {value / 100:.6g}; if {value:g} is no percentage, correct it.",
+            f"Write the fraction {value / 100:.6g}, or unit: percent beside the value; if "
+            f"{value:g} is no percentage, correct it.",
         )
+
+
+def scales(notes: Notes, front: dict[str, Any]) -> None:
+    """Note shares that may be meant in per cent, since the same card has others in per cent."""
+    rows = list(_shares(front))
+    percent = [value for _, value, unit in rows if unit == "percent" or (not unit and value > 1)]
+    if not percent:
+        return
+    for pointer, value, unit in rows:
+        if not unit and 0 < value <= 1:
+            notes.warn(
+                pointer,
+                f"{value:g} is taken for a fraction, and {percent[0]:g} in this card for per cent.",
+                "Write unit: fraction or unit: percent beside each value.",
+            )
+
+
+def _shares(front: dict[str, Any]) -> Iterator[tuple[str, float, str]]:
+    """Pointer, value and unit of each share or rate that a card reports as a number."""
+    for pointer, metric, name in _reported(front):
+        value = metric.get("value")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if metrics.scale_of(name) != "number":
+            yield f"{pointer}/value", value, metrics.unit_of(metric.get("unit"))
+
+
+def _reported(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Pointer and mapping of each reported value, with the name of its metric."""
+    for model_at, model in _mappings(front.get("model-index")):
+        for result_at, result in _mappings(model.get("results")):
+            for at, metric in _mappings(result.get("metrics")):
+                pointer = f"/model-index/{model_at}/results/{result_at}/metrics/{at}"
+                yield pointer, metric, str(metric.get("type") or metric.get("name") or "")
+    for at, result in _mappings(front.get("eval_results")):
+        yield f"/eval_results/{at}", result, str(result.get("metric") or "")
+
+
+def _mappings(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = enumerate(value) if isinstance(value, list) else ()
+    return ((at, row) for at, row in rows if isinstance(row, dict))
 
 
 def _measured(notes: Notes, pointer: str, value: Any) -> None:
@@ -49,6 +101,7 @@ def _measured(notes: Notes, pointer: str, value: Any) -> None:
         "config": anything,
         "args": anything,
         "value": anything,
+        "unit": _unit,
         "verified": anything,
         "verifyToken": anything,
     }
@@ -61,7 +114,8 @@ def _measured(notes: Notes, pointer: str, value: Any) -> None:
         notes.error(pointer, "The metric has no value.", "Give what was measured, or remove it.")
     else:
         name = str(value.get("type") or value.get("name") or "")
-        metric_value(notes, f"{pointer}/value", value["value"], name)
+        unit = metrics.unit_of(value.get("unit"))
+        metric_value(notes, f"{pointer}/value", value["value"], name, unit)
     _tokens(notes, pointer, value)
 
 
@@ -119,6 +173,7 @@ def eval_result(notes: Notes, pointer: str, value: Any) -> None:
             {"id": text, "task_id": text, "revision": word}, wanted="a data set with id and task_id"
         ),
         "value": anything,
+        "unit": _unit,
         "metric": text,
         "date": date,
         "source": mapping({"url": iri, "name": text, "user": text}, wanted="a source with url"),
@@ -130,5 +185,7 @@ def eval_result(notes: Notes, pointer: str, value: Any) -> None:
         if value.get("value") is None:
             notes.error(pointer, "The result has no value.", "Give what was measured.")
         else:
-            metric_value(notes, f"{pointer}/value", value["value"], str(value.get("metric", "")))
+            unit = metrics.unit_of(value.get("unit"))
+            name = str(value.get("metric", ""))
+            metric_value(notes, f"{pointer}/value", value["value"], name, unit)
         _tokens(notes, pointer, value)

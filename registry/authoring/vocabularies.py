@@ -69,8 +69,6 @@ LANGUAGES = {
     "polish": "pl", "portuguese": "pt", "russian": "ru", "spanish": "es", "swedish": "sv",
     "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
 }  # fmt: skip
-# Metrics whose value is a share, as the graphs have it; people write 97 or 0.97.
-SHARES = frozenset({"accuracy", "auc", "f1", "precision", "recall", "roc_auc", "top-1", "top-5"})
 
 
 def near(word: str, words: Iterable[str], likeness: float = 0.75) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from registry.federated import privacy
 from registry.federated.models import Aggregate, Round
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from registry.federated.privacy import Statement
     from registry.models import Version
 
 # A version tells of so many rounds, the newest ones.
@@ -20,7 +22,10 @@ FEWEST_OPEN = 5
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A round without its participants: their number, and what was left out by reason."""
+    """A round without its participants: their number, and what was left out by reason.
+
+    ``noise_multiplier`` is None where no noise was added.
+    """
 
     number: int
     contributions: int
@@ -30,6 +35,7 @@ class Told:
     opened_at: datetime
     ended_at: datetime | None
     result_sha256: str
+    noise_multiplier: float | None
     left_out: dict[str, int] = field(default_factory=dict)
 
 
@@ -40,7 +46,7 @@ class History:
     training: int
     base: int
     rounds: tuple[Told, ...]
-    privacy: dict[str, Any]
+    privacy: Statement
 
 
 def of(version: Version) -> History | None:
@@ -51,12 +57,11 @@ def of(version: Version) -> History | None:
     made = Round.objects.filter(
         training=last.training_id, state=Round.State.AGGREGATED, number__lte=last.number
     ).select_related("aggregate")
-    spent = last.aggregate.figures.get("privacy", {})
     return History(
         training=last.training.number,
         base=last.training.base.number,
         rounds=tuple(_told(row) for row in reversed(made.order_by("-number")[:MOST])),
-        privacy=spent if isinstance(spent, dict) else {},
+        privacy=privacy.of_round(last),
     )
 
 
@@ -102,5 +107,6 @@ def _told(row: Round) -> Told:
         opened_at=row.opened_at,
         ended_at=row.ended_at,
         result_sha256=made.result_sha256,
+        noise_multiplier=made.rules.get("noise_multiplier"),
         left_out=tally(made.left_out),
     )

@@ -6,9 +6,10 @@ from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
-from registry.models.mentions import Mention
+from registry.models.mentions import Mention, NameConfirmation
 from registry.models.namespaces import Membership, Namespace
 from registry.models.refs import Ref
+from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
 from registry.models.search import (
     DocumentFacets,
@@ -45,8 +46,10 @@ __all__ = [
     "File",
     "Membership",
     "Mention",
+    "NameConfirmation",
     "Namespace",
     "Ref",
+    "RefusedCard",
     "RegisteredModel",
     "Reservation",
     "RetiredName",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from hub.protocol import proofs
 from registry.models.blobs import Blob
 from registry.models.constraints import HEX40, matches, one_of
 from registry.models.versions import Version
@@ -46,14 +47,28 @@ class VariantOrigin(models.TextChoices):
     CONVERTED = "converted"
 
 
+class ProofStrength(models.TextChoices):
+    """How far an upgraded variant was shown to equal its original; see `hub.protocol.proofs`."""
+
+    FULL = "full"
+    SCHEMA = "schema"
+    PARTIAL = "partial"
+    EARLIER_METHOD = "earlier-method"
+
+
 class Variant(models.Model):
     """One loadable ONNX model inside a version: uploaded, or derived by a job.
 
-    An upgraded one has another opset and gives the same numbers; a converted one has another
-    precision, and ``derivation`` says what that cost.
+    An upgraded one has another opset, and ``proof`` says how far it was shown to give the same
+    numbers; a converted one has another precision, and ``derivation`` says what that cost.
     """
 
     Origin = VariantOrigin
+
+    Strength = ProofStrength
+
+    # What may stand in for the original wherever an opset is asked for.
+    CHOSEN = ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(proofs.SUFFICIENT))
 
     version = models.ForeignKey(Version, models.CASCADE, related_name="variants")
     name = models.CharField(max_length=64)
@@ -68,6 +83,12 @@ class Variant(models.Model):
         "self", models.PROTECT, null=True, blank=True, related_name="derivatives"
     )
     derivation = models.JSONField(default=dict, blank=True)
+    proof_strength = models.CharField(
+        max_length=14, choices=ProofStrength.choices, blank=True, default=""
+    )
+    proof = models.JSONField(
+        null=True, blank=True, help_text="the evidence, as hub.protocol.proofs writes it"
+    )
     job_uuid = models.UUIDField(null=True, blank=True)
 
     class Meta:
@@ -80,7 +101,35 @@ class Variant(models.Model):
                 | (Q(derived_from__isnull=False, job_uuid__isnull=False) & ~Q(origin="uploaded")),
                 name="variant_derived_names_source_and_job",
             ),
+            models.CheckConstraint(
+                condition=Q(proof_strength__in=ProofStrength.values, origin="upgraded")
+                | (Q(proof_strength="", proof__isnull=True) & ~Q(origin="upgraded")),
+                name="variant_upgraded_has_strength",
+            ),
+            models.CheckConstraint(
+                condition=Q(proof_strength__in=["", "earlier-method"], proof__isnull=True)
+                | (~Q(proof_strength__in=["", "earlier-method"]) & Q(proof__isnull=False)),
+                name="variant_strength_has_proof",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def statement(self) -> proofs.Proof | None:
+        """The proof that it equals its original; None where none is stored in today's form."""
+        return None if self.proof is None else proofs.Proof.from_json(self.proof)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it may stand in for its original where an opset is asked for; see `CHOSEN`."""
+        return self.origin != VariantOrigin.UPGRADED or self.proof_strength in proofs.SUFFICIENT
+
+    @property
+    def proof_sentence(self) -> str:
+        """What was shown about an upgraded variant, in words; empty for others."""
+        if self.origin != VariantOrigin.UPGRADED:
+            return ""
+        proof = self.statement
+        return proofs.WORDS[proofs.EARLIER] if proof is None else proof.sentence

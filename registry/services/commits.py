@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
-from registry import cards, events, formats, git, history, lifecycle
+from registry import cards, events, formats, git, history, lifecycle, refused_cards
 from registry.blobs import store
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, Version
 from registry.permissions import require, require_user
@@ -81,7 +81,6 @@ class BranchMissing(problems.NotFound):
     """The model has no such branch."""
 
 
-@transaction.atomic
 def make(
     actor: Actor,
     *,
@@ -95,8 +94,31 @@ def make(
 
     Raises BranchMissing, PreconditionFailed where the branch is at another commit than
     ``parent_commit`` (5 to 40 hex digits), EntryMissing, BlobUnknown, PathInvalid, NotOnnx,
-    CardInvalid, QuotaExceeded. Two commits at once follow each other.
+    CardInvalid, QuotaExceeded. Two commits at once follow each other. A card that is refused is
+    kept (registry/refused_cards.py).
     """
+    added = [change for change in changes if isinstance(change, Add)]
+    sent = [change.sha256 for change in added if change.path == cards.CARD_PATH]
+    if not sent:
+        return _make(actor, model, branch, message, changes, parent_commit)
+    with refused_cards.keeping(
+        actor,
+        model=model,
+        version=None,
+        content=lambda: store().read(sent[-1], cards.LIMIT_BYTES + 1),
+    ):
+        return _make(actor, model, branch, message, changes, parent_commit)
+
+
+@transaction.atomic
+def _make(
+    actor: Actor,
+    model: RegisteredModel,
+    branch: str,
+    message: str,
+    changes: Sequence[Add | Delete],
+    parent_commit: str,
+) -> Made:
     for action in ("version.draft", "version.edit", "version.submit"):
         require(actor, action, model)
     user = require_user(actor, of=model)

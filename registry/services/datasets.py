@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -119,6 +120,9 @@ def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
         for field, (fits, detail) in _RULES.items()
         if not fits(dataset)
     ]
+    if dataset.iri.lower().startswith(f"{settings.HUB_PUBLIC_URL}/".lower()):
+        told = "The IRI is the name that the world has for the data, not an address of this hub."
+        errors.append({"pointer": "/iri", "detail": told})
     if errors:
         raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)
     try:

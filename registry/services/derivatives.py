@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from hub.protocol import problems, refs
+from hub.protocol import problems, proofs, refs
 from registry import events, lifecycle
 from registry.models import File, Variant, Version
 from registry.services import blobs, quotas
@@ -22,6 +22,8 @@ from registry.services.files import git_names
 if TYPE_CHECKING:
     import io
     from uuid import UUID
+
+    from hub.protocol.proofs import Proof
 
 MARK = 8
 
@@ -36,7 +38,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A variant made from another: its files (the model first), its facts, and how it came."""
+    """A variant made from another: its files (the model first), its facts, and how it came.
+
+    An upgraded one has a proof; without one it counts as recorded by an older method.
+    """
 
     name: str
     origin: str
@@ -46,6 +51,7 @@ class Derived:
     derivation: dict[str, Any]
     job_uuid: UUID
     precision: str = field(default="")
+    proof: Proof | None = None
 
 
 def store_bytes(reader: io.BufferedIOBase | io.RawIOBase) -> tuple[str, int]:
@@ -94,11 +100,19 @@ def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant
             "parameters": found.facts.get("parameters"),
             "derived_from": original,
             "derivation": found.derivation,
+            "proof": None if found.proof is None else found.proof.to_json(),
+            "proof_strength": _strength(found),
             "job_uuid": found.job_uuid,
         },
     )
     events.record("variant.added", version, actor=None, model=version.model, name=found.name)
     return variant
+
+
+def _strength(found: Derived) -> str:
+    if found.origin != Variant.Origin.UPGRADED:
+        return ""
+    return proofs.EARLIER if found.proof is None else found.proof.strength
 
 
 @transaction.atomic

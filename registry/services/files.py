@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import digests, problems, refs
-from registry import cards, events, formats, git, lifecycle, selectors
+from registry import cards, events, formats, git, lifecycle, refused_cards, selectors
 from registry.blobs import store
 from registry.models import Blob, File, Version
 from registry.permissions import require
@@ -19,12 +19,25 @@ if TYPE_CHECKING:
     from registry.permissions import Actor
 
 
-@transaction.atomic
 def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File, bool]:
     """Point ``path`` of a draft at a blob the actor uploaded or may read; says whether it is new.
 
-    Raises BlobUnknown, PathInvalid, NotOnnx, CardInvalid, QuotaExceeded, StateConflict.
+    A card that is refused is kept (registry/refused_cards.py). Raises BlobUnknown, PathInvalid,
+    NotOnnx, CardInvalid, QuotaExceeded, StateConflict.
     """
+    if path != cards.CARD_PATH:
+        return _put(actor, version, path, digest)
+    with refused_cards.keeping(
+        actor,
+        model=version.model,
+        version=version,
+        content=lambda: store().read(digests.parse(digest), cards.LIMIT_BYTES + 1),
+    ):
+        return _put(actor, version, path, digest)
+
+
+@transaction.atomic
+def _put(actor: Actor, version: Version, path: str, digest: str) -> tuple[File, bool]:
     require(actor, "version.edit", version.model)
     refs.check_path(path)
     sha256 = digests.parse(digest)
@@ -61,15 +74,23 @@ def remove(actor: Actor, *, version: Version, path: str) -> None:
         version.save(update_fields=["card", "readme"])
 
 
-@transaction.atomic
 def write_card(
-    actor: Actor, *, version: Version, text: str, instead_of: str | None = None
+    actor: Actor, *, version: Version, text: str | bytes, instead_of: str | None = None
 ) -> Version:
-    """Write the card of a draft from text; raises CardInvalid.
+    """Write the card of a draft; raises CardInvalid, and keeps what was refused.
 
     ``instead_of`` is the digest of the card that was read before (``cards.digest``): where another
     one is there by now, raises PreconditionFailed and changes nothing.
     """
+    content = text.encode() if isinstance(text, str) else text
+    with refused_cards.keeping(
+        actor, model=version.model, version=version, content=lambda: content
+    ):
+        return _write_card(actor, version, content, instead_of)
+
+
+@transaction.atomic
+def _write_card(actor: Actor, version: Version, content: bytes, instead_of: str | None) -> Version:
     require(actor, "version.edit", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
@@ -77,7 +98,6 @@ def write_card(
         raise problems.PreconditionFailed(
             "Somebody changed the card since you read it. Look at theirs, then save yours again."
         )
-    content = text.encode()
     take_card(version, content)
     _check_count(version, cards.CARD_PATH)
     blob = uploads.take(actor, model=version.model, content=content)

@@ -27,6 +27,7 @@ from registry.models import (
     File,
     Membership,
     Namespace,
+    RefusedCard,
     Reservation,
     Upload,
     User,
@@ -71,7 +72,8 @@ def of_namespace(namespace: Namespace) -> Room:
         settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota,
         _bytes_of_files(namespace)
         + _bytes_of_commits(namespace)
-        + trainings.bytes_of_contributions(namespace),
+        + trainings.bytes_of_contributions(namespace)
+        + _bytes_of_refused_cards(namespace),
         _bytes_of_uploads(Upload.objects.filter(model__namespace=namespace)) + held,
     )
 
@@ -242,6 +244,11 @@ def _bytes_of_files(namespace: Namespace) -> int:
         version__model__namespace=namespace, version__model__deleted_at=None, derived=False
     ).exclude(version__state=Version.State.WITHDRAWN)
     return rows.aggregate(sum=Sum("blob__size"))["sum"] or 0
+
+
+def _bytes_of_refused_cards(namespace: Namespace) -> int:
+    rows = RefusedCard.objects.filter(model__namespace=namespace, model__deleted_at=None)
+    return rows.aggregate(sum=Sum("size"))["sum"] or 0
 
 
 def _bytes_of_commits(namespace: Namespace) -> int:

@@ -11,6 +11,7 @@ from hub.protocol import problems, refs
 from registry import events, kept
 from registry.models import RegisteredModel, RetiredName, SearchDocument
 from registry.permissions import require
+from registry.services import names as confirmations
 from registry.services import quotas
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
         model.former_names.update(moved_to=None)
     else:
         model.former_names.all().delete()
+    model.refused_cards.all().delete()
     events.record("model.deleted", model, actor=actor, model=model)
 
 
@@ -89,6 +91,8 @@ def move(
     is_other_space = model.namespace_id != namespace.pk
     if old.lower() != new.lower():
         _claim(actor, new, model)
+    if is_other_space:
+        confirmations.keep_meanings(actor, model)
     model.namespace, model.name = namespace, name
     try:
         with transaction.atomic():

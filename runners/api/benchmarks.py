@@ -16,9 +16,12 @@ from hub.protocol import problems
 from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, Items, parse
-from runners import benchmarking, benchmarks, contributions, samples
+from registry.api.parameters import asks
+from runners import benchmarking, benchmarks, challenges, contributions, enrolment, samples
 from runners.api.measurements import (
+    ChallengeOutput,
     ComparisonOutput,
+    EnrolledWorkerOutput,
     MeasurementDetailOutput,
     MeasurementOutput,
     SamplesOutput,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from registry.models import Version
     from runners.models import Measurement
 
+SIGNATURE = "Hub-Signature"
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
 
 
@@ -90,12 +94,12 @@ class BenchmarkList(APIView):
 
     @extend_schema(
         operation_id="benchmarks_of_version",
-        parameters=[
-            *(OpenApiParameter(name, str) for name in FILTERS),
-            OpenApiParameter("batch", int),
-            OpenApiParameter("history", bool, description="older results, too"),
-        ],
         responses=pagination.paged(MeasurementOutput),
+    )
+    @asks(
+        *(OpenApiParameter(name, str) for name in FILTERS),
+        OpenApiParameter("batch", int),
+        OpenApiParameter("history", bool, description="older results, too"),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the results that count: of each variant and comparability key the newest one."""
@@ -111,16 +115,32 @@ class BenchmarkList(APIView):
 
     @extend_schema(
         operation_id="benchmarks_contribute",
-        parameters=[OpenApiParameter("variant", str, description="told by the file unless named")],
+        parameters=[
+            OpenApiParameter("variant", str, description="the file decides unless it is named"),
+            OpenApiParameter(
+                SIGNATURE,
+                str,
+                OpenApiParameter.HEADER,
+                description="the name of an enrolled worker, a space and its signature",
+            ),
+        ],
         request=OpenApiTypes.OBJECT,
         responses={201: pagination.paged(MeasurementOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Contribute a record of your own machine, as `hub bench` writes it; marked as yours."""
+        """Contribute a record of your own machine, as `hub bench --contribute` writes it.
+
+        It holds a challenge that you were given. Without the signature of an enrolled worker it is
+        unverified: shown apart, under your name, and never ranked.
+        """
         version = selectors.version(request.user, namespace, name, number)
         variant = request.query_params.get("variant", "")
         rows = contributions.contribute(
-            request.user, version=version, text=str(request.data or ""), variant=variant
+            request.user,
+            version=version,
+            text=str(request.data or ""),
+            variant=variant,
+            signature=_signature(request),
         )
         for row in rows:
             row.variant.version = version
@@ -128,6 +148,62 @@ class BenchmarkList(APIView):
         response.status_code = 201
         response["Location"] = response.data["items"][0]["record"].removesuffix("/record.json")
         return response
+
+
+class BenchmarkChallenges(APIView):
+    """Challenges for records that are to be contributed."""
+
+    @extend_schema(
+        operation_id="benchmarks_challenge", request=None, responses={201: ChallengeOutput}
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Get a challenge for one record of this version; it can be used once, until it expires."""
+        version = selectors.version(request.user, namespace, name, number)
+        return Response(
+            ChallengeOutput(challenges.issue(request.user, version=version)).data, status=201
+        )
+
+
+class EnrolmentInput(Input):
+    """A machine to be enrolled."""
+
+    name = serializers.CharField(max_length=64)
+    owner = serializers.CharField(max_length=150, help_text="who contributes what it signs")
+    public_key = serializers.CharField(max_length=43, help_text="Ed25519, base64url")
+
+
+class EnrolledWorkerList(APIView):
+    """The enrolled workers."""
+
+    @extend_schema(
+        operation_id="enrolled_workers_list", responses=pagination.paged(EnrolledWorkerOutput)
+    )
+    @asks()
+    def get(self, request: Request) -> Response:
+        """List the enrolled workers, revoked ones included; for administrators."""
+        rows = list(enrolment.every(request.user))
+        return pagination.respond(request, EnrolledWorkerOutput, rows, None)
+
+    @extend_schema(
+        operation_id="enrolled_workers_enrol",
+        request=EnrolmentInput,
+        responses={201: EnrolledWorkerOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Enrol a machine by its public key; for administrators. What it signs is trusted."""
+        given = parse(EnrolmentInput, request.data)
+        made = enrolment.enrol(request.user, **given)
+        return Response(EnrolledWorkerOutput(made).data, status=201)
+
+
+class EnrolledWorkerDetail(APIView):
+    """One enrolled worker."""
+
+    @extend_schema(operation_id="enrolled_workers_revoke", responses={204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        """Revoke a worker; for administrators. What it signed before is trusted no longer."""
+        enrolment.revoke(request.user, name=name)
+        return Response(status=204)
 
 
 class BenchmarkRuns(APIView):
@@ -218,6 +294,7 @@ class ComparisonList(APIView):
     """Comparisons of a version with earlier ones."""
 
     @extend_schema(operation_id="comparisons_list", responses=pagination.paged(ComparisonOutput))
+    @asks()
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the newest comparison with each earlier variant on each runtime."""
         version = selectors.version(request.user, namespace, name, number)
@@ -264,6 +341,17 @@ def _whole(request: Request, namespace: str, name: str, number: int, pk: int) ->
     row = _one(request, namespace, name, number, pk)
     selectors.require_files(request.user, row.variant.version.model)
     return row
+
+
+def _signature(request: Request) -> contributions.Signature | None:
+    """The worker and the signature that a header names; raises InvalidRequest."""
+    text = request.headers.get(SIGNATURE)
+    if text is None:
+        return None
+    worker, _, value = text.strip().partition(" ")
+    if not worker or not value:
+        raise problems.InvalidRequest(f"{SIGNATURE} holds a worker's name and its signature.")
+    return contributions.Signature(worker, value.strip())
 
 
 def _jobs(request: Request, jobs: list[Any]) -> Response:

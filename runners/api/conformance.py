@@ -12,10 +12,11 @@ from rest_framework.views import APIView
 from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
+from registry.api.parameters import asks
 from registry.api.serializers import Digest, file_url, page_url
 from runners import proofs, verification
 from runners.api.serializers import JobOutput
-from runners.models import ConformanceResult
+from runners.models import ConformanceResult, ConformanceVerdict
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -34,11 +35,26 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
     blames = serializers.ChoiceField(
         [("", "nobody"), *ConformanceResult.Blame.choices], help_text="who is at fault"
     )
+    verdict = serializers.ChoiceField(
+        ConformanceVerdict.choices,
+        help_text="the outcome in a word; only `failed`, and `does-not-run` with the outcome "
+        "`failed`, count against the model or the runtime",
+    )
+    runs = serializers.BooleanField(
+        allow_null=True,
+        help_text="whether the runtime ran some input to its end; null where it was not tried, or "
+        "the result is older than this field",
+    )
     reason = serializers.CharField()
     profile = serializers.CharField(help_text="the tolerance profile")
     datasets = serializers.IntegerField()
     seconds = serializers.FloatField()
-    node = serializers.JSONField(allow_null=True, help_text="the first node that diverged")
+    node = serializers.JSONField(
+        allow_null=True,
+        help_text="the first node that diverged: name, op, index in its graph, figures, alone, and "
+        "path: the bodies that it stands in from the outside, each with op, name, index, body and "
+        "iteration (from 0; null outside of loops)",
+    )
     at = serializers.DateTimeField()
     job = serializers.UUIDField(source="job_id")
     evidence = serializers.SerializerMethodField(help_text="the node cut out, with its inputs")
@@ -78,12 +94,12 @@ class ConformanceList(APIView):
 
     @extend_schema(
         operation_id="conformance_list",
-        parameters=[
-            OpenApiParameter("history", bool, description="older results, too"),
-            OpenApiParameter("variant", str),
-            OpenApiParameter("runtime", str),
-        ],
         responses=pagination.paged(ConformanceOutput),
+    )
+    @asks(
+        OpenApiParameter("history", bool, description="older results, too"),
+        OpenApiParameter("variant", str),
+        OpenApiParameter("runtime", str),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the newest result of each check on each runtime."""

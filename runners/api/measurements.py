@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry.api.serializers import Digest, api_url, page_url
-from runners.models import Comparison, Measurement
+from registry.api.serializers import PARAMETERS, Digest, api_url, page_url
+from runners.engine.benchmark import record as form
+from runners.models import Challenge, Comparison, EnrolledWorker, Measurement
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -27,6 +28,13 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
         Measurement.Origin.choices, help_text="measured by this hub, or contributed by somebody"
     )
     contributor = serializers.CharField(source="contributor.username", default="")
+    trust = serializers.SerializerMethodField(
+        help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; unverified: "
+        "anybody, shown apart and never ranked"
+    )
+    enrolled_worker = serializers.CharField(
+        source="enrolled_worker.name", default="", help_text="that signed it"
+    )
     status = serializers.ChoiceField(
         Measurement.Status.choices, help_text="only what is accepted is ever ranked"
     )
@@ -47,7 +55,9 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     threads = serializers.IntegerField()
     samples = serializers.IntegerField()
     processes = serializers.IntegerField(help_text="fresh processes that counted")
-    p50_ms = serializers.FloatField(allow_null=True)
+    p50_ms = serializers.FloatField(
+        allow_null=True, help_text="the geometric mean of the processes' medians"
+    )
     p50_ci95_ms = serializers.SerializerMethodField(help_text="from the processes' medians")
     p90_ms = serializers.FloatField(
         allow_null=True, help_text="null where so few samples do not support it"
@@ -55,10 +65,17 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     p95_ms = serializers.FloatField(allow_null=True)
     p99_ms = serializers.FloatField(allow_null=True)
     between_process_cv = serializers.FloatField(allow_null=True)
-    throughput_per_s = serializers.FloatField(allow_null=True)
-    cpu_ms = serializers.FloatField(allow_null=True, help_text="processor time for one inference")
+    throughput_per_s = serializers.FloatField(
+        allow_null=True, help_text="samples of all processes over all of their timed seconds"
+    )
+    cpu_ms = serializers.FloatField(
+        allow_null=True,
+        help_text="processor time for one inference, the geometric mean of the processes'",
+    )
     peak_rss_bytes = serializers.IntegerField(allow_null=True)
-    energy_j = serializers.FloatField(allow_null=True, help_text="for one inference")
+    energy_j = serializers.FloatField(
+        allow_null=True, help_text="for one inference: of all processes over their inferences"
+    )
     energy_provenance = serializers.CharField(help_text="measured, estimated, declared or none")
     carbon_g = serializers.FloatField(allow_null=True, help_text="CO2e for one inference")
     carbon_provenance = serializers.CharField(help_text="estimated, declared or none")
@@ -67,6 +84,11 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     record = serializers.SerializerMethodField(help_text="the address of the whole record")
     samples_csv = serializers.SerializerMethodField()
     url = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ChoiceField(Measurement.Trust.choices))
+    def get_trust(self, row: Measurement) -> str:
+        # What a revoked worker signed is anybody's word.
+        return str(row.trust if row.is_trusted else Measurement.Trust.UNVERIFIED)
 
     @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
     def get_p50_ci95_ms(self, row: Measurement) -> list[float | None] | None:
@@ -96,8 +118,30 @@ class StandingOutput(serializers.Serializer[Any]):
         allow_null=True, help_text="inside its comparability key; null for a contributed one"
     )
     bytes = serializers.IntegerField(allow_null=True, help_text="of the version's files")
-    parameters = serializers.IntegerField(allow_null=True)
+    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
     result = MeasurementOutput(source="row")
+
+
+class ChallengeOutput(serializers.Serializer[Challenge]):
+    """A challenge for one record of one version, of the person who asked for it."""
+
+    challenge = serializers.CharField(source="nonce", help_text="goes into the record")
+    seed = serializers.SerializerMethodField(help_text="of the inputs of the record")
+    issued_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+
+    def get_seed(self, row: Challenge) -> int:
+        return form.seed_of(row.nonce)
+
+
+class EnrolledWorkerOutput(serializers.Serializer[EnrolledWorker]):
+    """A machine whose key signs what its owner contributes."""
+
+    name = serializers.CharField()
+    owner = serializers.CharField(source="owner.username")
+    public_key = serializers.CharField(help_text="Ed25519, base64url")
+    enrolled_at = serializers.DateTimeField()
+    revoked_at = serializers.DateTimeField(allow_null=True)
 
 
 class KeyOutput(serializers.Serializer[Any]):

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.parameters import PAGED, asks
 from runners import proofs, verification
 from runners.models import Runtime, SuiteResult
 
@@ -77,6 +78,7 @@ class RuntimeList(APIView):
     """The runtimes of this hub."""
 
     @extend_schema(operation_id="runtimes_list", responses=pagination.paged(RuntimeOutput))
+    @asks()
     def get(self, request: Request) -> Response:
         """List runtimes, each in its newest version."""
         return pagination.respond(request, RuntimeOutput, verification.current(), None)
@@ -86,6 +88,7 @@ class Scoreboard(APIView):
     """The operator suite on every runtime."""
 
     @extend_schema(operation_id="scoreboard", responses=pagination.paged(ScoreOutput))
+    @asks()
     def get(self, request: Request) -> Response:
         """List the runs of the suite."""
         return pagination.respond(request, ScoreOutput, proofs.scores(), None)
@@ -96,9 +99,9 @@ class ScoreDetail(APIView):
 
     @extend_schema(
         operation_id="scoreboard_read",
-        parameters=[OpenApiParameter("with", str, description="a version to compare with")],
         responses=ScoreDetailOutput,
     )
+    @asks(OpenApiParameter("with", str, description="a version to compare with"))
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """Read a run by operator and opset; `with` compares it with another version's."""
         shown = proofs.score(runtime, version)
@@ -123,11 +126,12 @@ class CaseList(APIView):
 
     @extend_schema(
         operation_id="scoreboard_cases",
-        parameters=[
-            OpenApiParameter("operator", str),
-            OpenApiParameter("outcome", enum=SuiteResult.Outcome.values),
-        ],
         responses=pagination.paged(CaseOutput),
+    )
+    @asks(
+        OpenApiParameter("operator", str),
+        OpenApiParameter("outcome", enum=SuiteResult.Outcome.values),
+        *PAGED,
     )
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """List cases in the order of their operators; `operator` and `outcome` narrow."""

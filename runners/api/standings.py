@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.parameters import PAGED, asks
 from runners import benchmarks, standings
 from runners.api.benchmarks import whole
 from runners.api.measurements import (
@@ -30,15 +31,14 @@ class Standings(APIView):
 
     @extend_schema(
         operation_id="benchmarks_list",
-        parameters=[
-            *(OpenApiParameter(name, str) for name in TEXTS),
-            *(OpenApiParameter(name, int) for name in NUMBERS),
-            OpenApiParameter("sort", enum=list(standings.SORTS)),
-            OpenApiParameter("contributed", bool, description="contributed results, too"),
-            OpenApiParameter("limit", int),
-            OpenApiParameter("cursor", str),
-        ],
         responses=pagination.paged(StandingOutput, keys=KeyOutput(many=True)),
+    )
+    @asks(
+        *(OpenApiParameter(name, str) for name in TEXTS),
+        *(OpenApiParameter(name, int) for name in NUMBERS),
+        OpenApiParameter("sort", enum=list(standings.SORTS)),
+        OpenApiParameter("contributed", bool, description="contributed results, too"),
+        *PAGED,
     )
     def get(self, request: Request) -> Response:
         """Accepted results of each model's newest version, ranked inside their comparability key.
@@ -71,6 +71,7 @@ class DeviceList(APIView):
     """The devices that models were measured on."""
 
     @extend_schema(operation_id="devices_list", responses=pagination.paged(DeviceOutput))
+    @asks()
     def get(self, request: Request) -> Response:
         """List device classes, the most measured first."""
         rows = benchmarks.devices(request.user)[: pagination.LONGEST]
@@ -91,6 +92,7 @@ class EnvironmentList(APIView):
     """The environments of results."""
 
     @extend_schema(operation_id="environments_list", responses=pagination.paged(EnvironmentOutput))
+    @asks()
     def get(self, request: Request) -> Response:
         """List the newest environments of the results that you can see."""
         rows = benchmarks.environments(request.user)[: pagination.LONGEST]

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
+from registry.api.parameters import asks
 from registry.api.serializers import Digest, VariantOutput, api_url
 from runners import derivations
 from runners.api.serializers import JobOutput
@@ -69,6 +70,7 @@ class VariantList(APIView):
     """The variants of a version."""
 
     @extend_schema(operation_id="variants_list", responses=pagination.paged(VariantListOutput))
+    @asks()
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List variants: the uploaded ones, then those derived from them."""
         version = selectors.version(request.user, namespace, name, number)

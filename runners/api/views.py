@@ -8,7 +8,9 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from hub.protocol import problems
 from registry.api import etags, pagination
+from registry.api.parameters import PAGED, asks
 from runners import selectors, services
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job
@@ -24,15 +26,16 @@ class JobList(APIView):
 
     @extend_schema(
         operation_id="jobs_list",
-        parameters=[
-            OpenApiParameter("state", enum=Job.State.values),
-            OpenApiParameter("pool", str),
-        ],
         responses=pagination.paged(JobOutput),
     )
+    @asks(OpenApiParameter("state", enum=Job.State.values), OpenApiParameter("pool", str), *PAGED)
     def get(self, request: Request) -> Response:
         """The newest jobs first; `state` and `pool` narrow."""
         rows = selectors.jobs(request.user)
+        state = request.query_params.get("state", "")
+        if state and state not in Job.State.values:
+            known = ", ".join(Job.State.values)
+            raise problems.InvalidRequest.at("/state", f"state must be one of {known}.")
         for name in ("state", "pool"):
             if value := request.query_params.get(name):
                 rows = rows.filter(**{name: value})
@@ -76,6 +79,7 @@ class WorkerList(APIView):
     """The workers of this hub."""
 
     @extend_schema(operation_id="workers_list", responses=pagination.paged(WorkerOutput))
+    @asks()
     def get(self, request: Request) -> Response:
         """Workers seen of late, each with its queues, runtimes and execution providers."""
         return pagination.respond(request, WorkerOutput, selectors.live_workers(), None)

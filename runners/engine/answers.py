@@ -7,12 +7,16 @@ files that cannot lead elsewhere, and everything else dropped. Raises JobError w
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
 
+from hub.protocol import proofs
 from runners.engine import text
 from runners.engine.jobs import JobError
 
 _MOST_ROWS = 200
+# As deep as a model may nest its graphs.
+_MOST_STEPS = 24
 _EVIDENCE = re.compile(r"diverging-[A-Za-z0-9_-]{1,80}\.zip")
 _FIGURES = frozenset({"max_abs", "max_rel", "p999_rel", "ulp_max", "cosine", "top1"})
 _WORDS = frozenset({"dataset", "name", "dtype", "reason", "profile"})
@@ -39,6 +43,10 @@ def prepared(answer: Any) -> dict[str, Any]:
         "left_out": _take(answer, "left_out", int),
         "problem": _take(answer, "problem", str),
         "profile": _take(answer, "profile", str),
+        "half": _take(answer, "half", bool),
+        "nodes": _take(answer, "nodes", int),
+        "bodies": _take(answer, "bodies", bool),
+        "inputs": _names(answer, "inputs"),
     }
 
 
@@ -80,6 +88,7 @@ def _row(row: Any) -> dict[str, Any]:
         "agrees": _take(row, "agrees", bool),
         "outside": _take(row, "outside", int),
         "first_bad": first_bad if isinstance(first_bad, int) else None,
+        **({"noise": _figure(row["noise"])} if "noise" in row else {}),
     }
 
 
@@ -87,6 +96,73 @@ def _figure(value: Any) -> float | str | None:
     if isinstance(value, str):
         return value if value in {"inf", "-inf", "nan"} else None
     return float(value) if isinstance(value, int | float) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputState:
+    """What runs show about an output, and the operators that lead to it."""
+
+    name: str
+    state: proofs.State
+    operators: frozenset[str]
+
+
+def states(answer: Any) -> tuple[OutputState, ...]:
+    """Read what runs show about each output."""
+    if not isinstance(answer, dict):
+        raise JobError("engine-error", "A child's answer has no readable states.")
+    known: dict[str, proofs.State] = {state: state for state in get_args(proofs.State)}
+    return tuple(
+        OutputState(
+            text.clip(str(name), 200),
+            known.get(_take(row, "state", str), "empty"),
+            frozenset(map(str, _take(row, "operators", list))),
+        )
+        for name, row in list(answer.items())[:_MOST_ROWS]
+    )
+
+
+def traced(answer: Any, changed: frozenset[str]) -> Traced:
+    """Read which graphs inside nodes were entered; `changed` are operators that a step changes."""
+    branches = []
+    for row in _take(answer, "branches", list)[:_MOST_ROWS]:
+        zero = row.get("zero")
+        branches.append(
+            proofs.Branch(
+                node=text.clip(_take(row, "node", str), 200),
+                op=text.clip(_take(row, "op", str), 200),
+                name=text.clip(_take(row, "name", str), 200),
+                nodes=_take(row, "nodes", int),
+                taken=_take(row, "taken", bool),
+                zero=zero if isinstance(zero, bool) else None,
+                unchanged=changed.isdisjoint(map(str, _take(row, "operators", list))),
+                reachable=_take(row, "reachable", bool),
+            )
+        )
+    return Traced(_take(answer, "nodes", int), _take(answer, "ran", int), tuple(branches))
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """How many nodes a model has, how many ran, and which of its inner graphs were entered."""
+
+    nodes: int
+    ran: int
+    branches: tuple[proofs.Branch, ...] = ()
+
+
+def inner(answer: Any) -> tuple[int, proofs.HiddenDifference | None]:
+    """Read how many values inside were compared, and the first node that makes another one."""
+    node = answer.get("node") if isinstance(answer, dict) else None
+    count = _take(answer, "compared", int)
+    if node is None:
+        return count, None
+    worst = _figure(node.get("worst")) if isinstance(node, dict) else None
+    return count, proofs.HiddenDifference(
+        text.clip(_take(node, "name", str), 200),
+        text.clip(_take(node, "op", str), 200),
+        worst if isinstance(worst, float) else None,
+    )
 
 
 def localised(answer: Any) -> dict[str, Any]:
@@ -100,11 +176,23 @@ def localised(answer: Any) -> dict[str, Any]:
     }
 
 
+def _step(step: Any) -> dict[str, Any]:
+    iteration = step.get("iteration") if isinstance(step, dict) else None
+    return {
+        "op": text.clip(_take(step, "op", str), 200),
+        "name": text.clip(_take(step, "name", str), 200),
+        "index": _take(step, "index", int),
+        "body": text.clip(_take(step, "body", str), 200),
+        "iteration": None if iteration is None else _take(step, "iteration", int),
+    }
+
+
 def _node(node: Any) -> dict[str, Any]:
     return {
         "name": text.clip(_take(node, "name", str), 200),
         "op": text.clip(_take(node, "op", str), 200),
         "index": _take(node, "index", int),
+        "path": [_step(step) for step in _take(node, "path", list)[:_MOST_STEPS]],
         "figures": _row(_take(node, "figures", dict)),
         "alone": _take(node, "alone", bool),
     }

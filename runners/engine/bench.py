@@ -13,7 +13,7 @@ from runners.engine import answers, localise, text, trials
 from runners.engine.trials import BUNDLED, GENERATED, Form
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runners.engine.children import Ending
@@ -26,6 +26,7 @@ _LATE_SECONDS = 1.5
 # The sizes of generated inputs; the next are tried only where a model cannot run the first.
 _SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 _SEED = 20_240_611
+_GENERATED_SET = "test_data_set_generated-"
 _DEATHS = {
     "timed-out": "took more time than a run may take",
     "out-of-memory": "took more memory than a run may take",
@@ -57,6 +58,7 @@ class Attempt:
     # What is to be said of a run that did not get to its end.
     note: str = ""
     signal: bool = False
+    seconds: float = 0.0
 
     @property
     def ran(self) -> int:
@@ -81,9 +83,12 @@ class Comparison:
 class Bench:
     """One model and one runtime on trial."""
 
-    def __init__(self, job: Job, runtime: str) -> None:
+    def __init__(self, job: Job, runtime: str, *, declared: Any = None) -> None:
         self.job = job
         self.runtime = runtime
+        # The key `inputs` of the version's card, as it is written there.
+        self.declared = declared
+        self.sizes: Sequence[int] = _SIZES[0]
         self.original = Form(job.model, job.model.parent)
         self.upgraded: Form | None = None
         self.upgraded_opset = 0
@@ -132,18 +137,24 @@ class Bench:
 
     def generate(self) -> Attempt:
         """Make inputs that the runtime can run, larger ones if small ones do not fit."""
-        attempt = Attempt("none", self.sets[GENERATED], "no inputs were generated")
+        first: tuple[Attempt, Path] | None = None
         for k, sizes in enumerate(_SIZES):
             attempt = self._generate(k, sizes)
             if attempt.word != "ran" or attempt.ran:
-                break
+                return attempt
+            first = first or (attempt, self.sets[GENERATED])
+        if first is None:
+            return Attempt("none", self.sets[GENERATED], "no inputs were generated")
+        # Refused in every size: whoever else is asked is asked on the smallest.
+        attempt, self.sets[GENERATED] = first
+        self._attempts[_key(self.runtime, GENERATED, "original", "")] = attempt
         return attempt
 
     def _generate(self, k: int, sizes: Sequence[int]) -> Attempt:
         root, model = self.job.work / f"sets-{k}", self.job.model
         ending = self.job.stage(
             "generate",
-            lambda: trials.make_inputs(model, root, _SEED, sizes),
+            lambda: trials.make_inputs(model, root, _SEED, sizes, declared=self.declared),
             file_bytes=_FILE_BYTES,
         )
         if ending.kind != "answered":
@@ -153,10 +164,37 @@ class Bench:
         else:
             self.sets[GENERATED] = root / GENERATED
             attempt = self.attempt(self.runtime, GENERATED, tag=str(k))
+            unfit = set(attempt.refused)
+            fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in unfit]
+            self.sizes = fit or sizes
             # From here on, whoever asks for this run means the one that worked.
             self._attempts[_key(self.runtime, GENERATED, "original", "")] = attempt
             return attempt
         return Attempt("none", root, self.generation_problem)
+
+    def generate_more(self, origin: str) -> str:
+        """Generate sets of another origin, of sizes that ran; a string says why there are none.
+
+        `generate` comes first.
+        """
+        root, model, sizes = self.job.work / "sets", self.job.model, self.sizes
+        ending = self.job.stage(
+            "generate",
+            lambda: trials.make_inputs(
+                model,
+                root,
+                _SEED,
+                sizes,
+                declared=self.declared,
+                origin=origin,
+                examples=self.job.input,
+            ),
+            file_bytes=_FILE_BYTES,
+        )
+        if ending.kind != "answered":
+            return f"generating inputs {told(ending, self.job)}"
+        self.sets[origin] = root / origin
+        return answers.problem(ending.answer)
 
     def attempt(
         self,
@@ -177,18 +215,13 @@ class Bench:
 
     def _run(self, runtime: str, origin: str, form: Form, *, optimise: bool, key: str) -> Attempt:
         results, sets = self.job.work / "runs" / key, self.sets[origin]
-        usual = self.job.limits()
-        ending = self.job.stage(
-            f"run {key}",
-            lambda: trials.run(runtime, form, sets, results, optimise=optimise),
-            wall_seconds=max(usual.wall_seconds, _RUN_WALL_SECONDS),
-            cpu_seconds=max(usual.cpu_seconds, _RUN_CPU_SECONDS),
-            file_bytes=_FILE_BYTES,
+        ending = self.run_stage(
+            f"run {key}", lambda: trials.run(runtime, form, sets, results, optimise=optimise)
         )
         word = "original" if form is self.original else "upgraded"
         if ending.kind == "answered":
             refused, count = answers.ran(ending.answer)
-            return Attempt("ran", results, "", refused, count, word)
+            return Attempt("ran", results, "", refused, count, word, seconds=ending.seconds)
         if ending.kind == "timed-out":
             return self._out_of_time(results, word)
         kind = "died"
@@ -196,6 +229,17 @@ class Bench:
             kind = _RAISED.get(ending.answer[0], "refused")
         reason = told(ending, self.job)
         return Attempt(kind, results, reason, form=word, signal=ending.kind == "signalled")
+
+    def run_stage(self, name: str, task: Callable[[], Any]) -> Ending:
+        """Run a task in a child that has the time of a run."""
+        usual = self.job.limits()
+        return self.job.stage(
+            name,
+            task,
+            wall_seconds=max(usual.wall_seconds, _RUN_WALL_SECONDS),
+            cpu_seconds=max(usual.cpu_seconds, _RUN_CPU_SECONDS),
+            file_bytes=_FILE_BYTES,
+        )
 
     def _out_of_time(self, results: Path, form: str) -> Attempt:
         """Keep what a run had done when its time was over."""

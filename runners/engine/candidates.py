@@ -6,16 +6,19 @@ while converting; the new file names the same external data as the original.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import agreement, check, datasets, describe, runtimes, text, trials
+from runners.engine import agreement, check, datasets, describe, graphwalk, runtimes, text, trials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnx
 
+    from runners.engine.agreement import Figures, Profile
+    from runners.engine.datasets import DataSet
     from runners.engine.trials import Form
 
 IR_LOWERED = "ir-version-lowered"
@@ -43,9 +46,13 @@ def survey(path: Path) -> dict[str, Any]:
 
 
 def make(path: Path, target: int, highest_ir: int, made: Path) -> dict[str, Any]:
-    """Convert the model and write it; answers {"rules", "changed", "untouched", "blocking"}."""
+    """Convert the model and write it; answers what became of it.
+
+    Keys: "rules", "changed", "untouched", "blocking", and "operators_changed": those whose meaning
+    differs between the two operator sets, or that a rule rewrites.
+    """
     from runners.engine import opsets  # noqa: PLC0415
-    from runners.engine.opsets import normal, weights  # noqa: PLC0415
+    from runners.engine.opsets import normal, schemas, weights  # noqa: PLC0415
 
     model = weights.read(path)
     before = model.SerializeToString(deterministic=True)
@@ -61,6 +68,14 @@ def make(path: Path, target: int, highest_ir: int, made: Path) -> dict[str, Any]
         "rules": rules,
         "changed": changed,
         "untouched": done.untouched,
+        "operators_changed": sorted(
+            {
+                node.op_type
+                for node in graphwalk.nodes(model)
+                if schemas.is_default(node.domain)
+                and not _is_carried(node.op_type, done.source, done.target)
+            }
+        ),
         "blocking": [
             {
                 **one.to_json(),
@@ -71,6 +86,15 @@ def make(path: Path, target: int, highest_ir: int, made: Path) -> dict[str, Any]
             for one in done.blocking[:_MOST_BLOCKING]
         ],
     }
+
+
+def _is_carried(op: str, source: int, target: int) -> bool:
+    """Whether nodes of an operator go over as they are: at most more types are allowed."""
+    from runners.engine.opsets import rules, schemas  # noqa: PLC0415
+
+    if schemas.same(op, source, target):
+        return True
+    return rules.find(op, source, target) is None and schemas.widened(op, source, target)
 
 
 def examine(path: Path) -> dict[str, str]:
@@ -104,27 +128,72 @@ def first_difference(
 
     A conversion keeps names, so values of one name are compared; those inside bodies are not seen.
     """
+    model = trials.load(original.path)
+    chosen = [one for one in datasets.read(sets, model) if one.name == name]
+    for found in _inside(original, changed, chosen[:1], trials.PROFILES[profile]):
+        for maker, figures in found:
+            if not figures.agrees:
+                return {**maker, "figures": figures.to_json()}
+    return None
+
+
+def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> dict[str, Any]:
+    """Compare the values inside both models, those that no output shows too.
+
+    Answers {"compared": how many values, "node": the first that makes another value, or None}; a
+    node is {"name", "op", "worst": the largest absolute difference, None if not finite}.
+    """
+    count = 0
+    for found in _inside(
+        original, changed, datasets.read(sets, trials.load(original.path)), trials.PROFILES[profile]
+    ):
+        count = max(count, len(found))
+        for maker, figures in found:
+            if not figures.agrees:
+                worst = figures.max_abs
+                finite = worst is not None and math.isfinite(worst)
+                return {"compared": count, "node": {**maker, "worst": worst if finite else None}}
+    return {"compared": count, "node": None}
+
+
+def _inside(
+    original: Form, changed: Form, sets: Sequence[DataSet], profile: Profile
+) -> Iterator[list[tuple[dict[str, str], Figures]]]:
+    """Compare the values of equal names, unoptimised: a list for each data set, in their order.
+
+    Values that nothing reads, and those of another type in the other operator set, are left out: a
+    mask of Dropout is both.
+    """
     models = [trials.load(form.path) for form in (original, changed)]
-    common = set(_values(models[0])) & set(_values(models[1]))
-    wanted = [one for one in _values(models[1]) if one in common][:_MOST_VALUES]
-    chosen = [one for one in datasets.read(sets, models[0]) if one.name == name]
-    if not wanted or not chosen:
-        return None
+    read = [set(_values(model)) & _read(model) for model in models]
+    wanted = [one for one in _values(models[1]) if one in read[0] & read[1]][:_MOST_VALUES]
+    if not wanted or not sets:
+        return
     runtime = runtimes.of(runtimes.ONNXRUNTIME)
-    sides = []
+    runs = []
     for form in (original, changed):
         elsewhere = form.folder if form.folder != form.path.parent else None
-        run = runtime.open(form.path, optimise=False, outputs=wanted, folder=elsewhere)
-        sides.append(run(chosen[0].inputs))
-    for value, left, right in zip(wanted, *sides, strict=True):
-        figures = agreement.compare(value, left, right, trials.PROFILES[profile])
-        if not figures.agrees:
-            return {**_maker(models[1], value), "figures": figures.to_json()}
-    return None
+        runs.append(runtime.open(form.path, optimise=False, outputs=wanted, folder=elsewhere))
+    makers = [_maker(models[1], value) for value in wanted]
+    for one in sets:
+        sides = [run(one.inputs) for run in runs]
+        yield [
+            (maker, agreement.compare(value, left, right, profile))
+            for maker, value, left, right in zip(makers, wanted, *sides, strict=True)
+            if getattr(left, "dtype", None) == getattr(right, "dtype", None)
+        ]
 
 
 def _values(model: onnx.ModelProto) -> list[str]:
     return [name for node in model.graph.node for name in node.output if name]
+
+
+def _read(model: onnx.ModelProto) -> set[str]:
+    """Name what any node or body reads, and the outputs of the graph."""
+    graphs = [model.graph]
+    graphs += [body for node in graphwalk.nodes(model) for body in graphwalk.bodies(node)]
+    names = {port.name for graph in graphs for port in graph.output}
+    return names.union(*(node.input for node in graphwalk.nodes(model)))
 
 
 def _maker(model: onnx.ModelProto, value: str) -> dict[str, str]:

@@ -163,10 +163,16 @@ def _word_for(stage: str, name: str, message: str) -> Word:
 
 
 def outcome(verdicts: dict[str, Verdict]) -> Outcome:
-    """Decide: only a refusal, a death, or two libraries' refusal together fail a model."""
+    """Decide: a refusal, a death, or two libraries that call it invalid fail a model.
+
+    What the runtime lacks (``unsupported``) says nothing beside strict inference, which refuses
+    good models; beside the checker it does, as nobody is left who takes the file.
+    """
     if any(verdict.word in FATAL for verdict in verdicts.values()):
         return "failed"
     if verdicts[CHECKER].word == "invalid" and verdicts[LOAD].word != "ok":
+        return "failed"
+    if verdicts[INFERENCE].word == "invalid" and verdicts[LOAD].word == "invalid":
         return "failed"
     return "passed"
 
@@ -195,7 +201,7 @@ def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) 
         told.append(
             Finding(
                 "inference-failed",
-                "warning",
+                "error" if load.word == "invalid" else "warning",
                 f"Strict shape inference does not accept the model: {inference.message}",
                 INFERENCE,
             )

@@ -1,7 +1,8 @@
 """The conformance task: one runtime on one model, judged in four ways, with evidence.
 
-Outcomes are EARL words. A check that fails says what it blames: the runtime, the test data or the
-reference; a voice that cannot be asked is never counted as agreeing.
+Outcomes are EARL words. A check fails by the fault of the runtime or of the model alone; where the
+test data or the reference are wrong it cannot tell, and names them. A voice that cannot be asked is
+never counted as agreeing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from runners.engine.convert.judging import processor_flags
 from runners.engine.jobs import JobError
 from runners.engine.localise import Parties
 from runners.engine.trials import BUNDLED, GENERATED
-from runners.engine.verdicts import Verdict, differs, finding, refusal
+from runners.engine.verdicts import Verdict, differs, findings, refusal, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +46,10 @@ def run(job: Job) -> Report:
     bench = Bench(job, runtime)
     judge = _Judge(bench)
     measures = [judge.measure(check) for check in CHECKS]
+    verdicts = judge.verdicts
     return job.report(
-        "failed" if any(one["outcome"] == "failed" for one in measures) else "passed",
-        tuple(finding(one) for one in measures if one["outcome"] == "failed"),
+        "failed" if any(one.fails_the_job for one in verdicts.values()) else "passed",
+        tuple(findings(verdicts.items())),
         {
             "runtime": runtime,
             "reference_opset": bench.upgraded_opset or None,
@@ -67,7 +69,8 @@ class _Judge:
         self._name = bench.runtime
         self._runtime = runtimes.of(bench.runtime)
         self._generated: Attempt | None = None
-        self._evidence: set[str] = set()
+        self._refused: Verdict | None = None
+        self.verdicts: dict[str, Verdict] = {}
 
     def measure(self, check: str) -> dict[str, Any]:
         started = time.monotonic()
@@ -78,7 +81,8 @@ class _Judge:
             "optimisation": self._optimisation,
             "determinism": self._determinism,
         }
-        verdict = self._never() or checks[check]()
+        verdict = self._never(check) or checks[check]()
+        self.verdicts[check] = verdict
         version = "onnx" if self._name == runtimes.REFERENCE else self._name
         return {
             "runtime": self._name,
@@ -86,6 +90,7 @@ class _Judge:
             "check": check,
             "outcome": verdict.outcome,
             "blames": verdict.blames,
+            "runs": verdict.runs,
             "reason": verdict.reason,
             "profile": verdict.profile,
             "datasets": verdict.sets,
@@ -95,8 +100,8 @@ class _Judge:
             "evidence": verdict.evidence,
         }
 
-    def _never(self) -> Verdict | None:
-        """Give the verdict of every check where the model is not even loaded."""
+    def _never(self, check: str) -> Verdict | None:
+        """Give the verdict of every check where the model is not loaded, or runs on no input."""
         facts = self._bench.facts
         if facts.get("unread"):
             return Verdict("cantTell", f"reading the model {facts['problem']}")
@@ -106,19 +111,54 @@ class _Judge:
         if attempt.word == "none" and facts["bundled"]:
             attempt = self._bench.attempt(self._name, BUNDLED)
         if attempt.word == "unsupported":
-            return Verdict("inapplicable", f"{self._name} does not support it: {attempt.reason}")
+            words = f"{self._name} does not support it: {attempt.reason}"
+            return Verdict("inapplicable", words, runs=False)
         if attempt.word in {"unprepared", "refused"}:
             return self._not_run(attempt)
-        return None
+        if attempt.word != "ran" or attempt.ran:
+            return None
+        if facts["bundled"]:
+            bundled = self._bench.attempt(self._name, BUNDLED)
+            if check == "bundled" or bundled.word != "ran" or bundled.ran:
+                return None
+        if self._refused is None:
+            self._refused = self._refuses_everything(attempt)
+        return self._refused
+
+    def _refuses_everything(self, attempt: Attempt) -> Verdict:
+        """Judge a runtime that loads the model and refuses every input that was tried.
+
+        It fails where another runtime runs the same inputs. Where none does, the inputs may be at
+        fault: that fails nobody, and is said.
+        """
+        reason = f"{self._name} {refusal(attempt)}, and every other input that was tried"
+        witness = self._witness()
+        for form in self._forms() if witness else []:
+            other = self._bench.attempt(str(witness), GENERATED, form=form)
+            if other.word == "ran" and other.ran:
+                return self._faulty(f"{reason}; {witness} runs these inputs", runs=False)
+        alone = f"{witness} does not run them either" if witness else "no other runtime to ask"
+        words = f"{reason}; {alone}, so the inputs may be at fault"
+        return Verdict("cantTell", words, runs=False)
+
+    def _faulty(self, reason: str, *, runs: bool | None = None) -> Verdict:
+        """The one on trial is at fault; a reference that is wrong fails nobody."""
+        if self._name == runtimes.REFERENCE:
+            return Verdict("cantTell", reason, "reference", runs=runs)
+        return Verdict("failed", reason, "runtime", runs=runs)
 
     def _not_run(self, attempt: Attempt) -> Verdict:
         if attempt.word == "refused":
-            return Verdict("failed", f"{self._name} does not load it: {attempt.reason}")
+            words = f"{self._name} does not load it: {attempt.reason}"
+            return Verdict("failed", words, runs=False)
         if attempt.word in {"late", "unprepared"}:
             return Verdict("cantTell", attempt.reason)
+        words = f"{self._name} {attempt.reason}"
+        if self._name == runtimes.REFERENCE and not attempt.signal:
+            # The interpreter is slow by design: that it was not done in time says nothing.
+            return Verdict("cantTell", words)
         # Only a signal is certainly the runtime's own doing.
-        blamed = "runtime" if attempt.signal else ""
-        return Verdict("failed", f"{self._name} {attempt.reason}", blamed)
+        return Verdict("failed", words, "runtime" if attempt.signal else "", runs=False)
 
     def _by_chance(self) -> Verdict | None:
         if not self._bench.random:
@@ -153,28 +193,35 @@ class _Judge:
 
     def _blame(self, attempt: Attempt, found: Comparison) -> Verdict:
         """Ask another runtime whom to believe: the data or the one on trial."""
-        reason = differs(found) or refusal(attempt)
+        reason = differs(found) or f"{self._name} {refusal(attempt)}"
         guilty = "reference" if self._name == runtimes.REFERENCE else "runtime"
         witness = self._witness()
         if witness is None:
-            return self._told("failed", found, f"{reason}; no other runtime to ask", guilty)
+            return self._blamed(guilty, found, f"{reason}; no other runtime to ask")
         asked = False
+        refused = ""
         for form in self._forms():
             other = self._bench.attempt(witness, BUNDLED, form=form)
             if other.word != "ran" or not other.ran:
+                refused = refused or (refusal(other) if other.word == "ran" else "")
                 continue
             asked = True
             meets = self._agrees(self._bench.sets[BUNDLED], other.results)
             if meets:
                 words = f"{reason}, which {witness} meets"
-                told = self._told("failed", found, words, guilty)
+                told = self._blamed(guilty, found, words)
                 believed = self._name if guilty == "reference" else witness
                 return self._localised(told, BUNDLED, found.worst, witness, believed)
             if self._agrees(other.results, attempt.results):
                 words = f"{reason}, but {witness} gives what {self._name} gives"
-                return self._told("failed", found, words, "data")
+                return self._blamed("data", found, words)
+        if refused and not asked and not attempt.ran:
+            words = f"{reason}; {witness} refuses it too, so the data may be at fault"
+            generated = self._generated
+            blames = "data" if generated is not None and generated.ran else ""
+            return Verdict("cantTell", words, blames, runs=bool(blames))
         words = "agrees with neither" if asked else "cannot be asked"
-        told = self._told("failed", found, f"{reason}; {witness} {words}", guilty)
+        told = self._blamed(guilty, found, f"{reason}; {witness} {words}")
         if asked:
             return self._localised(told, BUNDLED, found.worst, witness, witness)
         return told
@@ -260,7 +307,7 @@ class _Judge:
                 why = "the reference meets the bundled data"
             else:
                 why = "the bundled data do not decide"
-        told = self._told("failed", found, f"{differs(found, 'the reference')}; {why}", guilty)
+        told = self._blamed(guilty, found, f"{differs(found, 'the reference')}; {why}")
         believed = self._name if guilty == "reference" else runtimes.REFERENCE
         return self._localised(told, origin, found.worst, runtimes.REFERENCE, believed)
 
@@ -311,9 +358,7 @@ class _Judge:
         )
         if whole.agreed:
             return self._told("passed", whole, profile=profile)
-        return self._by_chance() or self._told(
-            "failed", whole, differs(whole, whom), "runtime", profile
-        )
+        return self._by_chance() or self._blamed("runtime", whole, differs(whole, whom), profile)
 
     def _origins(self) -> list[str]:
         origins = [BUNDLED] if self._bench.facts["bundled"] else []
@@ -323,6 +368,11 @@ class _Judge:
         return origins
 
     # --- putting it into words ---
+
+    def _blamed(self, guilty: str, found: Comparison, reason: str, profile: str = "") -> Verdict:
+        """A difference: the runtime fails by it; wrong data and a wrong reference fail nobody."""
+        outcome = "failed" if guilty == "runtime" else "cantTell"
+        return self._told(outcome, found, reason, guilty, profile)
 
     def _told(
         self, outcome: str, found: Comparison, reason: str = "", blames: str = "", profile: str = ""
@@ -337,6 +387,7 @@ class _Judge:
             profile or self._bench.profile,
             len(found.sets),
             sorted(found.rows, key=lambda row: row["agrees"]),
+            runs=bool(found.sets),
         )
 
     def _localised(
@@ -355,7 +406,7 @@ class _Judge:
         found = self._bench.localise(parties, origin, name)
         told.node, told.evidence = found["node"], str(found["evidence"])
         if told.node is not None:
-            told.reason += f"; first at node {told.node['index']}, {told.node['op']}"
+            told.reason += f"; first at {spelt(told.node)}"
         if found["note"]:
             told.reason += f" ({found['note']})"
         return told

@@ -7,9 +7,12 @@ tensor that points outside its file is refused, and an archive is read without p
 from __future__ import annotations
 
 import re
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hub.protocol import inputs as declarations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +28,7 @@ _PREFIX = "test_data_set_"
 _FOLDER = re.compile(_PREFIX + r"[\w.-]{1,60}")
 _FILE = re.compile(r"(input|output)_(\d{1,5})\.pb")
 _ARCHIVES = {"inputs.npz": "input", "outputs.npz": "output"}
+_ARRAYS = declarations.ARRAYS
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
@@ -55,6 +59,30 @@ def paths(files: Iterable[str], entry: str) -> list[str]:
         if fits and _FOLDER.fullmatch(place.parent.name) and place.parent.parent == home:
             found.append(path)
     return sorted(found)
+
+
+def examples(declared: Any, files: Iterable[str]) -> list[str]:
+    """List the version paths of the arrays that a card's key `inputs` names as examples."""
+    named = {one.example for one in declarations.parse(declared) if one.example}
+    return sorted(path for path in files if path in named and path.lower().endswith(_ARRAYS))
+
+
+def read_example(file: Path, port: onnx.ValueInfoProto) -> Value:
+    """Read an example of one input: .npy, .npz, or .pb. Raises UnreadableDataError."""
+    import numpy as np  # noqa: PLC0415
+
+    if file.suffix.lower() == ".pb":
+        return _to_value(_parse(file.name, file.read_bytes(), port.type))
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded as archive:
+            name = port.name if port.name in archive.files else archive.files[0]
+            array: np.ndarray[Any, Any] = archive[name]
+            return array
+    except (ValueError, OSError, EOFError, IndexError, zipfile.BadZipFile) as error:
+        raise UnreadableDataError(f"{file.name}: {error}") from None
 
 
 def read(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
@@ -165,8 +193,6 @@ def _to_value(proto: Any) -> Value:
 
 
 def _read_archive(file: Path, names: list[str]) -> dict[str, Value]:
-    import zipfile  # noqa: PLC0415
-
     import numpy as np  # noqa: PLC0415
 
     place = f"{file.parent.name}/{file.name}"

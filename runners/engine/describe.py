@@ -26,6 +26,9 @@ from runners.engine.vocabulary import (
 if TYPE_CHECKING:
     from runners.engine.walk import Tensor, Walk
 
+# How facts are counted; a higher number has what was described before described again.
+# 2: parameters by scope, and those in attributes.
+METHOD = 2
 BARCODE_CELLS = 200
 _LISTED_VALUES = 256
 _LISTED_OPERATORS = 1000
@@ -52,11 +55,14 @@ def facts_of(state: Walk) -> dict[str, Any]:
     read = state.facts
     graph = read["graph"] or {"name": "", "doc": "", "inputs": [], "outputs": []}
     word, parameters, profile = precision.profile(state, [*graph["inputs"], *graph["outputs"]])
+    if state.uncounted:
+        _note_uncounted(state)
     custom = _custom_domains(state)
     for domain in custom:
         _note_custom(state, domain)
     return {
         "format": "onnx",
+        "method": METHOD,
         "ir_version": read["ir_version"],
         "opset": _opset(read),
         "opsets": read["opsets"],
@@ -164,13 +170,28 @@ def _note_custom(state: Walk, domain: dict[str, Any]) -> None:
     )
 
 
+def _note_uncounted(state: Walk) -> None:
+    domain, operator = next(iter(state.uncounted))
+    shown = f"{text.decode(domain, text.NAME_LIMIT)}.{text.decode(operator, text.NAME_LIMIT)}"
+    state.notes.add(
+        "parameters-not-counted",
+        "info",
+        f"The parameters are not counted: {shown} keeps values in its attributes, and what they "
+        "are is not known here.",
+    )
+
+
 def _initializers(state: Walk) -> dict[str, Any]:
     kept = state.initializers
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for tensor in kept:
         kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
         kinds[kind].update(count=1, elements=tensor.elements, bytes=tensor.stored)
-    unused = [t for t in kept if not state.uses[t.name] and t.name not in state.outputs]
+    uses: Counter[int] = Counter()
+    for place, count in state.uses.items():
+        uses[id(state.weight(*place))] += count
+    given = {id(state.weight(*place)) for place in state.outputs}
+    unused = [tensor for tensor in kept if not uses[id(tensor)] and id(tensor) not in given]
     largest = heapq.nlargest(5, kept, key=lambda tensor: tensor.stored)
     return {
         "count": len(kept),
@@ -186,7 +207,7 @@ def _initializers(state: Walk) -> dict[str, Any]:
             }
             for tensor in largest
         ],
-        "shared": sum(state.uses[tensor.name] > 1 for tensor in kept),
+        "shared": sum(uses[id(tensor)] > 1 for tensor in kept),
         "unused": {
             "count": len(unused),
             "bytes": sum(tensor.stored for tensor in unused),

@@ -1,7 +1,8 @@
-"""Inputs made for a model from its own graph: fitting types, shapes and ranges, seeded.
+"""Inputs made for a model: fitting types, shapes and ranges, seeded.
 
-Shapes come from one assignment of sizes to symbols, shared by all inputs; ranges from what the
-graph does with an input. What cannot be made within the budget is refused before it is allocated.
+Shapes come from one assignment of sizes to symbols, shared by all inputs; values from what the card
+declares of an input, else from what the graph does with it, else from a named kind of values. What
+cannot be made within the budget is refused before it is allocated.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from runners.engine import graphwalk
 from runners.engine.datasets import DataSet, Value, required_inputs
 from runners.engine.usage import Use, Uses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     import onnx
+
+    from hub.protocol.inputs import DeclaredInput
 
     Array = np.ndarray[Any, Any]
     Generator = np.random.Generator
@@ -33,8 +37,31 @@ _WORDS = ("hello", "World", "the cat sat", "Monday", "3.14", "naïve café", "ON
 _CHANNELS = frozenset({1, 3, 4})
 _SUM = re.compile(r"\s*([\w.]+)\s*\+\s*([\w.]+)\s*")
 _KEYS = 5
+_COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
 # In the extreme set: far, but not so far that sums of them lose what the tolerance asks for.
 _LARGE, _DENORMAL = 16.0, 1e-40
+_FAR = 1e4
+_SPARSE_SHARE = 0.9
+# Kinds that take the ends of what is declared: the share of high ends.
+_ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
+Kind = Literal[
+    "normal",
+    "extreme",
+    "uniform",
+    "pixels",
+    "sparse",
+    "zeros",
+    "negative",
+    "large",
+    "scaled",
+    "filled",
+]
+# Beside normal and extreme values: what pictures, counts, masks and ends of ranges look like.
+_OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")
+# Of a search for branches that no input has entered.
+_SCALES = (-1.0, 10.0, -10.0, 1e3, -1e3, 1e6, -1e6)
+_MOST_THRESHOLDS = 6
+_SEARCH_SEEDS = 4
 
 
 class CannotGenerateError(Exception):
@@ -48,22 +75,97 @@ def generate(
 
     Raises CannotGenerateError, also when all together would take more than `limit_bytes`.
     """
-    return _Maker(model, seed, size, limit_bytes).make(extreme=False)
+    return _Maker(model, seed, size, limit_bytes).make("normal")
 
 
 def datasets(
-    model: onnx.ModelProto, *, seed: int = 0, sizes: Sequence[int] = SIZES
+    model: onnx.ModelProto,
+    *,
+    seed: int = 0,
+    sizes: Sequence[int] = SIZES,
+    declared: Sequence[DeclaredInput] = (),
 ) -> list[DataSet]:
     """Make one set of normal values for each size, and one with zeros, large and denormal ones.
 
-    A model that cannot work on small sizes can be given others. Raises CannotGenerateError.
+    A model that cannot work on small sizes can be given others. Inputs that the card declares get
+    values as declared, the last set their ends. Raises CannotGenerateError.
     """
     made = [
-        DataSet(f"generated-{size}", "generated", generate(model, seed=seed + size, size=size))
+        DataSet(
+            f"generated-{size}",
+            "generated",
+            _Maker(model, seed + size, size, 256 * _MIB, declared).make("normal"),
+        )
         for size in sizes
     ]
-    extreme = _Maker(model, seed + max(sizes) + 1, sizes[len(sizes) // 2], 256 * _MIB)
-    return [*made, DataSet("generated-extreme", "generated", extreme.make(extreme=True))]
+    extreme = _Maker(model, seed + max(sizes) + 1, sizes[len(sizes) // 2], 256 * _MIB, declared)
+    return [*made, DataSet("generated-extreme", "generated", extreme.make("extreme"))]
+
+
+def varied(
+    model: onnx.ModelProto,
+    *,
+    seed: int = 0,
+    sizes: Sequence[int] = SIZES,
+    declared: Sequence[DeclaredInput] = (),
+) -> list[DataSet]:
+    """Make one set of each other kind of values, which `datasets` does not make.
+
+    Raises CannotGenerateError.
+    """
+    size = sizes[len(sizes) // 2]
+    return [
+        DataSet(
+            f"generated-{kind}",
+            "generated",
+            _Maker(model, seed + 100 + place, size, 256 * _MIB, declared).make(kind),
+        )
+        for place, kind in enumerate(_OTHER_KINDS)
+    ]
+
+
+def search(
+    model: onnx.ModelProto,
+    *,
+    seed: int = 0,
+    sizes: Sequence[int] = SIZES,
+    declared: Sequence[DeclaredInput] = (),
+) -> list[DataSet]:
+    """Make sets that may enter a branch which others did not: scaled, and around thresholds.
+
+    Thresholds are constants that the graph compares values with. Raises CannotGenerateError.
+    """
+    size = sizes[len(sizes) // 2]
+    made = [
+        DataSet(
+            f"generated-scaled-{place}",
+            "generated",
+            _Maker(model, seed + 200 + place, size, 256 * _MIB, declared).make("scaled", by=scale),
+        )
+        for place, scale in enumerate(_SCALES)
+    ]
+    made += [
+        DataSet(
+            f"generated-more-{place}",
+            "generated",
+            _Maker(model, seed + 300 + place, size, 256 * _MIB, declared).make("normal"),
+        )
+        for place in range(_SEARCH_SEEDS)
+    ]
+    fills = [
+        fill
+        for threshold in thresholds(model)[:_MOST_THRESHOLDS]
+        for step in [max(abs(threshold) * 0.01, 1e-3)]
+        for fill in (threshold, threshold - step, threshold + step)
+    ]
+    return made + [
+        DataSet(
+            f"generated-filled-{place}",
+            "generated",
+            _Maker(model, seed + 400 + place, size, 256 * _MIB, declared).make("filled", by=fill),
+        )
+        for place, fill in enumerate(fills)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +176,14 @@ class _Port:
 
 
 class _Maker:
-    def __init__(self, model: onnx.ModelProto, seed: int, size: int, limit_bytes: int) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        seed: int,
+        size: int,
+        limit_bytes: int,
+        declared: Sequence[DeclaredInput] = (),
+    ) -> None:
         import numpy as np  # noqa: PLC0415 - only children load it
 
         self._random = np.random.default_rng(seed)
@@ -85,10 +194,13 @@ class _Maker:
             _Port(port.name, port.type, uses.of(port.name)) for port in required_inputs(model)
         ]
         self._symbols = _assign([port.kind for port in self._ports], size)
-        self._extreme = False
+        self._declared: Mapping[str, DeclaredInput] = {one.name: one for one in declared}
+        self._kind: Kind = "normal"
+        self._by = 1.0
 
-    def make(self, *, extreme: bool) -> dict[str, Value]:
-        self._extreme = extreme
+    def make(self, kind: Kind, *, by: float = 1.0) -> dict[str, Value]:
+        """Make a value for each input; `by` is the factor of "scaled", the value of "filled"."""
+        self._kind, self._by = kind, by
         return {port.name: self._value(port, port.kind) for port in self._ports}
 
     def _value(self, port: _Port, kind: onnx.TypeProto) -> Value:
@@ -159,21 +271,31 @@ class _Maker:
     def _fill(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         import numpy as np  # noqa: PLC0415
 
-        if dtype.kind == "O":
+        declared = self._declared.get(port.name)
+        values = (
+            None if declared is None else _as_declared(declared, shape, self._kind, self._random)
+        )
+        if values is None and dtype.kind == "O":
             return self._text(port, shape)
+        if values is None:
+            values = self._numbers(port, shape, dtype)
+        return np.asarray(values).reshape(shape).astype(dtype)
+
+    def _numbers(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        import numpy as np  # noqa: PLC0415
+
         if dtype.kind == "b":
-            return self._random.random(shape) < 0.5
+            share = {"zeros": 0.0, "sparse": 0.1, "large": 1.0}.get(self._kind, 0.5)
+            return np.asarray(self._random.random(shape) < share)
         if dtype.kind == "c":
-            whole = self._floats(shape) + 1j * self._floats(shape)
-            return np.asarray(whole).astype(dtype)
+            return np.asarray(self._floats(shape) + 1j * self._floats(shape))
         if dtype.kind in "iu" or dtype.name in {"int4", "uint4", "int2", "uint2"}:
-            return np.asarray(self._integers(port, shape, dtype)).reshape(shape).astype(dtype)
-        if _is_mask(port.name) and not self._extreme:
-            return np.asarray(self._mask(shape)).astype(dtype)
-        values = self._floats(shape)
+            return self._integers(port, shape, dtype)
+        if _is_mask(port.name) and self._kind != "extreme":
+            return self._mask(shape)
         if port.use.below is not None:
-            values = self._random.integers(0, port.use.below, shape).astype(np.float64)
-        return np.asarray(values).astype(dtype)
+            return np.asarray(self._random.integers(0, port.use.below, shape))
+        return self._floats(shape)
 
     def _text(self, port: _Port, shape: tuple[int, ...]) -> Array:
         import numpy as np  # noqa: PLC0415
@@ -187,8 +309,19 @@ class _Maker:
         import numpy as np  # noqa: PLC0415
 
         values = self._random.standard_normal(shape)
-        if not self._extreme:
-            return np.asarray(values)
+        simple: dict[str, Callable[[], Any]] = {
+            "normal": lambda: values,
+            "uniform": lambda: self._random.random(shape),
+            "pixels": lambda: self._random.integers(0, 256, shape).astype(np.float64),
+            "sparse": lambda: np.where(self._random.random(shape) < _SPARSE_SHARE, 0.0, values),
+            "zeros": lambda: np.zeros(shape),
+            "negative": lambda: -np.abs(values),
+            "large": lambda: values * _FAR,
+            "scaled": lambda: values * self._by,
+            "filled": lambda: np.full(shape, self._by),
+        }
+        if self._kind in simple:
+            return np.asarray(simple[self._kind]())
         choice = self._random.random(shape)
         values = np.where(choice < 0.25, 0.0, values)
         values = np.where((choice >= 0.25) & (choice < 0.35), values * _LARGE, values)
@@ -202,6 +335,9 @@ class _Maker:
             return self._by_role(use.role, shape)
         if use.compared:
             allowed = [value for value in use.compared if isinstance(value, int)] or [0]
+            if self._kind not in {"normal", "extreme"}:
+                # The other side of the comparison too.
+                allowed = [other for value in allowed for other in (value // 2, value + 1)]
             return self._random.choice(np.array(allowed, np.int64), shape)
         if _is_mask(name):
             return self._mask(shape)
@@ -218,7 +354,8 @@ class _Maker:
             below = 2 if dtype.name.endswith("2") else 8
         if any(word in name for word in ("token_type", "segment")):
             below = min(below, 2)
-        return self._random.integers(lowest, below, shape)
+        end = {"zeros": lowest, "large": below - 1}.get(self._kind)
+        return self._random.integers(lowest, below, shape) if end is None else np.full(shape, end)
 
     def _by_role(self, role: str, shape: tuple[int, ...]) -> Array:
         import numpy as np  # noqa: PLC0415
@@ -245,6 +382,72 @@ class _Maker:
             return np.ones(shape, np.int64)
         kept = self._random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
         return (np.arange(shape[-1]) < kept).astype(np.int64)
+
+
+def _as_declared(
+    declared: DeclaredInput, shape: tuple[int, ...], kind: Kind, random: Generator
+) -> Array | None:
+    """Values as the card declares them; None where it says nothing that makes values."""
+    import numpy as np  # noqa: PLC0415
+
+    spread = declared.distribution
+    bounds = declared.bounds()
+    if spread is not None and spread.kind == "one-of":
+        chosen = random.integers(0, len(spread.values), shape)
+        return np.asarray(np.array(spread.values, object)[chosen])
+    if not bounds:
+        normal = spread is not None and spread.kind == "normal"
+        return random.normal(spread.mean, spread.std, shape) if spread and normal else None
+    low = _by_channel([row[0] for row in bounds], shape, max)
+    high = _by_channel([row[1] for row in bounds], shape, min)
+    if kind in _ENDS:
+        return np.where(random.random(shape) < _ENDS[kind], high, low)
+    if spread is not None and spread.kind == "normal":
+        return np.clip(random.normal(spread.mean, spread.std, shape), low, high)
+    share = random.random(shape)
+    if kind == "sparse":
+        share = np.where(random.random(shape) < _SPARSE_SHARE, 0.0, share)
+    integers = spread is not None and spread.kind in {"integers", "token-ids"}
+    if integers or declared.vocabulary is not None:
+        return np.asarray(np.minimum(np.floor(low + share * (high - low + 1)), high))
+    return np.asarray(low + share * (high - low))
+
+
+def _by_channel(
+    values: list[float], shape: tuple[int, ...], one: Callable[[list[float]], float]
+) -> Array:
+    """One number, or one for each channel along the axis that has as many."""
+    import numpy as np  # noqa: PLC0415
+
+    axes = [axis for axis in (1, len(shape) - 1, 0) if 0 <= axis < len(shape)]
+    axis = next((axis for axis in axes if shape[axis] == len(values)), None)
+    if len(values) == 1 or axis is None:
+        return np.asarray(one(values))
+    return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+
+
+def thresholds(model: onnx.ModelProto) -> list[float]:
+    """List the finite constants that comparisons in any graph of the model hold values against."""
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    compared: list[str] = []
+    for node in graphwalk.nodes(model):
+        if node.op_type == "Constant":
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    stored.update(dict.fromkeys(node.output, attribute.t))
+        elif node.op_type in _COMPARISONS:
+            compared += node.input
+    values: list[float] = []
+    for name in dict.fromkeys(compared):
+        tensor = stored.get(name)
+        if tensor is None or tensor.external_data or math.prod(tensor.dims) != 1:
+            continue
+        value = float(numpy_helper.to_array(tensor).reshape(-1)[0])
+        if math.isfinite(value) and value not in values:
+            values.append(value)
+    return values
 
 
 def _is_mask(name: str) -> bool:

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from runners.engine import tensors, text, values, walk, wire
-from runners.engine.vocabulary import ATTRIBUTE_TYPES, CATEGORY_OF, OTHER
+from runners.engine.vocabulary import (
+    ATTRIBUTE_TYPES,
+    CATEGORY_OF,
+    DEFAULT_DOMAIN,
+    OTHER,
+    STANDARD_DOMAINS,
+    TEXT_DOMAINS,
+    TREE_ENSEMBLES,
+    WEIGHT_ATTRIBUTES,
+)
 from runners.engine.walk import Attribute, QuantisingNode, Scope, Tensor, Walk
 
 _RUNS = frozenset({7, 8})
@@ -27,6 +36,12 @@ _QUANTISING = frozenset(
     }
 )
 _MAX_QUANTISING = 100_000
+# Fields of AttributeProto, and FLOAT of TensorProto.DataType.
+_ONE_FLOAT, _FLOATS, _FLOAT = 2, 7, 1
+# A longer text in an operator that ONNX does not define may be a whole engine with its weights.
+_MAX_SETTING_BYTES = 4096
+_ENGINE = "EPContext"
+_SETTINGS = frozenset({b"activation_params", b"activation_alpha", b"activation_beta", b"scales"})
 
 
 def read_graph(state: Walk, start: int, end: int, scope: Scope) -> dict[str, Any]:
@@ -56,7 +71,7 @@ class _Graph:
                 self._take(number, first, second)
         self._refuse_repeated_names()
         if self._scope.kind != _TRAINING:
-            state.outputs.update(name for name, _ in self._outputs)
+            state.outputs.update((self._scope.sees, name) for name, _ in self._outputs)
         # Up to IR 3 every initializer had to stand among the inputs: those are not inputs.
         inputs = [value for name, value in self._inputs if name not in self._stored]
         return {
@@ -102,6 +117,7 @@ class _Graph:
         self._stored.add(tensor.name)
         if self._scope.kind != _TRAINING:
             self._walk.initializers.append(tensor)
+            self._walk.weights[self._scope.number, tensor.name] = tensor
 
     def _refuse_repeated_names(self) -> None:
         for what, named in (("input", self._inputs), ("output", self._outputs)):
@@ -144,8 +160,9 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
     if scope.kind == _TRAINING:
         return
     if scope.kind != "function":
-        state.uses.update(inputs)
-    _keep(state, operator, inputs, outputs, attributes)
+        state.uses.update((scope.sees, name) for name in inputs)
+    _keep(state, scope, operator, inputs, outputs, attributes)
+    _count_weights(state, domain, operator, attributes)
 
 
 def _look_at_words(state: Walk, start: int, end: int, *, metadata: bool) -> None:
@@ -169,6 +186,7 @@ def _count_node(state: Walk, scope: Scope, domain: bytes, operator: bytes) -> No
 
 def _keep(
     state: Walk,
+    scope: Scope,
     operator: bytes,
     inputs: list[bytes],
     outputs: list[bytes],
@@ -177,14 +195,46 @@ def _keep(
     if operator == b"Constant" and outputs:
         for attribute in attributes:
             for tensor in attribute.tensors:
-                state.constants[outputs[0]] = tensor
+                state.weights[scope.number, outputs[0]] = tensor
     elif operator in _QUANTISING and len(state.quantising) < _MAX_QUANTISING:
         integers = {attribute.name: attribute.integer for attribute in attributes}
-        state.quantising.append(QuantisingNode(operator.decode("ascii"), inputs, outputs, integers))
+        name = operator.decode("ascii")
+        state.quantising.append(QuantisingNode(scope, name, inputs, outputs, integers))
     elif operator.startswith(b"TreeEnsemble"):
         state.tree_nodes += sum(
             attribute.strings for attribute in attributes if attribute.name == b"nodes_modes"
         )
+
+
+def _count_weights(
+    state: Walk, domain: bytes, operator: bytes, attributes: list[Attribute]
+) -> None:
+    """Count the weights that a node keeps in its attributes, by the number of their data type."""
+    name = operator.decode("ascii", "replace")
+    place = domain.decode("ascii", "replace") or DEFAULT_DOMAIN
+    if place not in STANDARD_DOMAINS:
+        longest = None if place in TEXT_DOMAINS else _MAX_SETTING_BYTES
+        if name == _ENGINE or any(_may_hold_weights(one, longest) for one in attributes):
+            state.uncounted[domain, operator] += 1
+        return
+    known = WEIGHT_ATTRIBUTES.get((place, name), frozenset())
+    for attribute in attributes:
+        word = attribute.name.decode("ascii", "replace")
+        if word in known:
+            state.attribute_weights[_FLOAT] += attribute.floats
+            for tensor in attribute.tensors:
+                state.attribute_weights[tensor.data_type] += tensor.elements
+        elif word == "nodes_modes" and name in TREE_ENSEMBLES:
+            # A leaf has a place for a threshold, too, and nothing in it.
+            state.attribute_weights[_FLOAT] += attribute.strings - attribute.leaves
+
+
+def _may_hold_weights(attribute: Attribute, longest: int | None) -> bool:
+    """Whether an attribute that ONNX does not define may hold weights; ``longest`` bounds text."""
+    if attribute.name in _SETTINGS:
+        return False
+    is_long = longest is not None and attribute.text_bytes > longest
+    return attribute.floats > 1 or bool(attribute.tensors) or is_long
 
 
 def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribute:
@@ -199,6 +249,10 @@ def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribut
             once.add(number)
         if kind == wire.BYTES:
             _read_content(state, attribute, scope, number, first, second)
+        elif number == _FLOATS and kind == wire.RUN:
+            attribute.floats += first
+        elif number == _ONE_FLOAT:
+            attribute.floats += 1
         elif number == 20 and first not in ATTRIBUTE_TYPES:
             state.refuse("attribute-type-unknown", f"Attribute type {first} is not one ONNX has.")
         elif number == 3:
@@ -211,16 +265,20 @@ def _read_content(
 ) -> None:
     if number == 1:
         attribute.name = state.name(first, second)
-    elif number == 9:
-        attribute.strings += 1
+    elif number == _FLOATS:
+        attribute.floats += (second - first) // 4
+    elif number in {4, 9}:
+        attribute.strings += number == 9
+        attribute.leaves += second - first == 4 and state.buffer[first:second] == b"LEAF"
+        attribute.text_bytes += second - first
     elif number in {5, 10}:
         attribute.tensors.append(tensors.read_tensor(state, first, second))
     elif number in {6, 11}:
         state.trail.append(text.decode(attribute.name, 60) or "graph")
-        read_graph(state, first, second, scope.inner())
+        read_graph(state, first, second, state.inner(scope))
         state.trail.pop()
     elif number in {22, 23}:
-        tensors.read_sparse(state, first, second)
+        attribute.tensors.append(tensors.read_sparse(state, first, second))
     elif number == 21 and second > first and scope.kind != "function":
         state.refuse(
             "attribute-reference-outside-function",
@@ -230,7 +288,7 @@ def _read_content(
 
 def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
     """Walk one local function; gives its domain, name, overload, operator sets and node count."""
-    scope = Scope("function")
+    scope = state.function()
     said: dict[str, Any] = {"domain": "", "name": "", "overload": "", "nodes": 0, "opsets": []}
     names = {1: "name", 10: "domain", 13: "overload"}
     bodies: list[tuple[int, int]] = []

@@ -34,6 +34,18 @@ def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
         yield from _inside(function.node)
 
 
+def running(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """List the nodes that a run may reach: those of local functions only where one is called."""
+    functions = {(one.domain, one.name): one for one in model.functions}
+    found = list(_nodes_of(model.graph))
+    for node in found:
+        called = functions.pop((node.domain, node.op_type), None)
+        if called is not None:
+            # Grows while it is walked, so that functions inside functions are reached too.
+            found.extend(_inside(called.node))
+    return found
+
+
 def _nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
     yield from _inside(graph.node)
 
@@ -53,6 +65,17 @@ def bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
             found.append(attribute.g)
         found.extend(attribute.graphs)
     return found
+
+
+def captured(body: onnx.GraphProto) -> list[str]:
+    """Name the values of the graphs around a body that it uses, at any depth."""
+    made = {port.name for port in body.input} | {one.name for one in body.initializer}
+    made |= {one.values.name for one in body.sparse_initializer}
+    made |= {name for node in body.node for name in node.output}
+    used = [name for node in body.node for name in node.input if name]
+    used += [name for node in body.node for inner in bodies(node) for name in captured(inner)]
+    used += [port.name for port in body.output]
+    return [name for name in dict.fromkeys(used) if name not in made]
 
 
 def operators(model: onnx.ModelProto) -> set[tuple[str, str]]:

@@ -1,16 +1,19 @@
 """Finds the first node at which two runtimes part, and cuts it out as a model of its own.
 
-A node is only called guilty when it also differs alone, on the very inputs it had. Values inside
-bodies of branches and loops are not seen: there the node that holds the body is named.
+A node is only called guilty when it also differs alone, on the very inputs it had. Values that
+nothing uses are not compared. A node that holds bodies (If, Loop, Scan) is looked into: the branch
+that was taken, or the first iteration that differs on equal inputs, is searched as a graph of its
+own (runners.engine.body_runs).
 """
 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import agreement, datasets, graphwalk, runtimes, text, trials
+from runners.engine import agreement, body_runs, datasets, graphwalk, runtimes, text, trials
 from runners.engine.datasets import DataSet
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ _JUMP = 10.0
 _NOISE = {"fp32": 1e-6, "fp16": 1e-4, "quantised": 1e-4, "exact": 0.0}
 _MOST_SUSPECTS = 25
 _EVIDENCE_BYTES = 64 << 20
+# For the iterations of one loop: what holds the body is named where it takes longer.
+_INSIDE_SECONDS = 20.0
 _UNFIT = re.compile(r"[^A-Za-z0-9_]+")
 # A date of no meaning, so that equal evidence has equal bytes.
 _STAMP = (1980, 1, 1, 0, 0, 0)
@@ -66,8 +71,10 @@ class Places:
 def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> dict[str, Any]:
     """Compare value by value on one data set; for a child.
 
-    Answers {"node": None or {"name", "op", "index", "figures", "alone"}, "evidence": file name in
-    the folder for it or "", "note": why there is none}.
+    Answers {"node": None or {"name", "op", "index", "path", "figures", "alone"}, "evidence": file
+    name in the folder for it or "", "note": why there is none}. `path` leads to the body that the
+    node stands in, from outside: [{"op", "name", "index", "body", "iteration"}], the last None
+    outside of loops.
     """
     note = "no form of the model runs in both"
     for form in forms:
@@ -101,7 +108,7 @@ class _Search:
         self._model = model
         self._inputs = inputs
         self._places = places
-        self._wanted = _intermediates(model)
+        self._wanted = used_values(model.graph)
         self._values: dict[str, Value] = dict(inputs)
         self._errors: dict[str, float] = {}
 
@@ -145,6 +152,9 @@ class _Search:
                 figures = figures or self._unproven(suspect)
                 first = first or self._told(suspect, figures, alone=False)
                 continue
+            inner = self._inside(suspect)
+            if inner is not None:
+                return inner
             named = self._told(suspect, figures, alone=True)
             evidence = self._pack(cut, suspect)
             note = "" if evidence else "the node's values are too large to offer"
@@ -155,6 +165,70 @@ class _Search:
             "no node differs alone: the difference grows over several, or the node needs the rest"
         )
         return {"node": first, "evidence": "", "note": note}
+
+    def _inside(self, suspect: _Suspect) -> dict[str, Any] | None:
+        """Look for the node inside the body of one; None where none there differs alone."""
+        try:
+            return self._search_body(suspect)
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - a library may raise anything here
+            return None
+
+    def _search_body(self, suspect: _Suspect) -> dict[str, Any] | None:
+        body = body_runs.of(self._model, suspect.node, self._value_of)
+        if body is None:
+            return None
+        place = self._places.work / f"body-{len(list(self._places.work.glob('body-*')))}.onnx"
+        body.save(place)
+        form = trials.Form(place, self._form.folder)
+        run = self._first_that_differs(body, form)
+        if run is None:
+            return None
+        found = _Search(self._parties, form, body.model, run.inputs, self._places).run()
+        node = found["node"]
+        if node is None or not node["alone"]:
+            return None
+        step = {
+            "op": _spelt(suspect.node),
+            "name": text.clip(suspect.node.name, 200),
+            "index": suspect.index,
+            "body": body.attribute,
+            "iteration": run.iteration,
+        }
+        return {**found, "node": {**node, "path": [step, *node["path"]]}}
+
+    def _first_that_differs(self, body: body_runs.Body, form: Form) -> body_runs.OneRun | None:
+        """The first run of a body in which both differ on equal inputs."""
+        parties = self._parties
+        elsewhere = form.folder if form.folder != form.path.parent else None
+        witness, accused = (
+            runtimes.of(runtime).open(form.path, optimise=on, folder=elsewhere)
+            for runtime, on in (
+                (parties.witness, False),
+                (parties.accused, parties.optimised),
+            )
+        )
+        noise = _NOISE[parties.profile]
+        until = time.monotonic() + _INSIDE_SECONDS
+        for run in body.runs(witness):
+            pairs = zip(run.outputs, accused(run.inputs), strict=True)
+            if max((_distance(one, other) for one, other in pairs), default=0.0) > noise:
+                return run
+            if time.monotonic() > until:
+                return None
+        return None
+
+    def _value_of(self, name: str) -> Value:
+        """The value of a name of the graph: computed by the witness, given, or stored."""
+        from onnx import numpy_helper  # noqa: PLC0415
+
+        if name in self._values:
+            return self._values[name]
+        stored = next((one for one in self._model.graph.initializer if one.name == name), None)
+        if stored is None:
+            return None
+        return numpy_helper.to_array(stored, base_dir=str(self._form.folder))
 
     def _suspects(self) -> list[_Suspect]:
         noise = _NOISE[self._parties.profile]
@@ -214,6 +288,7 @@ class _Search:
             "name": text.clip(node.name or next(iter(node.output), ""), 200),
             "op": text.clip(_spelt(node), 200),
             "index": suspect.index,
+            "path": [],
             "figures": figures.to_json(),
             "alone": alone,
         }
@@ -242,19 +317,20 @@ def _spelt(node: onnx.NodeProto) -> str:
     return str(node.op_type) if plain else f"{node.domain}.{node.op_type}"
 
 
-def _intermediates(model: onnx.ModelProto) -> list[str]:
-    return [name for node in model.graph.node for name in node.output if name]
+def used_values(graph: onnx.GraphProto) -> list[str]:
+    """Name the values that nodes make and that an output of the graph depends on, in order."""
+    used = {port.name for port in graph.output}
+    for node in reversed(graph.node):
+        if used.intersection(node.output):
+            used.update(_reads(node))
+    return [name for node in graph.node for name in node.output if name in used]
 
 
 def _reads(node: onnx.NodeProto) -> list[str]:
     """Name what a node reads, values of the outer scope that its bodies use included."""
     names = [name for name in node.input if name]
     for body in graphwalk.bodies(node):
-        made = {port.name for port in body.input} | {one.name for one in body.initializer}
-        made |= {name for inner in body.node for name in inner.output}
-        used = [name for inner in body.node for name in _reads(inner)]
-        used += [port.name for port in body.output]
-        names += [name for name in used if name not in made]
+        names += graphwalk.captured(body)
     return list(dict.fromkeys(names))
 
 
@@ -309,8 +385,8 @@ def cut_out(
             return None
     external_data_helper.load_external_data_for_model(cut, str(folder))
     for name in node.output:
-        if name:
-            port = _port(name, values.get(name))
+        if name in values:  # the others are used by nothing
+            port = _port(name, values[name])
             if port is None:
                 return None
             cut.graph.output.append(port)

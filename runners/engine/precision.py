@@ -14,7 +14,7 @@ from runners.engine.vocabulary import DATA_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runners.engine.walk import QuantisingNode, Tensor, Walk
+    from runners.engine.walk import QuantisingNode, Walk
 
 _WORDS = {
     "float64": "fp64",
@@ -50,23 +50,36 @@ _MIXED_SHARE = 0.1
 _MOST = 0.9
 
 
-def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int, dict[str, Any]]:
-    """Give the one word, the number of parameters, and the profile, for inputs and outputs too."""
-    weights = {tensor.name: tensor for tensor in state.initializers}
-    weights.update(state.constants)
+def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int | None, dict[str, Any]]:
+    """Give the one word, the number of parameters, and the profile, for inputs and outputs too.
+
+    Parameters are the weights that the file stores, as elements: the initializers and constants of
+    every graph, subgraph and function, each in the scope it stands in (a function counts once,
+    however often it is called; equal weights under two names count twice), and the attributes that
+    ``vocabulary.WEIGHT_ATTRIBUTES`` names, such as coefficients, support vectors, and thresholds
+    and leaves of trees. int64, bool and text are shapes, indices and masks: no parameters. None
+    where an operator that ONNX does not define keeps values in its attributes, since nobody here
+    knows what they are.
+    """
     operators = {name.decode("ascii", "replace") for _, name in state.operators}
-    packed, laid_out = _quantised(state.quantising, weights)
+    packed, laid_out = _quantised(state)
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     parameters = 0
-    for name, tensor in weights.items():
+    for tensor in state.weights.values():
         kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
         sizes[kind] += tensor.stored
-        word, elements = packed.get(name, (_WORDS.get(kind, ""), tensor.elements))
+        word, elements = packed.get(id(tensor), (_WORDS.get(kind, ""), tensor.elements))
         if kind not in _NOT_PARAMETERS and kind != "unknown":
             parameters += elements
         if word:
             counts[word] += elements
+    for number, elements in state.attribute_weights.items():
+        kind, bits = DATA_TYPES.get(number, ("unknown", 0))
+        sizes[kind] += elements * bits // 8
+        parameters += elements
+        if kind in _WORDS:
+            counts[_WORDS[kind]] += elements
     forms = _forms(operators, weights_behind=bool(laid_out))
     said = {
         "elements": {word: count for word, count in counts.most_common() if count},
@@ -78,7 +91,8 @@ def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int, dict[s
         ],
         "bits": sorted({bits for bits in map(_bits, state.quantising) if bits}),
     }
-    return _word(counts if counts.total() else Counter(_words_of(values))), parameters, said
+    word = _word(counts if counts.total() else Counter(_words_of(values)))
+    return word, None if state.uncounted else parameters, said
 
 
 def _word(counts: Counter[str]) -> str:
@@ -116,44 +130,44 @@ def _bits(node: QuantisingNode) -> int:
 
 
 def _quantised(
-    nodes: list[QuantisingNode], weights: dict[bytes, Tensor]
-) -> tuple[dict[bytes, tuple[str, int]], Counter[tuple[str, int]]]:
+    state: Walk,
+) -> tuple[dict[int, tuple[str, int]], Counter[tuple[str, int]]]:
     """Find weights behind quantising nodes: what they stand for, and how their scales lie."""
-    packed: dict[bytes, tuple[str, int]] = {}
+    packed: dict[int, tuple[str, int]] = {}
     laid_out: Counter[tuple[str, int]] = Counter()
-    for node in nodes:
+    for node in state.quantising:
         place = 1 if node.operator in {"MatMulNBits", "MatMulBnb4"} else 0
         name = node.inputs[place] if len(node.inputs) > place else b""
-        weight = weights.get(name)
+        weight = state.weight(node.scope.sees, name)
         if weight is None or node.operator in _CUSTOM:
             continue
         if node.operator in _BLOCKWISE:
             bits = _bits(node)
             if bits:
                 if DATA_TYPES.get(weight.data_type, ("", 0))[1] == 8:
-                    packed[name] = (f"int{bits}", weight.elements * 8 // bits)
+                    packed[id(weight)] = (f"int{bits}", weight.elements * 8 // bits)
                 laid_out["block", _small(node.integers.get(b"block_size", 0))] += 1
         elif node.operator == "DequantizeLinear":
-            laid_out[_layout(node, weights)] += 1
+            laid_out[_layout(node, state)] += 1
         elif node.operator == "QuantizeLinear":
             # Weights kept wide and narrowed in the graph: they act as what they become.
-            packed[name] = (_target(node, weights), weight.elements)
-            laid_out[_layout(node, weights)] += 1
+            packed[id(weight)] = (_target(node, state), weight.elements)
+            laid_out[_layout(node, state)] += 1
     return packed, laid_out
 
 
-def _layout(node: QuantisingNode, weights: dict[bytes, Tensor]) -> tuple[str, int]:
+def _layout(node: QuantisingNode, state: Walk) -> tuple[str, int]:
     block = _small(node.integers.get(b"block_size", 0))
     if block:
         return "block", block
-    scale = weights.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    scale = state.weight(node.scope.sees, node.inputs[1]) if len(node.inputs) > 1 else None
     if scale is None:
         return "unknown", 0
     return ("tensor" if scale.elements == 1 else "channel"), 0
 
 
-def _target(node: QuantisingNode, weights: dict[bytes, Tensor]) -> str:
-    zero = weights.get(node.inputs[2]) if len(node.inputs) > 2 else None
+def _target(node: QuantisingNode, state: Walk) -> str:
+    zero = state.weight(node.scope.sees, node.inputs[2]) if len(node.inputs) > 2 else None
     number = zero.data_type if zero is not None else node.integers.get(b"output_dtype", 2)
     return _WORDS.get(DATA_TYPES.get(number, ("uint8", 8))[0], "int8")
 

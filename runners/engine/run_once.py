@@ -1,7 +1,8 @@
 """Task "run": one inference on inputs that somebody gave, and what came out of it.
 
-Inputs come as `.npy` files or as JSON, each under a path of its own; nothing is unpickled. Outputs
-are files in the same form, and the first of their values stand in the report.
+Inputs come as `.npy` files, as JSON or as pictures with their preprocessing, each under a path of
+its own; nothing is unpickled. Outputs are `.npy` files, and the first of their values stand in the
+report; an output of a model of pictures that has a picture's shape is drawn as a `.png`, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import datasets, runtimes, text, trials
+from hub.protocol import inputs
+from runners.engine import datasets, pictures, runtimes, text, trials
 from runners.engine.bench import told
 from runners.engine.jobs import JobError, mapping_of
 from runners.reports import Finding
@@ -52,7 +54,8 @@ def run(job: Job) -> Report:
         raise JobError("engine-error", "A run must be told which files its inputs are.")
     folder = job.lay_out([job.request.entry, *job.scan(), *(str(one["path"]) for one in given)])
     job.tell(30, "run")
-    task = functools.partial(infer, name, job.model, folder, given, job.out)
+    draw = asked.get("draw") is True
+    task = functools.partial(infer, name, job.model, folder, given, job.out, draw=draw)
     ending = job.stage(
         "run",
         task,
@@ -70,17 +73,28 @@ def run(job: Job) -> Report:
         )
         return job.report("failed", (finding,))
     facts = mapping_of({"facts": ending.answer}, "facts")
-    files = [{"name": row["file"]} for row in facts.get("outputs", []) if row.get("file")]
+    rows = facts.get("outputs", [])
+    names = [row.get("file") for row in rows] + [row.get("drawn", {}).get("file") for row in rows]
+    files = [{"name": name} for name in names if name]
     return job.report("passed", (), facts, outputs=files)
 
 
 def infer(
-    runtime: str, path: Path, folder: Path, given: list[dict[str, Any]], out: Path
+    runtime: str,
+    path: Path,
+    folder: Path,
+    given: list[dict[str, Any]],
+    out: Path,
+    *,
+    draw: bool = False,
 ) -> dict[str, Any]:
     """Load, run, write the outputs; answers what they are and how long loading and running took.
 
+    With ``draw``, outputs that have a picture's shape are drawn.
     Raises UnfitInputError, and whatever the runtime raises.
     """
+    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
+
     model = trials.load(path)
     values = read(model, folder, given)
     began = time.perf_counter()
@@ -93,6 +107,9 @@ def infer(
     for index, (port, value) in enumerate(zip(model.graph.output, results, strict=True)):
         row = _told(port.name, value, out / f"output_{index}.npy", min(left, MOST_VALUES))
         left -= len(row.get("values", ()))
+        if draw and row.get("file"):
+            drawn = pictures.draw(np.asarray(value), out / f"output_{index}.png")
+            row |= {"drawn": drawn} if drawn else {}
         rows.append(row)
         if len(rows) == _MOST_OUTPUTS:
             break
@@ -115,14 +132,14 @@ def read(model: onnx.ModelProto, folder: Path, given: list[dict[str, Any]]) -> d
         if name not in ports:
             known = ", ".join(text.clip(known, 60) for known in list(ports)[:10]) or "none"
             raise UnfitInputError(f"The model has no input {name[:60]!r}; it has {known}.")
-        values[name] = _value(ports[name], folder / str(one["path"]), str(one.get("format", "")))
+        values[name] = _value(ports[name], folder / str(one["path"]), one)
     lacking = [port.name for port in datasets.required_inputs(model) if port.name not in values]
     if lacking:
         raise UnfitInputError(f"The input {text.clip(lacking[0], 100)!r} was not given.")
     return values
 
 
-def _value(port: onnx.ValueInfoProto, path: Path, form: str) -> Any:
+def _value(port: onnx.ValueInfoProto, path: Path, one: dict[str, Any]) -> Any:
     import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
     from onnx import helper  # noqa: PLC0415
 
@@ -132,16 +149,40 @@ def _value(port: onnx.ValueInfoProto, path: Path, form: str) -> Any:
         )
     try:
         wanted = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
-        if form == "npy":
+        if one.get("format") == "picture":
+            value = pictures.tensor(path, _picture(port, one), wanted)
+        elif one.get("format") == "npy":
             value = np.load(path, allow_pickle=False)
             if not isinstance(value, np.ndarray):
                 raise ValueError("it holds several arrays")  # noqa: TRY301
         else:
             value = np.asarray(json.loads(path.read_bytes()), dtype=wanted)
+    except UnfitInputError:
+        raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, RecursionError) as error:
         words = text.message(str(error), str(path.parent))
         raise UnfitInputError(f"The value of {port.name[:100]!r} cannot be read: {words}") from None
     return _fitting(port, value, wanted)
+
+
+def _picture(port: onnx.ValueInfoProto, one: dict[str, Any]) -> inputs.Picture:
+    """What is done to a picture for this input; raises UnfitInputError where a step is unknown."""
+    image = inputs.image_of(one.get("image"))
+    own = next((word for word in inputs.POLARITIES if word == one.get("polarity")), None)
+    try:
+        return inputs.resolve(image or inputs.Image(), _sizes(port), own)
+    except inputs.UnknownStepError as error:
+        raise UnfitInputError(
+            f"The picture of {port.name[:100]!r} needs its preprocessing; choose "
+            f"{', '.join(error.names)}."
+        ) from None
+
+
+def _sizes(port: onnx.ValueInfoProto) -> tuple[int | None, ...] | None:
+    tensor = port.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
 
 
 def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
@@ -151,10 +192,9 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
     elif value.dtype != wanted:
         words = f"is {value.dtype}, and the model takes {'text' if is_text else wanted}"
         raise UnfitInputError(f"The value of {port.name[:100]!r} {words}.")
-    tensor = port.type.tensor_type
-    if not tensor.HasField("shape"):
+    dims = _sizes(port)
+    if dims is None:
         return value
-    dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
     fits = len(dims) == value.ndim and all(
         size is None or size == got for size, got in zip(dims, value.shape, strict=True)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import inputs as declarations
 from runners.engine import agreement, datasets, generate, graphwalk, runtimes, text
 from runners.engine.datasets import DataSet, UnreadableDataError
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import onnx
 
 BUNDLED, GENERATED = "bundled", "generated"
+# Of an upgrade: other kinds of values, and those of a search for branches that none has entered.
+VARIED, SEARCHED = "varied", "searched"
 MOST_SETS = 16
 _MOST_ROWS = 200
 _PREFIX = "test_data_set_"
@@ -59,6 +62,10 @@ def prepare(path: Path, sets: Path) -> dict[str, Any]:
         "unusable": unusable,
         "problem": problem,
         "profile": agreement.profile_for(model).name,
+        "half": graphwalk.uses_half(model),
+        "nodes": len(running := graphwalk.running(model)),
+        "bodies": any(graphwalk.bodies(node) for node in running),
+        "inputs": [port.name for port in datasets.required_inputs(model)],
         "random": graphwalk.random_operators(model),
     }
 
@@ -99,16 +106,55 @@ def _known_input(model: onnx.ModelProto) -> dict[str, Any] | None:
     return {ports[0].name: (np.arange(count).reshape(shape) / count).astype(np.float32)}
 
 
-def make_inputs(path: Path, sets: Path, seed: int, sizes: Sequence[int]) -> dict[str, Any]:
-    """Generate data sets of these sizes into `sets`."""
+def make_inputs(
+    path: Path,
+    sets: Path,
+    seed: int,
+    sizes: Sequence[int],
+    *,
+    declared: Any = None,
+    origin: str = GENERATED,
+    examples: Path | None = None,
+) -> dict[str, Any]:
+    """Generate data sets of these sizes into `sets`; `declared` is the card's key `inputs`.
+
+    `examples` is the folder of the version's files, for the examples that the card names.
+    """
     model = load(path)
+    make = {GENERATED: generate.datasets, VARIED: generate.varied, SEARCHED: generate.search}
     try:
-        made = generate.datasets(model, seed=seed, sizes=sizes)
+        made = make[origin](model, seed=seed, sizes=sizes, declared=declarations.parse(declared))
     except generate.CannotGenerateError as error:
         return {"generated": [], "problem": text.message(str(error))}
+    if origin == VARIED and (example := _example(examples, model, declared, seed, sizes)):
+        made.append(example)
     for dataset in made:
-        datasets.write(sets / GENERATED, dataset, model)
+        datasets.write(sets / origin, dataset, model)
     return {"generated": [dataset.name for dataset in made], "problem": ""}
+
+
+def _example(
+    folder: Path | None, model: onnx.ModelProto, declared: Any, seed: int, sizes: Sequence[int]
+) -> DataSet | None:
+    """Make a set of the card's example arrays; an input without one gets generated values."""
+    inputs = {one.name: one for one in declarations.parse(declared)}
+    values = generate.generate(model, seed=seed, size=sizes[0])
+    read = {}
+    for port in datasets.required_inputs(model):
+        named = (inputs[port.name].example if port.name in inputs else None) or ""
+        if folder is None or not named.lower().endswith(declarations.ARRAYS):
+            continue
+        place = folder.joinpath(*named.split("/"))
+        if not place.is_file():
+            continue
+        try:
+            value = datasets.read_example(place, port)
+        except UnreadableDataError:
+            continue
+        kind = getattr(values[port.name], "dtype", None)
+        if kind is not None and getattr(value, "dtype", None) == kind:
+            read[port.name] = value
+    return DataSet("generated-example", "generated", {**values, **read}) if read else None
 
 
 def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Task "upgrade": the model at another operator set, believed only when parity is proven.
+"""Task "upgrade": the model at another operator set, with the evidence that it is equal.
 
 Targets are tried from the highest that the runtime really runs downwards. The result lies beside
 the original and never in its place; what stood in the way of a higher target is told step by step.
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.proofs import PARTIAL, Proof
 from runners.engine import candidates, datasets, inputs, runtimes
 from runners.engine.bench import told
 from runners.engine.jobs import JobError, mapping_of
@@ -42,6 +43,7 @@ class Step:
     node: dict[str, Any] | None = None
     checks: dict[str, str] = field(default_factory=dict)
     untouched: bool = False
+    changed: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         said = {
@@ -54,13 +56,18 @@ class Step:
 
 
 def run(job: Job) -> Report:
-    """Bring the model to the target asked for, or to the highest the runtime proves."""
+    """Bring the model to the target asked for, or to the highest at which runs show it equal.
+
+    The option `inputs` is the key of that name of the version's card.
+    """
     wanted = job.request.options.get("target")
     if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int)):
         raise JobError("engine-error", "The target of an upgrade must be a number.")
     external = job.scan()
     files = job.request.files
-    job.lay_out([job.request.entry, *external, *datasets.paths(files, job.request.entry)])
+    beside = datasets.paths(files, job.request.entry)
+    examples = datasets.examples(job.request.options.get("inputs"), files)
+    job.lay_out([job.request.entry, *external, *beside, *examples])
     job.tell(15, "survey")
     ending = job.stage("survey", lambda: candidates.survey(job.model))
     if ending.kind != "answered":
@@ -115,8 +122,8 @@ class _Ascent:
             if candidate is None:
                 continue
             trial = self._judge(step, candidate)
-            if trial.word == "proven":
-                return self._proven(step, candidate, trial)
+            if trial.proof is not None:
+                return self._made(step, candidate, trial, trial.proof)
             if step.untouched and self._spare is None:
                 self._spare = (step, candidate)
             else:
@@ -128,14 +135,17 @@ class _Ascent:
     def _by_the_registry(self) -> Report | None:
         """Where no run can judge, accept a step in which no operator of the model changed."""
         court = self._court
-        if self._spare is None or court is None or not court.helpless or court.deadly:
+        if self._spare is None or court is None or court.deadly:
+            return None
+        if not court.helpless and not court.barren:
             return None
         step, candidate = self._spare
         if step.result == "invalid":
             return None
         step.result = "unchanged-operators"
         del self._steps[self._steps.index(step) + 1 :]
-        return self._proven(step, candidate, Trial("proven", judges=[REGISTRY]))
+        proof = Proof((REGISTRY,))
+        return self._made(step, candidate, Trial("equal", proof=proof), proof)
 
     def _discard(self, target: int) -> None:
         (self._job.out / self._name(target)).unlink(missing_ok=True)
@@ -163,6 +173,7 @@ class _Ascent:
             return None
         step.rules = [str(rule) for rule in ending.answer["rules"]]
         step.untouched = bool(ending.answer["untouched"])
+        step.changed = [str(name) for name in ending.answer["operators_changed"]]
         step.blocking = list(ending.answer["blocking"])
         if step.blocking:
             step.result, step.reason = "blocked", _blocked(step.blocking[0])
@@ -193,26 +204,38 @@ class _Ascent:
             step.result, step.reason = "invalid", step.checks["checker"]
             return Trial("invalid")
         if self._court is None:
-            self._court = Court(self._job)
+            self._court = Court(self._job, self._job.request.options.get("inputs"))
             if self._court.readable:
                 self._court.gather()
         court = self._court
-        if not court.readable or court.unsteady or not court.expected:
+        if not court.readable or court.unsteady or court.barren or not court.expected:
             step.result = "not-provable"
-            step.reason = court.unsteady or "; ".join(
-                [*court.notes, court.bench.generation_problem, str(court.bench.facts["problem"])]
-            ).strip("; ")
-            refused = court.refusal(candidate, f"opset{step.target}") if court.unsteady else ""
+            step.reason = (
+                court.unsteady
+                or court.barren
+                or "; ".join(
+                    [
+                        *court.notes,
+                        court.bench.generation_problem,
+                        str(court.bench.facts["problem"]),
+                    ]
+                ).strip("; ")
+            )
+            refused = ""
+            # Whether it may stand on the operator schemas.
+            if step.untouched and (court.unsteady or court.barren):
+                refused = court.refusal(candidate, f"opset{step.target}")
             if refused:
                 step.result, step.reason, step.untouched = "not-loading", refused, False
             return Trial(step.result, step.reason)
         beyond = step.target > self._standing["highest"]
         runtime = runtimes.REFERENCE if beyond else runtimes.ONNXRUNTIME
-        trial = court.judge(candidate, runtime, f"opset{step.target}")
+        changed = frozenset(step.changed)
+        trial = court.judge(candidate, runtime, f"opset{step.target}", changed)
         if trial.word == "not-loading" and court.helpless and not beyond:
             # The runtime runs neither; the reference may run both.
-            again = court.judge(candidate, runtimes.REFERENCE, f"opset{step.target}")
-            trial = again if again.word == "proven" else trial
+            again = court.judge(candidate, runtimes.REFERENCE, f"opset{step.target}", changed)
+            trial = again if again.proof is not None else trial
         step.result = trial.word
         step.reason = trial.reason.replace(candidate.path.name, "the new model")
         if trial.word == "parity-lost" and not beyond:
@@ -246,15 +269,13 @@ class _Ascent:
         sets, original = court.bench.sets[origin], court.bench.original
         ending = self._job.stage(
             "localise",
-            lambda: candidates.first_difference(
-                original, candidate, sets, name, court.bench.profile
-            ),
+            lambda: candidates.first_difference(original, candidate, sets, name, court.tolerance),
         )
         if ending.kind == "answered" and ending.answer:
             step.node = ending.answer
             step.reason += f" (first at node {step.node['name']!r}, {step.node['op']})"
 
-    def _proven(self, step: Step, candidate: Form, trial: Trial) -> Report:
+    def _made(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
         assert self._court is not None  # noqa: S101 - a trial has happened
         job, name = self._job, self._name(step.target)
         sizes = inputs.sizes({path: job.request.files[path] for path in self._external})
@@ -273,8 +294,9 @@ class _Ascent:
             "changed": True,
             "described": mapping_of(ending.answer, "facts"),
             "parity": self._court.facts(trial),
+            "proof": proof.to_json(),
         }
-        findings = [*_stepped_down(self._steps), *self._inference(step)]
+        findings = [*_stepped_down(self._steps), *_gaps(proof), *self._inference(step)]
         return job.report("passed", tuple(findings), facts, trial.rows, [{"name": name}])
 
     def _failed(self) -> Report:
@@ -309,8 +331,21 @@ def _stepped_down(steps: list[Step]) -> Iterable[Finding]:
             "upgrade-stepped-down",
             "info",
             f"Operator set {steps[0].target} was not reached ({steps[0].reason}); "
-            f"{last.target} is the highest that proves parity.",
+            f"{last.target} is the highest that holds.",
         )
+
+
+def _gaps(proof: Proof) -> Iterable[Finding]:
+    """Say of a variant that was made what its proof leaves open."""
+    if proof.strength != PARTIAL:
+        return
+    yield Finding(
+        "parity-partial",
+        "warning",
+        f"The new model was {proof.sentence}. It is kept and loads by its name, but is not chosen "
+        "for its operator set. Bundle test data that reach what is missing, or declare `inputs:` "
+        "on the card.",
+    )
 
 
 def _reasons(steps: list[Step]) -> Iterable[Finding]:
@@ -332,8 +367,9 @@ def _reason(step: Step) -> Finding:
         return Finding("parity-lost", "error", words, where)
     if step.result == "not-provable":
         words = (
-            f"Parity is not proven, so there is no variant: {step.reason}. Upload test data "
-            "(test_data_set_0/input_0.pb, output_0.pb) beside the model, or a model without chance."
+            f"Nothing shows that the new model is equal, so there is no variant: {step.reason}. "
+            "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, declare "
+            "`inputs:` on its card, or upload a model without chance."
         )
         return Finding("parity-not-proven", "error", words)
     if step.result == "crashed":

@@ -9,7 +9,10 @@ from runners.engine.trials import shown
 from runners.reports import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from runners.engine.bench import Attempt, Comparison
+    from runners.reports import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +23,22 @@ class _Kind:
     words: str
 
 
+_NOT_RUN = _Kind("conformance-not-run", "The model does not run")
 _BLAMED = {
     "data": _Kind("conformance-wrong-data", "The test data beside the model are wrong"),
     "reference": _Kind("conformance-reference-differs", "The ONNX reference differs"),
     "runtime": _Kind("conformance-mismatch", "The runtime is at fault"),
-    "": _Kind("conformance-not-run", "The runtime does not run the model"),
 }
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What one check found; becomes one measure of the report."""
+    """What one check found; becomes one measure of the report.
+
+    ``failed`` is a failure of the runtime or of the model. Where the data or the reference are
+    wrong the outcome is ``cantTell`` and ``blames`` names them: they fail nobody. ``runs`` is
+    whether the runtime ran some input to its end; None where that was not tried.
+    """
 
     outcome: str
     reason: str = ""
@@ -40,12 +48,32 @@ class Verdict:
     rows: list[dict[str, Any]] = field(default_factory=list)
     node: dict[str, Any] | None = None
     evidence: str = ""
+    runs: bool | None = None
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the runtime or the model failed the check."""
+        return self.outcome == "failed"
+
+    @property
+    def fails_the_job(self) -> bool:
+        """Whether the task is not done: a failure, or a supported model that runs on no input."""
+        return self.is_failure or (self.outcome == "cantTell" and self.runs is False)
 
 
-def finding(measure: dict[str, Any]) -> Finding:
-    """Say of a failed check what its blame means for the person who reads it."""
-    kind = _BLAMED[measure["blames"]]
-    return Finding(kind.code, "error", f"{kind.words}: {measure['reason']}", measure["check"])
+def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
+    """What checks, each with its verdict, mean for the person who reads them.
+
+    That a model does not run is said once for each reason, not once for each check.
+    """
+    told = set()
+    for check, verdict in verdicts:
+        kind = _NOT_RUN if verdict.runs is False else _BLAMED.get(verdict.blames)
+        if kind is None or (kind is _NOT_RUN and verdict.reason in told):
+            continue
+        told.add(verdict.reason)
+        severity: Severity = "error" if verdict.is_failure else "warning"
+        yield Finding(kind.code, severity, f"{kind.words}: {verdict.reason}", check)
 
 
 def differs(found: Comparison, whom: str = "the bundled data") -> str:
@@ -63,3 +91,13 @@ def refusal(attempt: Attempt | None) -> str:
         return attempt.reason if attempt is not None else ""
     name, why = next(iter(attempt.refused.items()))
     return f"refuses {shown(name)}: {why}"
+
+
+def spelt(node: dict[str, Any]) -> str:
+    """Say which node was found: `node 2, Mul, in iteration 3 of the body of node 4, Loop`."""
+    words = f"node {node['index']}, {node['op']}"
+    for step in reversed(node["path"]):
+        number = step["iteration"]
+        run = "" if number is None else f"iteration {number} of "
+        words += f", in {run}the {step['body']} of node {step['index']}, {step['op']}"
+    return words

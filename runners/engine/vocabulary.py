@@ -44,9 +44,35 @@ ENTRIES_PER_ELEMENT = {14: 2, 15: 2}
 ATTRIBUTE_TYPES = frozenset(range(15))
 
 DEFAULT_DOMAIN = "ai.onnx"
+TREE_ENSEMBLES = frozenset({"TreeEnsembleClassifier", "TreeEnsembleRegressor"})
+# (domain, operator) -> attributes that hold weights: values that training chose and that the
+# outputs are computed with. Vocabularies, categories, kernels' settings and default values are
+# none. The thresholds of the two older tree ensembles are counted by their `nodes_modes`.
+WEIGHT_ATTRIBUTES: dict[tuple[str, str], frozenset[str]] = {
+    (DEFAULT_DOMAIN, "Constant"): frozenset({"value_float", "value_floats"}),
+    (DEFAULT_DOMAIN, "TfIdfVectorizer"): frozenset({"weights"}),
+    **{
+        ("ai.onnx.ml", operator): frozenset(names.split())
+        for operator, names in {
+            "Imputer": "imputed_value_floats",
+            "LinearClassifier": "coefficients intercepts",
+            "LinearRegressor": "coefficients intercepts",
+            "SVMClassifier": "coefficients rho prob_a prob_b support_vectors",
+            "SVMRegressor": "coefficients rho support_vectors",
+            "Scaler": "offset scale",
+            "TreeEnsemble": "leaf_weights nodes_splits",
+            "TreeEnsembleClassifier": "base_values base_values_as_tensor class_weights "
+            "class_weights_as_tensor",
+            "TreeEnsembleRegressor": "base_values base_values_as_tensor target_weights "
+            "target_weights_as_tensor",
+        }.items()
+    },
+}
 STANDARD_DOMAINS = frozenset(
     {DEFAULT_DOMAIN, "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training"}
 )
+# Their operators keep vocabularies as text, which are no weights.
+TEXT_DOMAINS = frozenset({"ai.onnx.contrib", "com.microsoft.extensions"})
 # Who brings the operators of well-known other domains.
 OPERATOR_SETS = {
     "com.microsoft": "ONNX Runtime (built in)",

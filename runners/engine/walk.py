@@ -66,27 +66,38 @@ class Attribute:
     integer: int = 0
     tensors: list[Tensor] = field(default_factory=list)
     strings: int = 0
+    leaves: int = 0
+    floats: int = 0
+    text_bytes: int = 0
 
 
 @dataclass(slots=True)
 class QuantisingNode:
     """A node that says something about precision: what it reads, makes, and its few numbers."""
 
+    scope: Scope
     operator: str
     inputs: list[bytes]
     outputs: list[bytes]
     integers: dict[bytes, int]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a graph stands: how deep, and whether attribute references mean something there."""
+    """Where a graph stands: its kind, how deep, and the graphs whose names it sees.
+
+    ``sees`` holds the numbers of its own graph and of those around it, the innermost first; a
+    function sees nothing of its caller.
+    """
 
     kind: str
     depth: int = 0
+    sees: tuple[int, ...] = (0,)
 
-    def inner(self) -> Scope:
-        return Scope("subgraph" if self.kind == "graph" else self.kind, self.depth + 1)
+    @property
+    def number(self) -> int:
+        """The number of the graph itself."""
+        return self.sees[0]
 
 
 @dataclass(slots=True)
@@ -108,11 +119,15 @@ class Walk:
 
     operators: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
     sequence: bytearray = field(default_factory=bytearray)
-    uses: Counter[bytes] = field(default_factory=Counter)
-    outputs: set[bytes] = field(default_factory=set)
+    # Names that nodes take and graphs give, with the graphs in which they are looked for.
+    uses: Counter[tuple[tuple[int, ...], bytes]] = field(default_factory=Counter)
+    outputs: set[tuple[tuple[int, ...], bytes]] = field(default_factory=set)
     initializers: list[Tensor] = field(default_factory=list)
     sparse: int = 0
-    constants: dict[bytes, Tensor] = field(default_factory=dict)
+    weights: dict[tuple[int, bytes], Tensor] = field(default_factory=dict)
+    attribute_weights: Counter[int] = field(default_factory=Counter)
+    uncounted: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
+    scopes: int = 0
     quantising: list[QuantisingNode] = field(default_factory=list)
     external: dict[str, list[External]] = field(default_factory=dict)
     tree_nodes: int = 0
@@ -121,6 +136,21 @@ class Walk:
     local_path_keys: Counter[str] = field(default_factory=Counter)
     local_path_nodes: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def inner(self, scope: Scope) -> Scope:
+        """The scope of a graph that stands in a node of ``scope``."""
+        kind = "subgraph" if scope.kind == "graph" else scope.kind
+        self.scopes += 1
+        return Scope(kind, scope.depth + 1, (self.scopes, *scope.sees))
+
+    def function(self) -> Scope:
+        """The scope of a function's body."""
+        self.scopes += 1
+        return Scope("function", 0, (self.scopes,))
+
+    def weight(self, sees: tuple[int, ...], name: bytes) -> Tensor | None:
+        """The stored tensor that a name means where these graphs are seen."""
+        return next((found for seen in sees if (found := self.weights.get((seen, name)))), None)
 
     def pass_by(self, position: int) -> None:
         """Let go of the pages already walked, so that memory does not grow with the weights."""

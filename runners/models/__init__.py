@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from runners.models.jobs import Attempt, Bar, Exclusive, Job, JobState, Pool
 from runners.models.measurements import Comparison, Environment, Measurement
-from runners.models.results import ConformanceResult, Runtime, SuiteResult, SuiteRun
+from runners.models.results import (
+    ConformanceResult,
+    ConformanceVerdict,
+    Runtime,
+    SuiteResult,
+    SuiteRun,
+)
+from runners.models.trust import Challenge, EnrolledWorker
 from runners.models.workers import Host, Worker
 
 __all__ = [
     "Attempt",
     "Bar",
+    "Challenge",
     "Comparison",
     "ConformanceResult",
+    "ConformanceVerdict",
+    "EnrolledWorker",
     "Environment",
     "Exclusive",
     "Host",

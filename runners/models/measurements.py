@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from registry.models.constraints import HEX64, matches, one_of
 from runners.models.jobs import Job
+from runners.models.trust import EnrolledWorker
 
 DEVICE = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
@@ -53,6 +54,22 @@ class MeasurementOrigin(models.TextChoices):
     CONTRIBUTED = "contributed"
 
 
+class Trust(models.TextChoices):
+    """Whose word a result is; only the first two are ranked, filtered by and stated in graphs."""
+
+    HUB = "hub", "measured by a worker of this hub"
+    ENROLLED = "enrolled", "signed by an enrolled worker"
+    UNVERIFIED = "unverified", "sent by anybody"
+
+
+# Results of this hub's workers, and those signed by a worker that is still enrolled: the others are
+# shown apart, and take part in no rank, filter, count or graph.
+TRUSTED = Q(trust=Trust.HUB) | Q(trust=Trust.ENROLLED, enrolled_worker__revoked_at=None)
+UNTRUSTED = Q(trust=Trust.UNVERIFIED) | Q(
+    trust=Trust.ENROLLED, enrolled_worker__revoked_at__isnull=False
+)
+
+
 class Scenario(models.TextChoices):
     """The load patterns of MLPerf Inference, under its names."""
 
@@ -82,7 +99,9 @@ class Measurement(models.Model):
     Status = MeasurementStatus
     Origin = MeasurementOrigin
 
+    Trust = Trust
     SHOWN = (Status.ACCEPTED, Status.NOISY)
+    TRUSTED, UNTRUSTED = TRUSTED, UNTRUSTED
 
     variant = models.ForeignKey("registry.Variant", models.CASCADE, related_name="measurements")
     entry_sha256 = models.CharField(max_length=64)
@@ -91,6 +110,13 @@ class Measurement(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     contributor = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    trust = models.CharField(max_length=10, choices=Trust.choices)
+    enrolled_worker = models.ForeignKey(
+        EnrolledWorker, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    signature = models.CharField(
+        max_length=86, blank=True, default="", help_text="Ed25519, of what the worker signed"
     )
     ordinal = models.PositiveSmallIntegerField(default=0, help_text="its place in a sweep")
     record_sha256 = models.CharField(max_length=64)
@@ -144,6 +170,7 @@ class Measurement(models.Model):
         constraints = [
             one_of("status", MeasurementStatus, "measurement"),
             one_of("origin", MeasurementOrigin, "measurement"),
+            one_of("trust", Trust, "measurement"),
             one_of("scenario", Scenario, "measurement"),
             one_of("call_style", CallStyle, "measurement"),
             one_of("energy_provenance", Provenance, "measurement"),
@@ -162,6 +189,15 @@ class Measurement(models.Model):
                 condition=Q(origin="measured", job__isnull=False, contributor=None)
                 | Q(origin="contributed", job=None, contributor__isnull=False),
                 name="measurement_says_whose",
+            ),
+            models.CheckConstraint(
+                condition=Q(trust="hub", origin="measured", enrolled_worker=None, signature="")
+                | Q(trust="unverified", origin="contributed", enrolled_worker=None, signature="")
+                | (
+                    Q(trust="enrolled", origin="contributed", enrolled_worker__isnull=False)
+                    & ~Q(signature="")
+                ),
+                name="measurement_trust_has_ground",
             ),
             models.CheckConstraint(
                 condition=~Q(status__in=["accepted", "noisy"])
@@ -213,8 +249,15 @@ class Measurement(models.Model):
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it may take part in a ranking of its comparability key."""
-        return self.status == MeasurementStatus.ACCEPTED
+        """Whether it takes part in a ranking of its comparability key: accepted, and trusted."""
+        return self.status == MeasurementStatus.ACCEPTED and self.is_trusted
+
+    @property
+    def is_trusted(self) -> bool:
+        """The same as TRUSTED, of one result."""
+        if self.trust == Trust.ENROLLED:
+            return self.enrolled_worker is not None and self.enrolled_worker.revoked_at is None
+        return self.trust == Trust.HUB
 
     @property
     def is_contributed(self) -> bool:

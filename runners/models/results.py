@@ -52,8 +52,38 @@ class Blame(models.TextChoices):
     REFERENCE = "reference"
 
 
+class ConformanceVerdict(models.TextChoices):
+    """A result in a word for people: its outcome, and whose fault it is where it is nobody's."""
+
+    PASSED = "passed", "passed"
+    FAILED = "failed", "failed"
+    DOES_NOT_RUN = "does-not-run", "does not run"
+    WRONG_DATA = "data-wrong", "data wrong"
+    WRONG_REFERENCE = "reference-wrong", "reference wrong"
+    CANT_TELL = "cant-tell", "can't tell"
+    UNTESTED = "not-tested", "not tested"
+    INAPPLICABLE = "does-not-apply", "does not apply"
+
+
+_VERDICTS = {
+    Outcome.PASSED: ConformanceVerdict.PASSED,
+    Outcome.FAILED: ConformanceVerdict.FAILED,
+    Outcome.CANT_TELL: ConformanceVerdict.CANT_TELL,
+    Outcome.INAPPLICABLE: ConformanceVerdict.INAPPLICABLE,
+    Outcome.UNTESTED: ConformanceVerdict.UNTESTED,
+}
+_FAULTLESS: dict[str, ConformanceVerdict] = {
+    Blame.DATA: ConformanceVerdict.WRONG_DATA,
+    Blame.REFERENCE: ConformanceVerdict.WRONG_REFERENCE,
+}
+
+
 class ConformanceResult(models.Model):
-    """What one check said of one variant on one version of a runtime."""
+    """What one check said of one variant on one version of a runtime.
+
+    ``failed`` is a fault of the runtime or of the model: where the data or the reference are wrong
+    the outcome is ``cantTell``.
+    """
 
     Outcome = Outcome
 
@@ -71,6 +101,9 @@ class ConformanceResult(models.Model):
     check_kind = models.CharField(max_length=16, choices=ConformanceCheck.choices)
     outcome = models.CharField(max_length=12, choices=Outcome.choices)
     blames = models.CharField(max_length=9, choices=Blame.choices, blank=True, default="")
+    runs = models.BooleanField(
+        null=True, help_text="whether the runtime ran some input to its end; null where not tried"
+    )
     reason = models.TextField(blank=True, default="")
     profile = models.CharField(max_length=32, blank=True, default="")
     datasets = models.PositiveIntegerField(default=0)
@@ -94,6 +127,17 @@ class ConformanceResult(models.Model):
                 condition=models.Q(blames="") | models.Q(blames__in=Blame.values),
                 name="conformance_blames_known",
             ),
+            models.CheckConstraint(
+                condition=~models.Q(blames__in=[Blame.DATA.value, Blame.REFERENCE.value])
+                | models.Q(outcome=Outcome.CANT_TELL.value),
+                name="conformance_wrong_data_fail_nobody",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(runs=None)
+                | models.Q(runs=True)
+                | ~models.Q(outcome=Outcome.PASSED.value),
+                name="conformance_passes_only_what_runs",
+            ),
         ]
         indexes = [
             models.Index(
@@ -103,6 +147,13 @@ class ConformanceResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.check_kind} on {self.runtime} {self.runtime_version}: {self.outcome}"
+
+    @property
+    def verdict(self) -> ConformanceVerdict:
+        """The result in a word."""
+        if self.runs is False:
+            return ConformanceVerdict.DOES_NOT_RUN
+        return _FAULTLESS.get(self.blames) or _VERDICTS[Outcome(self.outcome)]
 
 
 class SuiteRun(models.Model):

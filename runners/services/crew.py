@@ -10,7 +10,7 @@ from django.utils import timezone
 from registry import collector
 from registry.federated.services import retention
 from registry.services import uploads, versions
-from runners.models import Host, Job, Worker
+from runners.models import Challenge, Host, Job, Worker
 
 RUNS_KEPT = timedelta(hours=1)
 
@@ -54,7 +54,7 @@ def forget_runs() -> int:
 
 
 def tidy() -> None:
-    """Hourly: forget uploads that are over, bytes nothing needs, and workers that are gone."""
+    """Hourly: forget uploads and challenges that are over, unneeded bytes, and lost workers."""
     forget_runs()
     uploads.expire()
     versions.forget_keys()
@@ -62,6 +62,7 @@ def tidy() -> None:
     collector.collect_chunks()
     collector.collect()
     collector.collect_orphans()
+    Challenge.objects.filter(expires_at__lt=timezone.now()).delete()
     Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
     running = Job.objects.filter(state=Job.State.RUNNING)
     Host.objects.exclude(name__in=Worker.objects.values("host")).exclude(

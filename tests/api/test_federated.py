@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from hub.protocol import federated
+from hub.protocol import canonical, federated, safetensors
 from registry.federated import selectors
 from registry.federated.models import Contribution, Participant, Round, Training
 from registry.models import Blob, Event, Upload, Version
@@ -63,7 +65,7 @@ def test_a_training_opens_with_its_schema(api, training):
         "open", 1, {"trainable": 2, "frozen": 1},
     )  # fmt: skip
     assert (body["round"]["number"], body["round"]["state"]) == (1, "open")
-    assert body["privacy"]["words"].startswith("No differential privacy was used")
+    assert body["privacy"]["words"].startswith("No differential privacy: training 1 added no noise")
     again = api().get(f"models/ada/net/trainings/{training.number}", If_None_Match=told["ETag"])
     assert again.status_code == 304
     schema = api().get("models/ada/net/trainings/1/schema").json()
@@ -144,6 +146,8 @@ REFUSALS = [
     ({"base": f"sha256:{'0' * 64}"}, 409, "stale-base"),
     ({"n": 10_001}, 422, "examples-limit"),
     ({"encoding": "delta/topk"}, 422, "tensor-mismatch"),
+    ({"encoding": "delta/f8"}, 422, "encoding-refused"),
+    ({"encoding": ""}, 422, "encoding-refused"),
     ({"key": b"\1" * 32}, 422, "signature-invalid"),
     ({"blob": f"sha256:{'1' * 64}"}, 422, "digest-mismatch"),
 ]
@@ -155,6 +159,24 @@ def test_a_manifest_that_does_not_fit_is_refused(device, training, changed, stat
     assert (refused.status_code, learning.slug(refused)) == (status, problem)
     assert not Contribution.objects.exists()
     assert Round.objects.get().state == "open"
+
+
+def test_a_manifest_without_claims_verifies_as_it_was_signed(device, training):
+    task, content = device.task(), learning.tensors(0.1)
+    manifest = device.manifest(task, content)
+    del manifest["claims"]
+    signed = canonical.encode(manifest)
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    answer = device.api.put(
+        f"{device.address}/rounds/1/contribution",
+        content,
+        content_type=safetensors.MEDIA_TYPE,
+        Hub_Manifest=base64.b64encode(signed).decode(),
+        Hub_Signature=federated.sign(signed, device.key),
+        Content_Digest=f"sha-256=:{digest}:",
+    )
+    assert answer.status_code == 201, answer.content
+    assert Contribution.objects.get().manifest == signed.decode()
 
 
 SHAPES = [
@@ -348,7 +370,7 @@ def test_a_round_becomes_a_version(api, ada, training, device, other):
     assert paths["model.onnx"] == training.skeleton_sha256
     assert version.card["base_model"] == "ada/net@1"
     assert version.card["license"] == "apache-2.0"
-    assert "No differential privacy was used" in version.readme
+    assert "No differential privacy: training 1 added no noise" in version.readme
     assert device.name not in version.readme
     assert api().get("models/ada/net/trainings/1/rounds/1").json()["version"] == 2
     twice = api(ada).post("models/ada/net/trainings/1/rounds/1/release")

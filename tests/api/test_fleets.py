@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
 from registry.federated.models import Fleet
 from registry.federated.services import fleets
@@ -87,6 +88,30 @@ def test_too_many_failures_halt_a_rollout(api, ada, start, fleet):
     assert (told["is_halted"], told["reports"]) == (True, {"ok": 3, "failed": 2})
     assert set(versions(fleet, ["d0", "d1", "d2"])) == {1}
     assert not desire(api, ada, 2)["is_halted"]
+
+
+def test_a_yanked_version_is_commanded_to_no_device(api, ada, start, fleet):
+    desire(api, ada, 1)
+    desire(api, ada, 2, percent=100)
+    assert set(versions(fleet, ["d0", "d1"])) == {2}
+    yanked = api(ada).post("models/ada/net/versions/2/yank", {"reason": "It forgets."})
+    assert yanked.status_code == 200, yanked.content
+    assert set(versions(fleet, ["d0", "d1"])) == {1}
+    told = api(ada).get(f"{PATH}/shops").json()
+    assert (told["desired"], told["desired_state"]) == (2, "yanked")
+    assert "Version 2 is yanked." in page(ada, "fleets/shops")
+    assert "yanked" in page(ada, "trainings")
+    # Nor does it become what the others keep when another version takes its place.
+    later = factories.listed(ada, start[1].model, card=f"{factories.CARD}\nThird.\n")
+    assert desire(api, ada, later.number, percent=0)["stable"] == 1
+    api(ada).post("models/ada/net/versions/1/yank", {"reason": "Neither does it."})
+    assert fleet.get(f"{PATH}/shops/desired?device=d0").status_code == 204
+
+
+def page(user, path):
+    browser = Client()
+    browser.force_login(user)
+    return browser.get(f"/models/ada/net/{path}").content.decode()
 
 
 def test_only_maintainers_and_the_fleets_own_devices_are_answered(api, ada, bob, fleet):

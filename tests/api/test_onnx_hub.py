@@ -20,6 +20,7 @@ from registry.api.onnx_hub import archives, kept, manifest, scope
 from registry.models import Event, RegisteredModel
 from registry.services import derivatives, refs, registered_models, versions
 from tests import factories, samples
+from tests.proven import PROOF
 
 pytestmark = pytest.mark.django_db
 HEAD = "/onnx-hub"
@@ -56,7 +57,9 @@ def publish(owner, name="net", contents=None, facts=None, **described):
     return version
 
 
-def upgraded(version, opset=18, name="opset18", origin="upgraded", content=b"upgraded"):
+def upgraded(
+    version, opset=18, name="opset18", origin="upgraded", content=b"upgraded", proof=PROOF
+):
     sha256, _ = derivatives.store_bytes(io.BytesIO(content))
     return derivatives.attach(
         version=version,
@@ -69,6 +72,7 @@ def upgraded(version, opset=18, name="opset18", origin="upgraded", content=b"upg
             facts=FACTS | {"opset": opset},
             derivation={},
             job_uuid="00000000-0000-0000-0000-000000000001",
+            proof=proof if origin == "upgraded" else None,
         ),
     )
 
@@ -117,6 +121,13 @@ def test_releases_are_those_of_onnx():
     assert first == manifest.RELEASES
     assert manifest._release_of(None) == ""
     assert manifest._release_of(4) == "1.0"
+
+
+def test_an_upgrade_that_was_not_shown_to_be_equal_has_a_name_of_its_own(api, ada):
+    version = publish(ada)
+    upgraded(version, proof=None)
+    found = {(one["model"], one["opset_version"]) for one in listed(api().get(ALL))}
+    assert found == {("ada/net", 17), ("ada/net:opset18", 18)}
 
 
 def test_each_opset_is_an_entry_and_other_variants_have_names(api, ada):

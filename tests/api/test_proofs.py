@@ -8,6 +8,7 @@ from registry.models import RegisteredModel
 from runners import proofs, verification
 from runners.models import Job, SuiteResult, SuiteRun
 from tests import factories, shared
+from tests.proven import PROOF
 from tests.unit.runners.test_proofs import conformance, end, offer, upgraded, waiting
 
 pytestmark = pytest.mark.django_db
@@ -61,10 +62,16 @@ def test_a_maintainer_asks_for_a_variant_and_finds_it(client, version, place, as
     assert items[1]["job"] == job["uuid"]
     assert items[1]["derivation"]["parity"] == {"max_abs": 0.0}
     assert "figures" not in items[1]["derivation"]
+    assert items[0]["proof"] is None
+    proof = items[1]["proof"]
+    assert (proof["strength"], proof["chosen"]) == ("full", True)
+    assert proof["sentence"] == PROOF.sentence
+    assert proof["evidence"] == PROOF.to_json()
     one = client.get(f"{place}/variants/opset26").json()
     assert one["derivation"]["figures"] == []
     found = client.get("/api/v1/resolve", {"ref": version.ref, "opset": 26}).json()
     assert found["variant"]["name"] == "opset26"
+    assert found["variant"]["proof"]["sentence"] == PROOF.sentence
     paths = {file["path"] for file in found["files"]}
     assert "model.opset26.onnx" in paths
     assert "model.onnx" not in paths

@@ -12,13 +12,21 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, get_resolver
 
+from hub.protocol import problems
 from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
 from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
 from registry import documents, outbox, usage
 from registry.api.models import fresh_model_data
 from registry.federated.services import fleets
-from registry.models import AccessToken, DownloadCount, RegisteredModel, SearchDocument, XetStore
-from registry.services import uploads
+from registry.models import (
+    AccessToken,
+    DownloadCount,
+    RefusedCard,
+    RegisteredModel,
+    SearchDocument,
+    XetStore,
+)
+from registry.services import files, uploads
 from runners.models import Job
 from tests import factories, learning, proven, samples, timed, xet_samples
 
@@ -52,7 +60,9 @@ def everything(ada):
         ada, contents={"model.onnx": samples.mlp(), "config.json": b"{}", "data.bin": b"w" * 99}
     )
     model = version.model
-    factories.draft(ada, model)
+    draft = factories.draft(ada, model)
+    with pytest.raises(problems.CardInvalid):
+        files.write_card(ada, version=draft, text="---\ndate: 2026-13-45\n---\n")
     factories.dataset(ada)
     proven.upgrade(version)
     conformance = proven.conformance(version, [proven.measure("bundled")])
@@ -66,6 +76,7 @@ def everything(ada):
         "ref": "champion", "rest": f"{version.commit_id}/model.onnx", "kind": "datasets",
         "space": "ada", "ending": "json", "download": "csv", "pk": measured.pk, "key": 1,
         "round_number": 1, "token_id": 1, "place": "models", "slug": "stones",
+        "card_id": RefusedCard.objects.get().pk,
         "sha256": version.files.get(path="model.onnx").blob_id, "action": "read",
         "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,
         "filename": "card.json", "fleet": fleet.name, "prefix": "default", "pseudonym": "p",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+import yaml
 
 from hub.protocol import manifests, problems
 from registry.models import Check, File, Ref, Version
@@ -225,6 +226,35 @@ def test_a_draft_is_seen_by_writers_alone(api, ada, bob, published):
         assert len(client.get("models/ada/net/versions").json()["items"]) == 1
         problem(client.get("models/ada/net/versions/2"), 404, "not-found")
         problem(client.get("models/ada/net/versions/2/files/model.onnx"), 404, "not-found")
+
+
+@pytest.mark.parametrize("way", ["models/ada/net/versions/99", "resolve?ref=ada/net@99"])
+def test_a_version_that_is_not_there_names_those_that_are(api, ada, bob, published, way):
+    factories.draft(ada, published.model)
+    for client, words in ((api(bob), "the version 1."), (api(ada), "the versions 2, 1.")):
+        answer = client.get(way)
+        problem(answer, 404, "not-found")
+        detail = answer.json()["detail"]
+        assert "ada/net@99 names no version that you can see." in detail
+        assert words in detail
+        address = "/api/v1/models/ada/net/versions"
+        assert f"`hub info ada/net` and {address} list them." in detail
+        assert 1 in [row["number"] for row in client.get(address).json()["items"]]
+
+
+def test_a_version_gives_the_inputs_that_its_card_declares(api, ada):
+    declared = "{pixels: {image: {channels: gray, scale: 0-1}}, old: {range: [1, 0]}}"
+    version = factories.draft(ada, card="---\nlicense: mit\n---\n# Net\n")
+    version.card = yaml.safe_load(f"inputs: {declared}")
+    version.save(update_fields=["card"])
+    found = api(ada).get("models/ada/net/versions/1").json()["inputs"]
+    assert found == {"pixels": {"image": {"channels": "grey", "scale": "0-1"}}}
+
+
+def test_a_model_without_versions_says_so(api, ada):
+    factories.model(ada, "new")
+    detail = api(ada).get("models/ada/new/versions/1").json()["detail"]
+    assert detail == "ada/new@1 does not exist: ada/new has no version that you can see."
 
 
 def test_aliases_move_and_tags_do_not(api, ada, published):

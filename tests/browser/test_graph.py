@@ -157,7 +157,7 @@ def chain(length, **attributes):
 @pytest.fixture
 def two(hub):
     """Two versions that differ; gives the page of their difference."""
-    for made, content in enumerate((chain(6, axis=1), chain(9, axis=0))):
+    for made, content in enumerate((chain(6, axis=-1), chain(9, axis=0))):
         contents = {"model.onnx": content}
         hub.publish(hub.draft("two", new=not made, contents=contents, card=CARD))
     return "/models/zoo/two/v/2/graph/diff/1"

@@ -12,19 +12,22 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 import wave
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
+from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
 from frontend import browser_runtime
+from hub.protocol import inputs
+from registry import cards
+from runners.engine import pictures
 from tests import samples
 from tests.browser.conftest import ROOT
 
@@ -60,15 +63,22 @@ def runtime(hub):
     return hub
 
 
-def png(size=16):
-    """A grey picture, dark at the left."""
-    rows = b"".join(b"\0" + bytes(255 * x // (size - 1) for x in range(size)) for _ in range(size))
-    parts = [b"\x89PNG\r\n\x1a\n"]
-    head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
-    for kind, content in ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")):
-        check = struct.pack(">I", zlib.crc32(kind + content))
-        parts += [struct.pack(">I", len(content)), kind, content, check]
-    return b"".join(parts)
+def png(image):
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def one_drawn():
+    """A dark 1 on light ground."""
+    image = Image.new("L", (200, 200), 255)
+    ImageDraw.Draw(image).line([(60, 70), (110, 15), (110, 185)], fill=0, width=30, joint="curve")
+    return png(image)
+
+
+def give(page, content, name="a.png"):
+    file = {"name": name, "mimeType": "image/png", "buffer": content}
+    page.set_input_files("[data-set=file]", [file])
 
 
 def wav(rate=8000, seconds=0.5):
@@ -97,26 +107,47 @@ def ended(page):
     return page.locator("#try").inner_text()
 
 
+def wait_for(page):
+    """Wait, as somebody without scripts does, until the server's run has ended."""
+    done = page.get_by_text("One run is no benchmark.")
+    expect(done.or_(page.get_by_text("Look again"))).to_be_visible()
+    for _ in range(60):
+        if done.count():
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    assert done.count() == 1
+
+
 def test_a_picture_here_and_on_the_server(runtime, window):
     one = window(signed=True)
     sizes = {}
     one.page.on("response", lambda answer: sizes.setdefault(answer.url, answer))
     one.open(DIGITS)
     assert one.page.evaluate("crossOriginIsolated")
-    one.page.set_input_files(
-        "[data-set=file]", [{"name": "a.png", "mimeType": "image/png", "buffer": png()}]
-    )
+    give(one.page, one_drawn())
     one.page.click("[data-run=browser]")
+    assert "choose whether this picture is light on dark" in ended(one.page)
+    one.page.select_option("[data-set=own]", "dark-on-light")
+    one.page.click("[data-run=browser]")
+    one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
     said = ended(one.page)
     one.shoot("try-picture")
     for words in (
         "Decoded",
-        "16 \N{MULTIPLICATION SIGN} 16 pixels",
-        "stretched",
+        "200 \N{MULTIPLICATION SIGN} 200 pixels",
         "one, grey",
+        "Inverted",
+        "8 \N{MULTIPLICATION SIGN} 8, stretched, box",
+        "0 to 255 divided by 255",
         "Tensor",
+        "As the card says: channels Grey, the model expects Light on dark",
+        "Your choice: this picture is Dark on light.",
     ):
         assert words in said
+    first = one.page.locator("[data-part=answers] tbody tr").first.inner_text().split()
+    assert first[0] == "1"
+    assert float(first[1]) > 0.9
     assert "Same answer as the server, largest difference" in said
     assert "over 30 runs in this browser, WASM" in said
     assert one.page.locator("[data-part=answers] tbody tr").count() == 10
@@ -137,6 +168,115 @@ def test_a_picture_here_and_on_the_server(runtime, window):
     assert scripts <= SCRIPT_BYTES
     one.page.set_viewport_size({"width": 320, "height": 800})
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def published(hub, name, model, card=""):
+    contents = {"model.onnx": model.SerializeToString()}
+    hub.publish(hub.draft(name, contents=contents, card=card or f"# {name}\n"))
+    return f"/models/zoo/{name}/v/1/try"
+
+
+def pictured(*shape):
+    ports = [samples.value(name, shape=list(shape)) for name in ("x", "y")]
+    return samples.model([samples.node("Identity", ["x"], ["y"])], ports[:1], ports[1:])
+
+
+SEEN = """---
+license: mit
+inputs:
+  x:
+    image:
+      channels: BGR
+      scale: 0-1
+      mean: [0.406, 0.456, 0.485]
+      std: [0.225, 0.224, 0.229]
+      resize: {mode: crop, shortest_edge: 28, interpolation: bicubic}
+---
+# Seen
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_browser_and_a_worker_make_the_same_tensor(runtime, window, tmp_path, scheme):
+    """The model gives back its input, so the page's array file is the tensor that it was fed."""
+    place = published(runtime, f"seen-{scheme}", pictured(1, 3, 24, 20), SEEN)
+    pixels = np.random.default_rng(5).integers(0, 256, (41, 57, 3), dtype=np.uint8)
+    content = png(Image.fromarray(pixels))
+    one = window(signed=True, color_scheme=scheme, width=390 if scheme == "dark" else 1440)
+    one.open(place)
+    give(one.page, content)
+    one.page.click("[data-run=browser]")
+    said = ended(one.page)
+    one.shoot(f"try-seen-{scheme}")
+    assert one.axe() == []
+    assert "the first 10 of 1\N{NARROW NO-BREAK SPACE}440 values" in said
+    assert "As the card says: channels BGR" in said
+    assert "Your choice" not in said
+    with one.page.expect_download() as download:
+        one.page.click("[data-part=answers] a:has-text('all values (.npy)')")
+    here = np.load(download.value.path())
+    (tmp_path / "a.png").write_bytes(content)
+    (declared,) = cards.accept(SEEN).inputs
+    how = inputs.resolve(declared.image, (1, 3, 24, 20))
+    assert (here == pictures.tensor(tmp_path / "a.png", how, np.float32)).all()
+    # Without scripts the worker gets the picture itself.
+    plain = window(signed=True, java_script_enabled=False)
+    plain.open(place)
+    plain.page.set_input_files(
+        "[name=picture-0]", [{"name": "a.png", "mimeType": "image/png", "buffer": content}]
+    )
+    plain.page.click("text=Run on the server")
+    wait_for(plain.page)
+    assert "Preprocessing of x:" in plain.page.locator("main").inner_text()
+    with plain.page.expect_download() as download:
+        plain.page.click("caption a:has-text('all values (.npy)')")
+    assert (np.load(download.value.path()) == here).all()
+
+
+def test_an_output_with_the_shape_of_a_picture_is_shown(runtime, window):
+    place = published(runtime, "larger", pictured(1, 1, 672, 672))
+    one = window()
+    one.open(place)
+    assert (
+        "choose channels, polarity, fit, interpolation, values"
+        in one.page.locator("#try").inner_text()
+    )
+    give(one.page, one_drawn())
+    one.page.click("[data-run=browser]")
+    assert "the model declares nothing of it" in ended(one.page)
+    for name, value in (
+        ("channels", "grey"), ("polarity", "none"), ("mode", "stretch"),
+        ("interpolation", "bicubic"), ("scale", "0-1"),
+    ):  # fmt: skip
+        one.page.select_option(f"[data-set={name}]", value)
+    one.page.click("[data-run=browser]")
+    one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
+    said = ended(one.page)
+    one.shoot("try-larger")
+    assert "y as a picture of 672 \N{MULTIPLICATION SIGN} 672: black is its lowest value, 0" in said
+    assert "the first 10 of 451\N{NARROW NO-BREAK SPACE}584 values" in said
+    assert "Your choice: channels Grey" in said
+    assert one.page.locator(".output canvas").evaluate("(one) => one.width") == 672
+    code = one.page.locator("[data-part=code]").inner_text()
+    assert "Image.Resampling.BICUBIC" in code
+    assert one.axe() == []
+
+
+def test_what_a_browser_cannot_run_is_offered_on_the_server(runtime, window):
+    model = samples.model([samples.node("Frob", ["x"], ["y"], domain="com.acme")])
+    del model.opset_import[:]
+    model.opset_import.extend([helper.make_opsetid("", 17), helper.make_opsetid("com.acme", 1)])
+    hub = runtime
+    name = "frob"
+    draft = hub.draft(name, contents={"model.onnx": model.SerializeToString()}, card="# Frob\n")
+    hub.publish(draft)
+    one = window(signed=True)
+    one.open(f"/models/zoo/{name}/v/1/try")
+    said = one.page.locator("#try").inner_text()
+    assert "A browser cannot run it: the browser runtime has no com.acme:Frob." in said
+    assert one.page.locator("[data-run=browser]").count() == 0
+    assert one.page.locator("[data-run=server]").count() == 1
+    one.shoot("try-frob")
 
 
 def test_guests_run_in_the_browser_alone(runtime, window):
@@ -173,7 +313,7 @@ def test_an_array_file_and_what_does_not_fit(runtime, window):
     )
     one.page.click("[data-run=browser]")
     one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
-    assert "float32[2, 10], the first ten of 20" in ended(one.page)
+    assert "float32[2, 10], the first 10 of 20 values" in ended(one.page)
 
 
 def test_a_sound(runtime, window):
@@ -201,16 +341,9 @@ def test_without_scripts_a_form_runs_it_on_the_server(runtime, window):
     rows = [[[[0.1] * 8] * 8]]
     one.page.fill("[name=json-0]", str(rows))
     one.page.click("text=Run on the server")
-    done = one.page.get_by_text("One run is no benchmark.")
-    expect(done.or_(one.page.get_by_text("Look again"))).to_be_visible()
-    for _ in range(60):
-        if done.count():
-            break
-        one.page.wait_for_timeout(500)
-        one.page.reload()
+    wait_for(one.page)
     said = one.page.locator("main").inner_text()
     one.shoot("try-server-done")
-    assert done.count() == 1
     assert "all values (.npy)" in said
     assert one.page.locator("caption:has-text('probabilities') ~ tbody tr").count() == 10
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from hub.server.schedule import SCHEDULE
 from runners.pools import queues_of
@@ -65,6 +68,30 @@ def test_the_worker_listens_to_every_queue_that_is_used():
     assert listened
     assert listened[1].split(",") == queues_of(["cpu", "light"])
     assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
+
+
+@pytest.mark.parametrize("extra", ["web", "worker-cpu"])
+def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    tested = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
+    text = (DOCKER / f"{extra}.lock").read_text(encoding="utf-8")
+    packages = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE)[1:]
+    locked = {}
+    for package in packages:
+        name, version = re.match(r"([a-z0-9.-]+)==([^ ;\\]+)", package).groups()
+        locked[name] = version
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", package), name
+    # A package for other Pythons or systems alone is not in the tested environment.
+    conditional = {re.match(r"[a-z0-9.-]+", each)[0] for each in packages if " ; " in each}
+    assert {name: version for name, version in locked.items() if name not in conditional} == {
+        name: tested[name] for name in locked if name not in conditional
+    }
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = needed["optional-dependencies"]
+    wanted = [*needed["dependencies"], *extras["web"]]
+    wanted += extras["cpu"] if extra == "worker-cpu" else []
+    assert {canonicalize_name(Requirement(each).name) for each in wanted} <= locked.keys()
+    assert ("onnxruntime" in locked) == (extra == "worker-cpu")
 
 
 def test_images_run_as_nobody_without_tools_in_the_right_locale():

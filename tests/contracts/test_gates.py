@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from django.core.management import call_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,3 +87,13 @@ def test_every_script_is_valid_shell():
     for script in [*scripts, ROOT / "scripts/environment"]:
         shell = "bash" if b"bash" in script.read_bytes()[:40] else "sh"
         subprocess.run([shell, "-n", str(script)], check=True)
+
+
+def test_workflows_run_scripts_that_exist():
+    scripts = set()
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+            commands = " ".join(step.get("run", "") for step in job["steps"])
+            scripts |= set(re.findall(r"(?:scripts|\.ci)/\S+", commands))
+    assert {".ci/run", "scripts/test", "scripts/test-laws", "scripts/test-newest"} <= scripts
+    assert [script for script in sorted(scripts) if not (ROOT / script).is_file()] == []

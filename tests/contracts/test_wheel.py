@@ -17,10 +17,10 @@ import pytest
 from tests.faults.conftest import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("registry", "metadata", "runners", "frontend")
+ROOMS = ("registry", "metadata", "runners", "frontend", "docs")
 # Nothing is asked of an index, whatever the machine's own configuration says.
 PIP = [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check"]
-PAGES = ["/", "/models", "/help", "/health", "/login", "/jobs"]
+PAGES = ["/", "/models", "/help", "/docs/quickstart", "/health", "/login", "/jobs"]
 
 
 def fetch(address: str) -> bytes:

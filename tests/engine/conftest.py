@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 
 from runners.sandbox import Limits, Request, Sandbox
 
 SUBJECT = "0" * 64
+UPGRADE = Limits(wall_seconds=30, cpu_seconds=10, memory_bytes=2 << 30, output_bytes=1 << 20)
 SMALL = Limits(wall_seconds=15, cpu_seconds=5, memory_bytes=1 << 30, output_bytes=1 << 20)
 
 
@@ -42,6 +44,28 @@ def run(sandbox, stored):
         return sandbox.run(Request(task, entry, places, SUBJECT, limits=limits), **others)
 
     return run_task
+
+
+@pytest.fixture
+def lift(sandbox, stored, tmp_path):
+    """Upgrade a version's files; gives the report and the folder of what it made."""
+
+    def go(files, target=None, entry="model.onnx", **options):
+        if isinstance(files, onnx.ModelProto):
+            files = {entry: files.SerializeToString()}
+        options["target"] = target
+        request = Request("upgrade", entry, stored(files), SUBJECT, options, UPGRADE)
+        made = tmp_path / "made"
+        made.mkdir()
+
+        def keep(report, folder):
+            for output in report.outputs:
+                (made / output["name"]).write_bytes((folder / output["name"]).read_bytes())
+            return report
+
+        return sandbox.run(request, keep=keep), made
+
+    return go
 
 
 def codes(report):

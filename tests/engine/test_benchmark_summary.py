@@ -139,7 +139,7 @@ def impossible():
         f"{place}inferences": timings.record(first(inferences=400)),
         f"{place}samples_ns": timings.record(first(queries=300, inferences=300)),
         f"{place}wall_s": timings.record(first(wall_s=2.0)),
-        f"{place}wall_s ": timings.record(first(wall_s=0.001, samples=2000)),
+        f"{place}wall_s ": timings.record(first(wall_s=0.001, cpu_time_s=0.001)),
         f"{place}samples_ns ": timings.record(first(kept_every=2)),
         "sweeps[0].value": swept("batch", 9),
         "sweeps[0].value ": swept("threads", 8),
@@ -160,7 +160,8 @@ def test_what_was_thinned_or_died_or_came_at_random_moments_is_possible():
     assert verification.problems(made) == []
     idle = [timings.process(k, wall_s=30.0) for k in range(1, 11)]
     config = {**timings.record()["config"], "scenario": "server", "rate_per_s": 7.0}
-    assert verification.problems(timings.record(idle, config=config)) == []
+    made = timings.record(idle, config=config, ended_at="2026-11-22T00:10:00Z")
+    assert verification.problems(made) == []
 
 
 # Digests of what the sums of the first version gave, taken before there was another.
@@ -180,6 +181,59 @@ def test_records_of_the_first_version_keep_their_sums(digest):
     assert form.digest({name: record[name] for name in form.DERIVED}) == digest
 
 
+def metered(processes=None, **changed):
+    """A record of a host with a meter, of processes that took more and more energy."""
+    processes = processes or [
+        timings.process(k, meter_j={"intel-rapl:0": 1.0 + k / 10}) for k in range(1, 11)
+    ]
+    told = {
+        "provenance": "measured",
+        "method": "RAPL energy counter",
+        "boundary": "b",
+        "meters": ["intel-rapl:0"],
+    }
+    return timings.record(processes, power=told, grid=power.grid("FRA"), **changed)
+
+
+def test_records_of_the_second_version_keep_their_sums():
+    record = metered(format_version=2, method="3")
+    assert verification.problems(record) == []
+    digest = "08c096af7d14f2ab5269ef8d5be272b2a92b34040998c7d4d4ff0906e068ab00"
+    assert form.digest({name: record[name] for name in form.DERIVED}) == digest
+
+
+def test_a_figure_of_an_inference_is_that_of_all_over_the_number_of_all():
+    # Of unlike lengths and speeds: a mean of the processes' figures is another number.
+    unlike = [
+        timings.process(k, 1 + k / 5, samples=50 * k, meter_j={"intel-rapl:0": k**1.5})
+        for k in range(1, 11)
+    ]
+    record = metered(unlike)
+    energy, stats, processes = record["energy"], record["stats"], record["processes"]
+    assert energy["j_per_inference"] == statistics.rounded(
+        energy["energy_j"] / energy["inferences"]
+    )
+    low, high = energy["ci95"]
+    assert low < energy["j_per_inference"] < high
+    inferences = sum(one["inferences"] for one in processes)
+    seconds = math.fsum(one["wall_s"] for one in processes)
+    assert stats["throughput_per_s"] == statistics.rounded(inferences / seconds)
+    low, high = stats["throughput_ci95_per_s"]
+    assert low < stats["throughput_per_s"] < high
+    # The second version had the geometric mean of the processes' figures in both.
+    before = metered(unlike, format_version=2)
+    assert before["energy"]["j_per_inference"] != energy["j_per_inference"]
+    assert before["stats"]["throughput_per_s"] != stats["throughput_per_s"]
+
+
+def test_an_output_that_the_timed_part_does_not_repeat_makes_a_process_not_count():
+    outputs = {"sha256": "cd" * 32, "repeat": "no"}
+    processes = [timings.process(k, outputs=outputs) for k in range(1, 11)]
+    record = timings.record(processes)
+    assert record["status"] == "noisy"
+    assert record["processes"][0]["reasons"] == ["outputs-differ"]
+
+
 def test_comparisons_of_the_first_version_keep_their_verdict():
     first = timings.record(noisy(4), format_version=1, method="2")
     made = verdicts.complete(first, first, "AB" * 5) | {"method": "2", "format_version": 1}
@@ -188,9 +242,9 @@ def test_comparisons_of_the_first_version_keep_their_verdict():
     assert form.digest(made["verdict"]) == digest
 
 
-@pytest.mark.parametrize("version", [0, 3, True, "2"])
+@pytest.mark.parametrize("version", [0, 4, True, "2"])
 def test_other_versions_of_a_record_are_refused(version):
-    with pytest.raises(form.InvalidRecordError, match="1 or 2"):
+    with pytest.raises(form.InvalidRecordError, match="one of 1, 2, 3"):
         verification.problems({**timings.record(), "format_version": version})
 
 
@@ -245,11 +299,26 @@ def test_what_is_no_record_is_refused(change):
 def test_what_may_differ_between_comparable_records():
     key = timings.record()["comparability_key"]
     same = [
-        timings.record(environment={**timings.ENVIRONMENT, "kernel": "6.2"}),
+        timings.record(environment={**timings.ENVIRONMENT, "python": "3.12.1"}),
         timings.record(started_at="2027-01-01T00:00:00Z"),
         timings.record(config={**timings.record()["config"], "seed": 9}),
     ]
+    machine = {
+        "cpu_family": "6",
+        "cpu_model_number": "143",
+        "cpu_stepping": "8",
+        "cpu_microcode": "0x2b000603",
+        "governor": "powersave",
+        "turbo": "off",
+        "smt": "on",
+        "kernel": "6.2",
+        "runtime_build": "a debug build",
+    }
     other = [
+        *(
+            timings.record(environment={**timings.ENVIRONMENT, name: value})
+            for name, value in machine.items()
+        ),
         timings.record(environment={**timings.ENVIRONMENT, "runtime_version": "1.32"}),
         timings.record(config={**timings.record()["config"], "intra_op_threads": 2}),
         timings.record(config={**timings.record()["config"], "batch": 2}),

@@ -122,6 +122,16 @@ def test_verdicts(run, sample, verdicts, outcome, expected):
     assert {finding.code: finding.severity for finding in report.findings} == expected
 
 
+def test_two_libraries_that_call_it_invalid_refuse_a_file(run):
+    report = run("check", samples.unfit_product())
+    assert words(report) == ["ok", "ok", "invalid", "invalid"]
+    assert report.outcome == "failed"
+    assert {finding.code: finding.severity for finding in report.findings} == {
+        "inference-failed": "error",
+        "runtime-load-failed": "warning",
+    }
+
+
 def test_a_crash_names_its_signal_and_stage(run):
     finding = run("check", samples.layernorm_killer()).findings[0]
     assert finding.message == "crashed: SIGSEGV in runtime load."

@@ -67,7 +67,7 @@ def test_a_good_model_passes(judge, runtime, expected):
 def test_wrong_data_are_blamed(judge):
     report, measures = judge(with_data(samples.add_one(), [1, 2], [7, 9]))
     bundled = measures["bundled"]
-    assert (report.outcome, bundled["outcome"], bundled["blames"]) == ("failed", "failed", "data")
+    assert (report.outcome, bundled["outcome"], bundled["blames"]) == ("passed", "cantTell", "data")
     assert (bundled["outputs"][0]["max_abs"], bundled["outputs"][0]["outside"]) == (6, 2)
     assert codes(report) == ["conformance-wrong-data"]
     assert outcomes(measures)[1:] == ["passed"] * 3
@@ -161,7 +161,40 @@ def test_a_model_no_runtime_loads_fails_and_blames_nobody(judge):
     model = samples.model([samples.node("Relu", ["nowhere"], ["y"])])
     report, measures = judge(model.SerializeToString())
     assert report.outcome == "failed"
-    assert set(codes(report)) & {"conformance-not-run"} or not measures
+    assert codes(report) == ["conformance-not-run"]
+    assert {one["runs"] for one in measures.values()} == {False}
+
+
+def picky():
+    """A model that loads, and that no input of a size that is tried runs through."""
+    return samples.model(
+        [samples.node("Reshape", ["x", "shape"], ["y"])],
+        [samples.value("x", shape=("N", 4))],
+        [samples.value("y", shape=("M", 7))],
+        [numpy_helper.from_array(np.array([-1, 7], np.int64), "shape")],
+    ).SerializeToString()
+
+
+def test_a_runtime_that_refuses_every_input_is_said_not_to_run_the_model(judge):
+    report, measures = judge(picky())
+    assert (report.outcome, codes(report)) == ("failed", ["conformance-not-run"])
+    (finding,) = report.findings
+    assert finding.severity == "warning"  # the inputs may be at fault: no other runtime runs them
+    assert finding.message.startswith("The model does not run: onnxruntime refuses generated-")
+    assert "Reshape" in finding.message
+    assert {(one["outcome"], one["blames"], one["runs"]) for one in measures.values()} == {
+        ("cantTell", "", False)
+    }
+
+
+def test_data_that_every_runtime_refuses_are_at_fault_where_others_run(judge):
+    files = with_data(samples.add_one(), [1], [2])
+    files["test_data_set_0/input_0.pb"] = pb(np.ones((2, 2), np.int64))
+    report, measures = judge(files)
+    bundled = measures["bundled"]
+    assert (bundled["outcome"], bundled["blames"]) == ("cantTell", "data")
+    assert codes(report) == ["conformance-wrong-data"]
+    assert outcomes(measures)[1:] == ["passed"] * 3
 
 
 def test_a_crash_is_a_verdict_with_its_signal(judge):

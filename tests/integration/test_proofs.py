@@ -69,7 +69,8 @@ def test_what_is_published_is_upgraded_and_proven_and_wrong_data_are_blamed(tmp_
         names = {row["name"]: row for row in hub.call("GET", f"{good}/variants")[2]["items"]}
         [upgraded] = [row for row in names.values() if row["origin"] == "upgraded"]
         assert upgraded["opset"] > names["default"]["opset"]
-        assert upgraded["derivation"]["parity"]["judges"] == ["original"]
+        assert upgraded["derivation"]["parity"]["judges"] == ["original", "reference"]
+        assert (upgraded["proof"]["strength"], upgraded["proof"]["chosen"]) == ("full", True)
         for variant in names:
             for check in CHECKS:
                 assert shown[variant, "onnxruntime", check]["outcome"] == "passed", check
@@ -79,7 +80,7 @@ def test_what_is_published_is_upgraded_and_proven_and_wrong_data_are_blamed(tmp_
             for (_, _, check), one in blamed.items()
             if check == "bundled"
         }
-        assert found == {("failed", "data")}
+        assert found == {("cantTell", "data")}
         status, _, job = hub.call("POST", f"{good}/variants", {"kind": "int8"})
         assert status == 202
         wait_for(lambda: hub.job(job["uuid"])["state"] in ENDED, "the conversion", 120)

@@ -65,5 +65,3 @@ addEventListener("popstate", () => {
 });
 
 tidy();
-// On a phone the filters start folded; without scripts they stay open.
-if (matchMedia("(width < 56rem)").matches) form()?.querySelector("[data-fold]")?.removeAttribute("open");

@@ -2,59 +2,95 @@
 
 const field = (way, name) => way.querySelector(`[data-set="${name}"]`);
 const numbers = (text) => text.split(/[\s,;]+/).filter(Boolean).map(Number);
-const each = (list, place, rest) => (list.length ? list[place % list.length] : rest);
-
 // A shape with its free sizes filled in.
 function sized(shape, free = 1) {
   return (shape ?? []).map((size) => size ?? free);
 }
 
-function layoutOf(shape) {
-  const sizes = shape.length === 4 ? shape.slice(1) : shape;
-  return [1, 3, 4].includes(sizes[0]) ? "CHW" : "HWC";
+// What the fields say of a picture: a step that is empty is named, since none is guessed.
+const ASKED = { channels: "channels", polarity: "what the model expects", mode: "fit", interpolation: "interpolation", scale: "values", layout: "layout" };
+function settings(way) {
+  const said = (name) => field(way, name).value.trim();
+  const missing = Object.keys(ASKED).filter((name) => !said(name));
+  const polar = said("polarity") && said("polarity") !== "none";
+  const names = missing.map((name) => ASKED[name]);
+  if (polar && !said("own")) names.unshift("whether this picture is light on dark");
+  if (names.length) {
+    way.querySelector("details").open ||= missing.length > 0;
+    throw new Error(`choose ${names.join(", ")}; the model declares nothing of it`);
+  }
+  const whole = (name, only = true) => {
+    if (!only || !said(name)) return undefined;
+    const value = Number(said(name));
+    if (!Number.isInteger(value) || value < 0 || value > 16384) throw new Error(`${said(name)} is no whole number of pixels`);
+    return value;
+  };
+  const depth = said("channels") === "grey" ? 1 : 3;
+  const list = (name) => {
+    const values = numbers(said(name));
+    if (values.some(Number.isNaN) || ![0, 1, depth].includes(values.length)) throw new Error(`the ${name === "mean" ? "mean" : "deviation"} is one number, or one for each of ${depth} channels`);
+    return values.length === 1 ? Array(depth).fill(values[0]) : values;
+  };
+  return {
+    channels: said("channels"), mode: said("mode"), interpolation: said("interpolation"), scale: said("scale"), layout: said("layout"),
+    width: whole("width"), height: whole("height"), shortest_edge: whole("shortest_edge", said("mode") === "crop"), pad: whole("pad", said("mode") === "letterbox") ?? 0,
+    invert: polar && said("own") !== said("polarity"), mean: list("mean"), std: list("std"),
+  };
+}
+
+// Shows the fields that the others make sense of: a crop's edge, a letterbox's grey, a polarity.
+export function tidy(holder) {
+  const way = holder.querySelector('[data-way="picture"]');
+  if (!way) return;
+  const wanted = { shortest_edge: field(way, "mode").value === "crop", pad: field(way, "mode").value === "letterbox", own: field(way, "polarity").value.includes("-on-") };
+  for (const [name, shown] of Object.entries(wanted)) field(way, name).closest("label").hidden = !shown;
+}
+
+// The fields of a picture with who said each: what stands as it is declared, and what was chosen.
+export function chosen(way) {
+  return [...way.querySelectorAll("[data-title]")].flatMap((one) => {
+    const value = one.value.trim();
+    const idle = one.dataset.set === "own" && !way.querySelector('[data-set="polarity"]').value.includes("-on-");
+    const other = { shortest_edge: "crop", pad: "letterbox" }[one.dataset.set];
+    if (!value || idle || (other && field(way, "mode").value !== other)) return [];
+    const words = one.selectedOptions ? one.selectedOptions[0].textContent : value;
+    return [{ title: one.dataset.title, words, from: value === one.dataset.declared && one.dataset.from ? one.dataset.from : "your choice" }];
+  });
+}
+
+// The 8-bit planes that the model sees, as a canvas.
+function seen({ planes, width, height }, channels) {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  const image = new ImageData(width, height);
+  const [r, g, b] = planes.length === 1 ? [0, 0, 0] : channels === "BGR" ? [2, 1, 0] : [0, 1, 2];
+  for (let at = 0; at < width * height; at += 1) image.data.set([planes[r][at], planes[g][at], planes[b][at], 255], 4 * at);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
 }
 
 async function picture(input, way, tools) {
   const file = field(way, "file").files[0];
   if (!file) throw new Error("choose a picture");
-  const drawn = await createImageBitmap(file);
-  const steps = [{ title: "Decoded", words: `${drawn.width} × ${drawn.height} pixels, 8-bit RGB` }];
-  const layout = layoutOf(input.shape);
-  const plane = input.shape.length === 4 ? input.shape.slice(1) : input.shape;
-  const channels = layout === "CHW" ? plane[0] : plane[2];
-  const width = Number(field(way, "width").value) || drawn.width;
-  const height = Number(field(way, "height").value) || drawn.height;
-  const fit = field(way, "fit").value;
-  const canvas = document.createElement("canvas");
-  canvas.width = width;
-  canvas.height = height;
+  const how = settings(way);
+  const drawn = await createImageBitmap(file, { premultiplyAlpha: "none", colorSpaceConversion: "none" });
+  const { width, height } = drawn;
+  const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.imageSmoothingQuality = "high";
-  const ratio = fit === "stretch" ? 0 : Math[fit === "cover" ? "max" : "min"](width / drawn.width, height / drawn.height);
-  const [wide, high] = ratio ? [drawn.width * ratio, drawn.height * ratio] : [width, height];
-  context.drawImage(drawn, (width - wide) / 2, (height - high) / 2, wide, high);
-  const fits = { stretch: "stretched", cover: "scaled to cover and cut at the middle", contain: "scaled to fit on black" };
-  steps.push({ title: "Resized", words: `${width} × ${height}, ${fits[fit]}`, canvas });
+  context.drawImage(drawn, 0, 0);
   const pixels = context.getImageData(0, 0, width, height).data;
-  const order = channels === 1 ? "grey" : field(way, "channels").value;
-  const pick = { RGB: [0, 1, 2, 3], BGR: [2, 1, 0, 3] }[order] ?? [0];
-  steps.push({ title: "Channels", words: order === "grey" ? "one, grey: 0.299 R + 0.587 G + 0.114 B" : `${channels}, ${order}` });
-  const [scale, mean, std] = ["scale", "mean", "std"].map((name) => numbers(field(way, name).value));
-  steps.push({ title: "Values", words: `0 to 255, times ${each(scale, 0, 1)}${mean.length ? `, minus ${mean.join(", ")}` : ""}${std.length ? `, divided by ${std.join(", ")}` : ""}` });
-  const values = new Float64Array(width * height * channels);
-  for (let place = 0; place < width * height; place += 1) {
-    for (let channel = 0; channel < channels; channel += 1) {
-      const at = 4 * place;
-      const raw = order === "grey" ? 0.299 * pixels[at] + 0.587 * pixels[at + 1] + 0.114 * pixels[at + 2] : pixels[at + pick[channel]];
-      const target = layout === "CHW" ? channel * width * height + place : place * channels + channel;
-      values[target] = (raw * each(scale, channel, 1) - each(mean, channel, 0)) / each(std, channel, 1);
-    }
-  }
-  const inner = layout === "CHW" ? [channels, height, width] : [height, width, channels];
-  const shape = input.shape.length === 4 ? [1, ...inner] : inner;
-  steps.push({ title: "Laid out", words: `${shape.length === 4 ? "N" : ""}${layout}` });
-  const exact = input.type.startsWith("uint") ? values.map((value) => Math.max(0, Math.min(255, Math.round(value)))) : values;
-  return { shape, data: tools.filled(input.type, exact), steps };
+  const made = tools.prepare(pixels, width, height, how);
+  const steps = [
+    { title: "Decoded", words: `${width} × ${height} pixels, 8-bit RGB` },
+    { title: "Channels", words: how.channels === "grey" ? "one, grey: 0.299 R + 0.587 G + 0.114 B" : `3, ${how.channels}` },
+  ];
+  if (how.invert) steps.push({ title: "Inverted", words: "255 minus each value, as the model expects the other polarity" });
+  const fits = { stretch: "stretched", letterbox: `whole, on grey ${how.pad}`, crop: "the middle" };
+  steps.push({ title: "Resized", words: `${made.width} × ${made.height}, ${fits[how.mode]}, ${how.interpolation}`, canvas: seen(made, how.channels) });
+  const scales = { "0-255": "as they are", "0-1": "divided by 255", "-1-1": "divided by 127.5, minus 1" };
+  steps.push({ title: "Values", words: `0 to 255 ${scales[how.scale] ?? `times ${how.scale}`}${how.mean.length ? `, minus ${how.mean.join(", ")}` : ""}${how.std.length ? `, divided by ${how.std.join(", ")}` : ""}` });
+  steps.push({ title: "Laid out", words: how.layout });
+  return { shape: made.shape, data: tools.filled(input.type, tools.rounded(input.type, made.values)), steps, chosen: chosen(way) };
 }
 
 async function sound(input, way, tools) {

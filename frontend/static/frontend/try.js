@@ -6,7 +6,7 @@ const spec = JSON.parse(root.dataset.model);
 const form = root.querySelector("form");
 const said = document.getElementById("said");
 const NARROW = "\u202f";
-let tools, feeds, worker, ready, current;
+let tools, feeds, shows, worker, ready, current;
 
 const part = (name) => root.querySelector(`[data-part="${name}"]`);
 
@@ -92,6 +92,7 @@ function chosen(holder) {
 function turn(holder) {
   const [kind] = chosen(holder);
   for (const way of holder.querySelectorAll("[data-way]")) way.hidden = way.dataset.way !== kind;
+  feeds.tidy(holder);
 }
 
 async function gathered() {
@@ -146,6 +147,32 @@ const rowsOf = (tensor) => {
   return places.slice(0, 10).map((at) => [at, spec.labels.length === size ? spec.labels[at] : `${at}`]);
 };
 
+const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, NARROW);
+
+// The whole tensor as an array file; its address lasts as long as the page.
+const kept = new Map();
+function download(tensor) {
+  if (!kept.has(tensor)) kept.set(tensor, URL.createObjectURL(tools.toNpy(tensor)));
+  return make("a", "all values (.npy)", { href: kept.get(tensor), download: `${tensor.name.replace(/[^\w.-]+/g, "_") || "output"}.npy` });
+}
+
+function pictured({ canvas, words }) {
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", words);
+  const figure = make("figure", "", { className: "body output" });
+  figure.append(canvas, make("figcaption", words, { className: "small muted" }));
+  return figure;
+}
+
+// Which preprocessing the answer belongs to, and who said each step.
+function showChoices(given) {
+  const lines = given.filter((one) => one.chosen).flatMap((one) => {
+    const origins = [...new Set(one.chosen.map((step) => step.from))];
+    return origins.map((from) => `${from === "your choice" ? "Your choice" : `As ${from} says`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
+  });
+  part("by").textContent = lines.length ? `Preprocessing of this answer. ${lines.join(" ")}` : "";
+}
+
 const shownAt = (tensor, at) => (tensor.type === "string" ? tensor.data[at] : figure(tools.number(tensor, at)));
 
 function showAnswers() {
@@ -159,7 +186,9 @@ function showAnswers() {
     const table = make("table", "", { className: "table" });
     const labelled = spec.labels.length === tensor.data.length;
     const caption = make("caption");
-    caption.append(make("b", tensor.name), ` ${tensor.type}[${tensor.shape.join(", ")}]${tensor.data.length > 10 ? `, ${rowsOf(tensor).some(([at], place) => at !== place) ? "the ten largest" : "the first ten"} of ${tensor.data.length}` : ""}`);
+    const whole = tensor.data.length;
+    caption.append(make("b", tensor.name), ` ${tensor.type}[${tensor.shape.join(", ")}]${whole > 10 ? `, ${rowsOf(tensor).some(([at], place) => at !== place) ? "the 10 largest" : "the first 10"} of ${grouped(whole)} values` : `, ${whole} value${whole === 1 ? "" : "s"}`}`);
+    if (tensor.type !== "string") caption.append(" ", download(tensor));
     const head = make("tr");
     const columns = [labelled ? "Label" : "Place", ...(local ? ["This browser"] : ["Server"]), ...(other ? ["Server", "Difference"] : [])];
     columns.forEach((words, at) => head.append(make("th", words, { scope: "col", className: at ? "num" : "" })));
@@ -180,6 +209,8 @@ function showAnswers() {
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", `Table of the output ${tensor.name}`);
     scroll.append(table);
+    const picture = spec.sees ? shows.draw(tensor, tools.number, figure) : undefined;
+    if (picture) holder.append(pictured(picture));
     holder.append(scroll);
   }
   part("answer").hidden = false;
@@ -276,6 +307,7 @@ async function run({ browser, server }) {
   current = {};
   const given = await gathered();
   showSteps(given);
+  showChoices(given);
   const remote = server ? onServer(given).then((found) => { current.server = found; }, (error) => { note("part", "The server did not run it.", `${error.message}`); }) : undefined;
   if (browser) {
     const fetches = spec.outputs.filter((output) => output.plain).map((output) => output.name);
@@ -312,10 +344,11 @@ async function begin(what) {
   for (const button of form.querySelectorAll("button[data-run]")) button.disabled = false;
 }
 
-[tools, feeds] = await Promise.all([import(root.dataset.tensors), import(root.dataset.feeds)]);
+const [tensors, pictures, ...others] = await Promise.all(["tensors", "picture", "feeds", "shown"].map((name) => import(root.dataset[name])));
+tools = { ...tensors, ...pictures };
+[feeds, shows] = others;
 for (const holder of root.querySelectorAll("[data-input]")) {
-  const kind = holder.querySelector("[data-kind]");
-  kind.addEventListener("change", () => turn(holder));
+  holder.addEventListener("change", () => turn(holder));
   turn(holder);
   for (const button of holder.querySelectorAll("[data-fill]")) {
     button.addEventListener("click", () => {
@@ -327,16 +360,31 @@ for (const holder of root.querySelectorAll("[data-input]")) {
       }
     });
   }
-  const preset = holder.querySelector("[data-preset]");
-  preset?.addEventListener("change", () => {
-    const [scale, mean, std] = preset.value.split("|");
-    for (const [name, value] of Object.entries({ scale, mean, std })) holder.querySelector(`[data-set="${name}"]`).value = value;
-  });
 }
 for (const hidden of root.querySelectorAll("[data-scripted]")) hidden.hidden = false;
 for (const plain of root.querySelectorAll("[data-plain]")) plain.hidden = true;
+if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") {
+  for (const one of form.querySelectorAll("[data-run=browser], .also")) one.hidden = true;
+  part("unable").hidden = !form.querySelector("[data-run=browser]");
+}
+
+// The code follows the fields; the hub writes it, since it knows how each step is written.
+let asked;
+form.addEventListener("change", async ({ target }) => {
+  if (target.type === "file" || !target.name || /^json-/.test(target.name)) return;
+  const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => typeof value === "string" && !/^(csrf|json-)/.test(name)));
+  const mine = asked = `${root.dataset.code}?${query}`;
+  const answer = await fetch(mine).catch(() => undefined);
+  if (!answer?.ok || mine !== asked) return;
+  const text = await answer.text();
+  const holder = part("code");
+  holder.querySelector("code").textContent = text;
+  const copy = holder.querySelector("[data-copy]");
+  if (copy) copy.dataset.copy = text;
+});
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const also = form.querySelector("[data-also]");
-  begin(event.submitter?.dataset.run === "server" ? { server: true } : { browser: true, server: Boolean(also?.checked) });
+  const here = form.querySelector("[data-run=browser]:not([hidden])");
+  begin(event.submitter?.dataset.run === "server" || !here ? { server: true } : { browser: true, server: Boolean(also?.checked) });
 });

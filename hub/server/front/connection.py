@@ -14,12 +14,15 @@ from gunicorn.http.body import LengthReader
 from gunicorn.http.errors import LimitRequestHeaders
 
 from hub.server.front.body import READ_BYTES, BodyStream, RequestBody, RequestBytes
+from hub.server.front.direct import read_head
 from hub.server.front.response import ResponseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gunicorn.config import Config
+
+    from hub.server.front.direct import Application
 
 # Longest head of a request.
 HEAD_BYTES = 2**16
@@ -137,6 +140,23 @@ class Connection:
         self._searched = len(self._head)
         return self._has_whole_head or len(self._head) >= HEAD_BYTES
 
+    def answer_directly(self, application: Application) -> bool:
+        """Answer a plain read as ``application`` does; False, with nothing taken, where it is none.
+
+        Raises OSError where the client or the file is gone.
+        """
+        head = read_head(self._head, self.client[0]) if isinstance(self.client, tuple) else None
+        answer = application(head.environ) if head else None
+        if head is None or answer is None:
+            return False
+        del self._head[: head.length]
+        self._searched = 0
+        self.writer.sendall(answer.head())
+        if answer.file is not None:
+            with answer.file as file:
+                self.writer.sendfile(file, answer.start, answer.length)
+        return True
+
     def parse(self, config: Config) -> None:
         """Parse the head; raises gunicorn's parse errors."""
         if not self._has_whole_head:
@@ -204,7 +224,7 @@ class Connection:
     def finish_request(self, *, keep_alive: bool) -> None:
         """The application is done; decides whether another request may follow."""
         self.keep_alive = keep_alive and not self.has_ended
-        if self.keep_alive:
+        if self.keep_alive and self.parser is not None:
             most = None
             if self._stream is not None:
                 self._stream.stop_waiting()
@@ -213,7 +233,7 @@ class Connection:
                 self.keep_alive = bool(self.parser.finish_body(max_bytes=most))
             except OSError:  # the application did not read a stream to its end
                 self.keep_alive = False
-        if self.keep_alive:
+        if self.keep_alive and self.parser is not None:
             self._head[:0] = self.parser.unreader.take_unread()
         if self.body is not None:
             self.body.close()

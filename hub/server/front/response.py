@@ -13,7 +13,10 @@ import termios
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from io import RawIOBase
 
 # What a client has not taken yet is held in memory up to here, then in an unnamed file.
 MEMORY_BYTES = 2**18
@@ -32,7 +35,7 @@ TURN_BYTES = 2**24
 class _FilePart:
     """A range of an open file that is still to be sent; closed with the last byte."""
 
-    file: BinaryIO
+    file: BinaryIO | RawIOBase
     offset: int
     length: int
 
@@ -67,7 +70,9 @@ class ResponseWriter:
             return
         self._flush_head(data)
 
-    def sendfile(self, file: BinaryIO, offset: int = 0, count: int | None = None) -> None:
+    def sendfile(
+        self, file: BinaryIO | RawIOBase, offset: int = 0, count: int | None = None
+    ) -> None:
         """Send a part of a file by the kernel; the caller may close the file afterwards."""
         length = os.fstat(file.fileno()).st_size - offset if count is None else count
         # Full packets: without, the kernel sends what each page of the file fills.

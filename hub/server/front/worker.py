@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import resource
 import select
 import selectors
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
     from concurrent.futures import Future
+
+    from hub.server.front.direct import Application
 
 HEAD_SECONDS = 20.0
 CLOSING_SECONDS = 2.0
@@ -64,6 +67,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.next_look = 0.0
         self.stream_limit = max(1, self.cfg.threads // 2)
         self.transfers = ThreadPoolExecutor(TRANSFER_THREADS)
+        self.direct: Application | None = None
         super().init_process()
 
     @classmethod
@@ -79,6 +83,9 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.poller.register(
             self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks
         )
+        # gunicorn counts, logs and maps only what it parses itself.
+        if not (self.cfg.accesslog or self.cfg.max_requests or "SCRIPT_NAME" in os.environ):
+            self.direct = getattr(self.wsgi, "direct", None)
         self.set_accept_enabled(True)
         while self.alive and self.is_parent_alive():
             self.notify()
@@ -291,13 +298,17 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def _serve(self, connection: Connection) -> bool | None:
         keep_alive = False
         try:
-            if connection.request is None:
-                connection.parse(self.cfg)
-                if connection.expects_body():
-                    connection.invite_body()
-                    return None
-            connection.prepare(lambda: bool(self.queued))
-            keep_alive = bool(self.handle_request(connection.request, connection))
+            direct = self.direct if connection.request is None else None
+            if direct and connection.answer_directly(direct):
+                keep_alive = self.alive and self.cfg.keepalive > 0
+            else:
+                if connection.request is None:
+                    connection.parse(self.cfg)
+                    if connection.expects_body():
+                        connection.invite_body()
+                        return None
+                connection.prepare(lambda: bool(self.queued))
+                keep_alive = bool(self.handle_request(connection.request, connection))
         except (NoMoreData, StopIteration) as error:
             self.log.debug("The connection ended: %s", error)
         except OSError as error:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from registry import git, lifecycle
 from registry.api.huggingface import addresses, revisions, shapes
 from registry.api.huggingface.views import HubView
+from registry.api.parameters import accepts
 from registry.history import FIRST_MESSAGE
 from registry.models import File, Ref, Version
 
@@ -29,6 +30,7 @@ AT_ONCE = 20
 class Commits(HubView):
     """The commits that lead to a revision."""
 
+    @accepts("expand", "limit", "p")
     def get(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Newest first; `p` counts pages from 0, and `X-Total-Count` all of them."""
         model = revisions.repo(request.user, namespace, name)

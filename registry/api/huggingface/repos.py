@@ -11,6 +11,7 @@ from hub.protocol import problems
 from registry import search, selectors, summaries
 from registry.api.huggingface import addresses, revisions, shapes
 from registry.api.huggingface.views import HubView
+from registry.api.parameters import accepts
 from registry.models import File, RegisteredModel, Version
 from registry.permissions import require
 
@@ -35,6 +36,12 @@ ORDERS = {
 SPELT = {"created_at": "createdAt", "last_modified": "lastModified", "trending_score": "likes"}
 # What no model of this hub has: asking for it finds nothing, rather than everything.
 NONE_HAS = ("apps", "inference", "inference_provider", "other")
+# What huggingface_hub and @huggingface/hub send, and the addresses that `Link` names.
+KNOWN = (
+    *("search", "author", "filter", "pipeline_tag", "gated", "sort", "direction", "limit"),
+    *("cursor", "expand", "full", "cardData", "config", "fetch_config", "securityStatus"),
+    *("num_parameters", "trained_dataset", "tags", "library", "language", "task", *NONE_HAS),
+)
 ALWAYS = ("_id", "id")
 COLUMNS = (*summaries.COLUMNS, "parameters")
 
@@ -72,8 +79,12 @@ class AuthCheck(HubView):
 class ModelList(HubView):
     """Every model that the caller may see."""
 
+    @accepts(*KNOWN)
     def get(self, request: Request) -> Response:
-        """Search and filter; a page goes on where `Link` says."""
+        """Search and filter; a page goes on where `Link` says.
+
+        What clients of the protocol send is known, also where no model here has it.
+        """
         query = _query(request)
         if query is None:
             return Response([])

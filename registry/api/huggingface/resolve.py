@@ -49,7 +49,7 @@ class Resolve(HubView):
         content = _find(request, namespace, name, rest)
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = _send(plain, content)
-        if content.path.endswith(".onnx") and downloads.wants_beginning(plain):
+        if content.path.endswith(".onnx") and downloads.begins_download(plain, answer):
             usage.notes.add_download(content.model_id)
         return answer
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.crypto import salted_hmac
 
-from registry import git, tags
+from registry import git, licences, tags
 from registry.blobs import store
 from registry.models import Check, RegisteredModel
 
@@ -50,8 +50,8 @@ def tags_of(
         words.append("onnx")
     if task:
         words.append(task)
-    if license_:
-        words.append(f"license:{license_.lower()}")
+    named = licences.named(front.get("license")) or licences.named(license_)
+    words += [f"license:{name.lower()}" for name in named]
     return list(dict.fromkeys(words))
 
 

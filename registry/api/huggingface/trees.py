@@ -10,6 +10,7 @@ from hub.protocol import problems
 from registry import cursors, git
 from registry.api.huggingface import addresses, errors, history, revisions, shapes
 from registry.api.huggingface.views import HubView
+from registry.api.parameters import accepts
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -23,6 +24,7 @@ LONGEST_PATHS = 1_000
 class Tree(HubView):
     """A folder of a commit."""
 
+    @accepts("recursive", "expand", "limit", "cursor")
     def get(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """What lies in it; with `recursive` also what lies below, folders too."""
         model = revisions.repo(request.user, namespace, name)

@@ -10,6 +10,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
+from registry.api import parameters
 from registry.api.huggingface import errors
 from registry.api.inputs import FilesParser
 
@@ -53,6 +54,8 @@ class HubView(APIView):
         """Who asks, and how often; a preflight is asked by the browser and carries no token."""
         if request.method != "OPTIONS":
             super().initial(request, *args, **kwargs)
+        if request.method in ("GET", "HEAD"):
+            parameters.expect_of(request, getattr(self, "get", None))
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """The answer to a preflight (Fetch standard, CORS protocol)."""

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from hub.protocol import proofs
 from registry.api.onnx_hub import archives
 from registry.api.onnx_hub.archives import Stored
 from registry.cards import Card
@@ -42,12 +43,20 @@ class Found(NamedTuple):
     name: str
     origin: str
     opset: int | None
+    strength: str
     path: str
     sha256: str
     size: int
     inputs: Any
     outputs: Any
     files: Any
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it may stand under the model's own name at its opset; see `Variant.CHOSEN`."""
+        if self.origin == Variant.Origin.UPGRADED:
+            return self.strength in proofs.SUFFICIENT
+        return self.origin != Variant.Origin.CONVERTED
 
 
 class Release(NamedTuple):
@@ -91,8 +100,9 @@ def _variants(ids: list[int]) -> dict[int, list[Found]]:
     rows = Variant.objects.filter(version__in=ids, entry__blob__erased_at=None).order_by("pk")
     found = defaultdict(list)
     for row in rows.values_list(
-        "version_id", "name", "origin", "opset", "entry__path", "entry__blob_id",
-        "entry__blob__size", "facts__inputs", "facts__outputs", "facts__external_files",
+        "version_id", "name", "origin", "opset", "proof_strength", "entry__path",
+        "entry__blob_id", "entry__blob__size", "facts__inputs", "facts__outputs",
+        "facts__external_files",
     ):  # fmt: skip
         one = Found(*row)
         if not one.files:
@@ -123,7 +133,7 @@ def _of_model(
     place = f"{chosen.namespace}/{chosen.name}@{release.number}"
     taken: set[int | None] = set()
     for one in sorted(variants, key=_likeliest):
-        is_first = one.origin != Variant.Origin.CONVERTED and one.opset not in taken
+        is_first = one.is_chosen and one.opset not in taken
         if is_first:
             taken.add(one.opset)
         metadata: dict[str, Any] = {

@@ -88,7 +88,7 @@ class Media(APIView):
         file = selectors.file(version, path)
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = downloads.send(plain, file.blob, path, immutable=model.is_public)
-        if path.endswith(".onnx") and downloads.wants_beginning(plain):
+        if path.endswith(".onnx") and downloads.begins_download(plain, answer):
             usage.notes.add_download(model.pk)
         return answer
 

@@ -35,7 +35,7 @@ def read(text: str) -> Proposal:
     hours = _sum(runs, "duration") / 3600
     version = _common(runs, "codecarbon_version")
     source = f"CodeCarbon {version}".strip()
-    carbon: dict[str, Any] = {"emissions": _number(grams), "source": source}
+    carbon: dict[str, Any] = {"emissions": _number(grams), "source": source, "kind": "estimated"}
     if place := _place(runs):
         carbon["geographical_location"] = place
     if hardware := _hardware(runs):

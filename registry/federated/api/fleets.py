@@ -15,6 +15,7 @@ from registry import selectors as registry
 from registry.api import etags
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input, parse
+from registry.api.parameters import asks
 from registry.api.serializers import Digest
 from registry.federated import selectors
 from registry.federated.models import Fleet, FleetDevice
@@ -57,6 +58,11 @@ class FleetOutput(serializers.Serializer[Fleet]):
     name = serializers.CharField()
     stable = serializers.IntegerField(source="stable.number", default=None, allow_null=True)
     desired = serializers.IntegerField(source="desired.number", default=None, allow_null=True)
+    desired_state = serializers.CharField(
+        source="desired.state", default=None, allow_null=True,
+        help_text="a version that is not published any more, such as a yanked one, is commanded to "
+        "no device: all of them keep the stable version, if that is published",
+    )  # fmt: skip
     percent = serializers.IntegerField()
     required_by = serializers.DateTimeField(allow_null=True)
     halt_percent = serializers.IntegerField()
@@ -156,11 +162,11 @@ class FleetDesired(FleetView):
 
     @extend_schema(
         operation_id="fleets_desired",
-        parameters=[OpenApiParameter("device", str, required=True)],
         responses={200: DesiredOutput, 204: None},
     )
+    @asks(OpenApiParameter("device", str, required=True))
     def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
-        """What a device shall run: 200, 304 with its ETag, 204 where nobody said."""
+        """What a device shall run: 200, 304 with its ETag, 204 where no published version is."""
         found = _fleet(request, namespace, name, fleet)
         device = _device(request.query_params.get("device", ""))
         version = fleets.version_for(found, device)

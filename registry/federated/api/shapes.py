@@ -7,9 +7,10 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
+from hub.protocol.training_rules import FEDAVG
 from registry.api.inputs import MOST_VALUES, Input, Items
 from registry.api.serializers import Digest, api_url
-from registry.federated import history, selection
+from registry.federated import attacks, history, privacy, selection
 from registry.federated.models import (
     Aggregate,
     Contribution,
@@ -17,7 +18,7 @@ from registry.federated.models import (
     Round,
     Training,
 )
-from registry.federated.services import releases, rounds
+from registry.federated.services import rounds
 
 
 def address(training: Training) -> str:
@@ -29,7 +30,11 @@ class TrainingEdit(Input):
     """What may change of a training; rules and schedule only of a draft."""
 
     title = serializers.CharField(max_length=200, allow_blank=True, required=False)
-    rules = serializers.DictField(required=False, help_text="see docs/federated.md")
+    rules = serializers.DictField(
+        required=False,
+        help_text="how contributions become the next weights; docs/federated.md has the fields and "
+        f"the figures of every rule. The default is {attacks.words(FEDAVG)} {attacks.limits()}",
+    )
     schedule = serializers.DictField(required=False, help_text="see docs/federated.md")
     hyperparameters = serializers.DictField(required=False, help_text="told to devices as is")
     release_every = serializers.IntegerField(
@@ -48,6 +53,14 @@ class TrainingInput(TrainingEdit):
     """A training to be made from a published version."""
 
     version = serializers.IntegerField(min_value=1)
+    base_data = serializers.ChoiceField(
+        Training.BaseData.choices,
+        required=False,
+        default=Training.BaseData.UNKNOWN,
+        help_text="what an uploaded version was trained on: `untrained` for initial weights, "
+        "`public` for data of nobody who takes part. With `unknown`, no ε is stated, whatever "
+        "noise is added",
+    )
     entry = serializers.CharField(max_length=512, required=False, default="")
     roles = serializers.DictField(
         required=False, help_text="patterns of tensors' names, by role; see docs/federated.md"
@@ -192,8 +205,14 @@ class AggregateOutput(serializers.Serializer[Any]):
         help_text="the digest of the seed of the noise, which nobody is shown; null without noise"
     )
     engine = serializers.JSONField()
+    privacy = serializers.SerializerMethodField(
+        help_text="differential privacy of the result, as of a training"
+    )
     planned_at = serializers.DateTimeField()
     made_at = serializers.DateTimeField(allow_null=True)
+
+    def get_privacy(self, row: Aggregate) -> dict[str, Any]:
+        return privacy.of_round(row.round).to_json()
 
     def get_participants(self, row: Aggregate) -> int:
         return len(row.inputs)
@@ -264,6 +283,10 @@ class TrainingOutput(serializers.Serializer[Training]):
     reason = serializers.CharField()
     refusal = serializers.JSONField(help_text="why a draft cannot be opened")
     base = serializers.IntegerField(source="base.number")
+    base_data = serializers.ChoiceField(
+        Training.BaseData.choices,
+        help_text="what an uploaded base was trained on, as maintainers declare it",
+    )
     entry = serializers.CharField()
     layout_digest = serializers.CharField(source="layout_sha256")
     graph_digest = serializers.CharField(source="graph_sha256")
@@ -278,7 +301,11 @@ class TrainingOutput(serializers.Serializer[Training]):
     selection = serializers.SerializerMethodField(
         help_text="digest of the seed of all draws, and the seed once it is over; null without any"
     )
-    privacy = serializers.SerializerMethodField(help_text="in words, and what was spent")
+    privacy = serializers.SerializerMethodField(
+        help_text="differential privacy of the weights it has now, all rounds of the versions that "
+        "they came of composed: in words, epsilon for one participant added or removed and for one "
+        "replaced, delta, and the accounting terms; guarantee `none` with its cause"
+    )
     participants = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
     opened_at = serializers.DateTimeField(allow_null=True)
@@ -299,7 +326,7 @@ class TrainingOutput(serializers.Serializer[Training]):
         return {**told, "seed": row.selection_seed} if row.is_over else told
 
     def get_privacy(self, row: Training) -> dict[str, Any]:
-        return {"words": releases.privacy_words(row), **row.privacy}
+        return privacy.of_training(row).to_json()
 
     def get_participants(self, row: Training) -> int:
         return row.participants.filter(state=Participant.State.ACTIVE).count()

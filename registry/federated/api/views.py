@@ -15,6 +15,7 @@ from registry import selectors as registry
 from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import parse
+from registry.api.parameters import PAGED, asks
 from registry.api.throttles import UserThrottle
 from registry.federated import selectors
 from registry.federated.api import certificates, shapes
@@ -66,6 +67,7 @@ class TrainingList(TrainingView):
     @extend_schema(
         operation_id="trainings_list", responses=pagination.paged(shapes.TrainingSummaryOutput)
     )
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List a model's trainings, newest first."""
         model = registry.model(request.user, namespace, name)
@@ -172,6 +174,7 @@ class InviteList(TrainingView):
     """Invitations to a training."""
 
     @extend_schema(operation_id="invites_list", responses=pagination.paged(shapes.InviteOutput))
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List invitations, for maintainers; their codes are stored nowhere."""
         training = found(request, namespace, name, number)
@@ -215,6 +218,7 @@ class ParticipantList(TrainingView):
     @extend_schema(
         operation_id="participants_list", responses=pagination.paged(shapes.ParticipantOutput)
     )
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List participants by pseudonym, for maintainers."""
         training = found(request, namespace, name, number)
@@ -271,6 +275,7 @@ class RoundList(TrainingView):
     """The rounds of a training."""
 
     @extend_schema(operation_id="rounds_list", responses=pagination.paged(shapes.RoundOutput))
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List rounds, newest first."""
         training = found(request, namespace, name, number)

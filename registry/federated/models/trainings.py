@@ -25,6 +25,14 @@ class BestScore(models.TextChoices):
     LOWEST = "lowest"
 
 
+class BaseData(models.TextChoices):
+    """What a base version was trained on: nobody who takes part, or who knows."""
+
+    UNKNOWN = "unknown"
+    UNTRAINED = "untrained"
+    PUBLIC = "public"
+
+
 class Training(models.Model):
     """Rounds that begin at one version of a model.
 
@@ -34,6 +42,7 @@ class Training(models.Model):
 
     State = TrainingState
     Best = BestScore
+    BaseData = BaseData
 
     LIVE = (State.OPEN, State.PAUSED)
     OVER = (State.FINISHED, State.CANCELLED)
@@ -42,6 +51,12 @@ class Training(models.Model):
     model = models.ForeignKey(RegisteredModel, models.PROTECT, related_name="trainings")
     number = models.PositiveIntegerField()
     base = models.ForeignKey(Version, models.PROTECT, related_name="trainings")
+    base_data = models.CharField(
+        max_length=9,
+        choices=BaseData.choices,
+        default=BaseData.UNKNOWN,
+        help_text="what an uploaded base was trained on, as maintainers declare it",
+    )
     entry = models.CharField(max_length=512)
     title = models.CharField(max_length=200, blank=True, default="")
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
@@ -61,7 +76,6 @@ class Training(models.Model):
         max_length=64, blank=True, default="", help_text="of rounds' draws; secret while it goes on"
     )
     hyperparameters = models.JSONField(default=dict, blank=True, help_text="told to devices as is")
-    privacy = models.JSONField(default=dict, blank=True, help_text="what was spent; empty if none")
     release_every = models.PositiveIntegerField(default=10, help_text="rounds; 0 is on request")
     release_best = models.CharField(
         max_length=7, choices=Best.choices, blank=True, default="", help_text="score; empty is none"
@@ -81,6 +95,7 @@ class Training(models.Model):
             models.UniqueConstraint(fields=["model", "number"], name="training_number_unique"),
             models.CheckConstraint(condition=Q(number__gte=1), name="training_number_positive"),
             one_of("state", TrainingState, "training"),
+            one_of("base_data", BaseData, "training"),
             models.CheckConstraint(
                 condition=Q(release_best="") | Q(release_best__in=BestScore.values),
                 name="training_release_best_known",

@@ -65,14 +65,16 @@ def desire(
     """Have a share of a fleet run a published version; a halted rollout goes on.
 
     A new version takes the place of the one before, which the rest keeps once it had reached
-    everybody. Raises NotAllowed, StateConflict.
+    everybody, unless it was yanked since. Raises NotAllowed, StateConflict.
     """
     require(actor, "training.manage", fleet.model)
     if version.state != Version.State.PUBLISHED or version.model_id != fleet.model_id:
         raise problems.StateConflict(f"{version.ref} is no published version of {fleet.model.ref}.")
-    found = Fleet.objects.select_for_update(of=("self",)).select_related("model").get(pk=fleet.pk)
-    if found.desired_id != version.pk and found.percent == 100 and not found.is_halted:
-        found.stable = found.desired
+    rows = Fleet.objects.select_for_update(of=("self",)).select_related("model", "desired")
+    found = rows.get(pk=fleet.pk)
+    before = runnable(found.desired)
+    if before not in (None, version) and found.percent == 100 and not found.is_halted:
+        found.stable = before
     found.desired, found.percent, found.required_by = version, percent, required_by
     found.is_halted = False
     found.save()
@@ -90,9 +92,21 @@ def place_of(fleet: Fleet, device: str) -> int:
 
 
 def version_for(fleet: Fleet, device: str) -> Version | None:
-    """The version that a device shall run; None where nobody said."""
-    reached = place_of(fleet, device) < fleet.percent and not fleet.is_halted
-    return fleet.desired if reached else fleet.stable
+    """The version that a device shall run; None where there is none to run.
+
+    A version that was yanked after it was desired is commanded to nobody: its devices go back to
+    the version that the others run, if that is still published.
+    """
+    stable = runnable(fleet.stable)
+    if place_of(fleet, device) >= fleet.percent or fleet.is_halted:
+        return stable
+    return runnable(fleet.desired) or stable
+
+
+def runnable(version: Version | None) -> Version | None:
+    """The version, if devices may be told to run it: it is published, and was not yanked."""
+    is_published = version is not None and version.state == Version.State.PUBLISHED
+    return version if is_published else None
 
 
 @transaction.atomic

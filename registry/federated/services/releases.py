@@ -14,7 +14,7 @@ from django.db import transaction
 
 from hub.protocol import federated, problems
 from registry import cards, events, lifecycle
-from registry.federated import history
+from registry.federated import history, privacy
 from registry.federated.models import Aggregate, Round, Training
 from registry.models import Blob, File, RegisteredModel
 from registry.services import blobs, files, quotas
@@ -135,26 +135,10 @@ def card(training: Training, ended: Round) -> str:
         "",
         "## Differential privacy",
         "",
-        privacy_words(training),
+        privacy.words(privacy.of_round(ended)),
         "",
     ]
     return "\n".join([f"---\n{head}---", "", *body])
-
-
-def privacy_words(training: Training) -> str:
-    """What was spent of privacy, always said: epsilon and delta, or that there is none."""
-    spent = training.privacy
-    if "epsilon" not in spent:
-        return (
-            "No differential privacy was used: nothing bounds what the weights tell of the data "
-            "of one device."
-        )
-    return (
-        f"Central differential privacy with Gaussian noise: (ε = {spent['epsilon']:.4g}, "
-        f"δ = {spent['delta']:.3g}) for one participant over {spent['rounds']} rounds, with the "
-        f"noise multiplier {spent['noise_multiplier']:g} and updates clipped to "
-        f"{spent['clip_norm']:g}; participants are not sampled in secret, so nothing is amplified."
-    )
 
 
 def _rows(training: Training, ended: Round) -> list[str]:

@@ -48,7 +48,6 @@ class Made:
     optimiser: str = ""
     engine: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
-    privacy: dict[str, Any] = field(default_factory=dict)
     job_uuid: UUID | None = None
     inputs: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -230,15 +229,14 @@ def finish(of: Aggregate, made: Made) -> bool:
     aggregate.optimiser = stored[made.optimiser] if made.optimiser else None
     aggregate.optimiser_sha256 = made.optimiser
     aggregate.engine = made.engine
-    aggregate.figures = made.figures | ({"privacy": made.privacy} if made.privacy else {})
+    aggregate.figures = made.figures
     aggregate.job_uuid, aggregate.made_at = made.job_uuid, now
     aggregate.save()
     _mark_used(aggregate, made.inputs)
     ended.state, ended.ended_at = Round.State.AGGREGATED, now
     ended.save(update_fields=["state", "ended_at"])
     training.weights, training.optimiser = aggregate.result, aggregate.optimiser
-    training.privacy = made.privacy or training.privacy
-    training.save(update_fields=["weights", "optimiser", "privacy"])
+    training.save(update_fields=["weights", "optimiser"])
     events.record("round.aggregated", ended, actor=None, model=training.model, number=ended.number)
     aggregated = training.rounds.filter(state=Round.State.AGGREGATED).count()
     most = Schedule.from_json(training.schedule).most_rounds

@@ -34,6 +34,7 @@ def create(
     actor: Actor,
     *,
     version: Version,
+    base_data: str = Training.BaseData.UNKNOWN,
     entry: str = "",
     title: str = "",
     rules: dict[str, Any] | None = None,
@@ -47,7 +48,9 @@ def create(
 ) -> Training:
     """Make a training from a published version; a worker reads its schema first.
 
-    ``roles`` are patterns of tensors' names by role, where the hub's guess is to be corrected.
+    ``base_data`` declares what an uploaded version was trained on; of one that came of a round,
+    the hub knows it. ``roles`` are patterns of tensors' names by role, where the hub's guess is to
+    be corrected.
     Raises NotAllowed, TrainingConflict, InvalidRequest.
     """
     require(actor, "training.manage", version.model)
@@ -56,6 +59,7 @@ def create(
             f"{version.ref} is {version.state}; a training starts from a published version.",
             state=version.state,
         )
+    _expect_undeclared(version, base_data)
     path = _entry(version, entry)
     said = {"rules": _rules(rules or {}), "schedule": _schedule(schedule or {})}
     _expect_quorum_fits(said)
@@ -65,6 +69,7 @@ def create(
         model=model,
         number=highest + 1,
         base=version,
+        base_data=base_data,
         entry=path,
         title=title.strip()[:200],
         **said,
@@ -126,7 +131,7 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
                 raise problems.TrainingConflict(
                     f"The {name} are fixed since the training is open. Begin another training."
                 )
-            changes[name] = read(getattr(training, name) | changes[name])
+            changes[name] = read(_merged(getattr(training, name), changes[name]))
     _expect_quorum_fits({"rules": training.rules, "schedule": training.schedule} | changes)
     _bounded(changes.get("hyperparameters", {}))
     for name, value in changes.items():
@@ -138,6 +143,14 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
         "training.edited", training, actor=actor, model=training.model, fields=sorted(changes)
     )
     return training
+
+
+def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """What is there with what changes; a delta goes with the noise that it is stated for."""
+    merged = before | changes
+    if merged.get("noise_multiplier") is None and "delta" not in changes:
+        merged.pop("delta", None)
+    return merged
 
 
 @transaction.atomic
@@ -240,6 +253,19 @@ def _rules(said: dict[str, Any]) -> dict[str, Any]:
             "could join. Whoever operates it names such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
     return rules.to_json()
+
+
+def _expect_undeclared(version: Version, base_data: str) -> None:
+    """Raise InvalidRequest for a word on a version of which the hub knows how it was trained."""
+    if base_data == Training.BaseData.UNKNOWN:
+        return
+    made = Round.objects.filter(version=version).select_related("training").first()
+    if made is not None:
+        raise problems.InvalidRequest.at(
+            "/base_data",
+            f"{version.ref} came of training {made.training.number} on this hub, which records how "
+            "it was trained. Leave this out.",
+        )
 
 
 def _expect_quorum_fits(said: dict[str, Any]) -> None:

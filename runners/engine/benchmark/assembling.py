@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import environments, power, sessions, summary
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_EXPOSED
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.subjects import Subject
@@ -28,6 +28,7 @@ def assemble(
     measured = {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
+        "challenge": options.challenge or NOT_APPLICABLE,
         "method": form.COMPARISON_METHOD_VERSION if subject.turn_seconds else form.METHOD_VERSION,
         "engine": job.versions.get("engine", NOT_EXPOSED),
         "started_at": began,

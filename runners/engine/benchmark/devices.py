@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark.record import NOT_EXPOSED
+from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_EXPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,6 @@ FIELDS = (
     *("gpu_model", "gpu_uuid_sha256", "gpu_memory_bytes", "driver", "cuda", "power_cap_w"),
     "gpu_compute_mode",
 )
-GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
 _LIBRARY = "libnvidia-ml.so.1"
 _MOST_PIDS = 64
 _TOO_SMALL = 7  # NVML_ERROR_INSUFFICIENT_SIZE

@@ -60,6 +60,7 @@ def _processor(cores: Sequence[int]) -> dict[str, Any]:
         "cpu_family": said.get("cpu family") or said.get("CPU architecture") or NOT_EXPOSED,
         "cpu_model_number": said.get("model") or said.get("CPU part") or NOT_EXPOSED,
         "cpu_stepping": said.get("stepping") or said.get("CPU revision") or NOT_EXPOSED,
+        "cpu_microcode": said.get("microcode") or NOT_EXPOSED,
         "cpu_flags_sha256": (
             hashlib.sha256(" ".join(flags).encode()).hexdigest() if flags else NOT_EXPOSED
         ),

@@ -42,11 +42,15 @@ class Pace:
 
 @dataclass(slots=True)
 class Span:
-    """What one model's turns gave: nanoseconds of its queries in order, and seconds in all."""
+    """What one model's turns gave: nanoseconds of its queries in order, and seconds in all.
+
+    ``last`` is what the last inference gave.
+    """
 
     samples: list[int] = field(default_factory=list)
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    last: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class WarmUp:
     count: int
     seconds: float
     is_steady: bool
+    # What its last inference gave.
+    last: object = None
 
 
 def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
@@ -70,7 +76,7 @@ def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
     medians: list[int] = []
     while True:
         before = now
-        infer()
+        given = infer()
         now = _clock()
         count += 1
         window.append(now - before)
@@ -81,7 +87,7 @@ def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
         spent = (now - began) / 1e9
         is_steady = _is_steady(medians)
         if spent >= cap_seconds or (count >= LEAST_WARMUP and spent >= seconds and is_steady):
-            return WarmUp(count, spent, is_steady)
+            return WarmUp(count, spent, is_steady, given)
 
 
 def _is_steady(medians: list[int]) -> bool:
@@ -107,6 +113,7 @@ def in_turns(scenario: str, infers: Sequence[Infer], pace: Pace, turn_seconds: f
             span.wall_s += turn.wall_s
             span.cpu_s += turn.cpu_s
             span.samples += turn.samples
+            span.last = turn.last
         order.reverse()
         if len(infers) == 1 or all(_had_its_time(span, pace) for span in spans):
             return spans
@@ -122,40 +129,43 @@ def timed(scenario: str, infer: Infer, pace: Pace) -> Span:
     waited = 0.0
     used, began = time.process_time(), time.perf_counter()
     if scenario == form.SERVER:
-        samples, waited = _by_arrival(infer, pace)
+        samples, last, waited = _by_arrival(infer, pace)
     elif scenario == form.MULTI_STREAM:
-        samples = _one_after_another(lambda: _several(infer, pace.per_query), pace)
+        samples, last = _one_after_another(lambda: _several(infer, pace.per_query), pace)
     else:
         # Offline is the loop of a single stream: its figure is the throughput.
-        samples = _one_after_another(infer, pace)
+        samples, last = _one_after_another(infer, pace)
     wall_s = time.perf_counter() - began
-    return Span(samples, wall_s, max(time.process_time() - used - waited, 0.0))
+    return Span(samples, wall_s, max(time.process_time() - used - waited, 0.0), last)
 
 
-def _several(infer: Infer, count: int) -> None:
+def _several(infer: Infer, count: int) -> object:
+    given = None
     for _ in range(count):
-        infer()
+        given = infer()
+    return given
 
 
-def _one_after_another(infer: Infer, pace: Pace) -> list[int]:
+def _one_after_another(infer: Infer, pace: Pace) -> tuple[list[int], object]:
+    """Query after query; gives their times, and what the last one gave."""
     clock, samples = _clock, []
     begin = clock()
     least, most = begin + int(pace.seconds * 1e9), begin + int(pace.cap_seconds * 1e9)
     while True:
         before = clock()
-        infer()
+        given = infer()
         after = clock()
         samples.append(after - before)
         if after >= most or (after >= least and len(samples) >= pace.wanted):
-            return samples
+            return samples, given
 
 
-def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], float]:
+def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], object, float]:
     """Queries arrive at random moments, and each waits for those before it.
 
     The gaps are exponential, so that arrivals are Poisson's. A query's time runs from its arrival,
-    whether or not the one before had ended. Gives the processor seconds of the waiting, too: they
-    are no part of an inference.
+    whether or not the one before had ended. Gives what the last one gave, and the processor
+    seconds of the waiting: they are no part of an inference.
     """
     draw = random.Random(pace.seed)  # noqa: S311 - a schedule that anybody can repeat
     samples, waited = [], 0.0
@@ -165,11 +175,11 @@ def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], float]:
     while True:
         arrival += int(draw.expovariate(pace.rate_per_s) * 1e9)
         waited += _wait_until(arrival)
-        infer()
+        given = infer()
         after = _clock()
         samples.append(after - arrival)
         if after >= most or (after >= least and len(samples) >= pace.wanted):
-            return samples, waited
+            return samples, given, waited
 
 
 def _wait_until(moment: int) -> float:

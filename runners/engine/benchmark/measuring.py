@@ -18,6 +18,7 @@ from runners.engine.benchmark import devices, loops, readings
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
 if TYPE_CHECKING:
+    from runners.engine.benchmark import outputs as outputs_of
     from runners.engine.benchmark import sessions
 
 _PROFILE_RUNS = 100
@@ -39,34 +40,53 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
     _import(arguments["runtime"])
     _, floor = instruments.memory()
     models = arguments["models"]
+    from runners.engine.benchmark import outputs  # noqa: PLC0415 - after the confinement
+
     opened = [_open(model) for model in models]
-    told = _timed(arguments, [session.infer for session, _ in opened], instruments)
-    for session, _ in opened:
+    told, last = _timed(arguments, [session.infer for session, _, _ in opened], instruments)
+    for session, _, _ in opened:
         session.expect_provider()
     memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
     return [
-        {**process, **start, **memory} for process, (_, start) in zip(told, opened, strict=True)
+        {
+            **process,
+            **start,
+            **memory,
+            "outputs": outputs.told(before, outputs.fingerprint(session.read(given))),
+        }
+        for process, given, (session, start, before) in zip(told, last, opened, strict=True)
     ]
 
 
-def _open(model: dict[str, Any]) -> tuple[sessions.Opened, dict[str, Any]]:
-    """Load a model, infer once and warm up; gives its session, and how it started."""
-    from runners.engine.benchmark import sessions, stored  # noqa: PLC0415 - after the confinement
+def _open(
+    model: dict[str, Any],
+) -> tuple[sessions.Opened, dict[str, Any], tuple[outputs_of.Fingerprint, outputs_of.Fingerprint]]:
+    """Load a model, infer once and warm up.
+
+    Gives its session, how it started, and what its first inference and the last of the warm-up
+    gave.
+    """
+    from runners.engine.benchmark import outputs, sessions, stored  # noqa: PLC0415
 
     values = stored.read(Path(model["inputs"]))
     began = time.perf_counter()
     opened = sessions.open_session(model, values, profiled=False)
     loaded = time.perf_counter()
-    opened.infer()
+    given = opened.infer()
     first = time.perf_counter()
+    before = outputs.fingerprint(opened.read(given))
     warm = loops.warm_up(opened.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
-    return opened, {
-        "warmup_count": warm.count,
-        "warmup_s": round(warm.seconds, 6),
-        "steady": warm.is_steady,
-        "session_load_ms": round((loaded - began) * 1e3, 6),
-        "first_inference_ms": round((first - loaded) * 1e3, 6),
-    }
+    return (
+        opened,
+        {
+            "warmup_count": warm.count,
+            "warmup_s": round(warm.seconds, 6),
+            "steady": warm.is_steady,
+            "session_load_ms": round((loaded - began) * 1e3, 6),
+            "first_inference_ms": round((first - loaded) * 1e3, 6),
+        },
+        (before, outputs.fingerprint(opened.read(warm.last))),
+    )
 
 
 def _memory(
@@ -95,7 +115,8 @@ def _import(runtime: str) -> None:
 
 def _timed(
     arguments: dict[str, Any], infers: list[loops.Infer], instruments: readings.Instruments
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], list[object]]:
+    """What each model had in the timed part, and what its last inference gave."""
     per_query = arguments["samples_per_query"]
     pace = loops.Pace(
         seconds=arguments["timed_seconds"],
@@ -123,7 +144,8 @@ def _timed(
         "interference": readings.interference(before, after),
         "failure": None,
     }
-    return [{**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans]
+    told = [{**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans]
+    return told, [span.last for span in spans]
 
 
 def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -10,6 +11,7 @@ from runners.engine.benchmark import summary
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
 _MOST_RATE = 1e6
+_CHALLENGE = re.compile(r"[0-9a-f]{64}")
 # What loading, importing and the end of a process may take beside its own phases.
 _AROUND_SECONDS = 30.0
 _PREPARE_SECONDS = 120.0
@@ -60,6 +62,8 @@ class Options:
     grid_region: str = ""
     worker_image: str = ""
     variant: str = ""
+    # What a hub gave for a record that is to be contributed to it: 64 hexadecimal digits.
+    challenge: str = ""
     # Of a comparison: the version path of the baseline, and its threads where they are others.
     against: str = ""
     baseline_threads: int = 0
@@ -81,6 +85,8 @@ class Options:
         _require("scenario", self.scenario in form.SCENARIOS, ", ".join(form.SCENARIOS))
         _require("call_style", self.call_style in form.CALL_STYLES, ", ".join(form.CALL_STYLES))
         _require("if_busy", self.if_busy in {"reject", "measure"}, "reject, measure")
+        fits = not self.challenge or _CHALLENGE.fullmatch(self.challenge) is not None
+        _require("challenge", fits, "64 hexadecimal digits")
         _within("batch", (self.batch, *self.sweep_batch), 1, MOST_BATCH)
         _within("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS)
         _within("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import csv
 import functools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import devices, readings
-from runners.engine.benchmark.record import NOT_EXPOSED
+from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_EXPOSED
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.options import Options
@@ -22,6 +23,12 @@ _SOURCES = {
     "iea": "IEA, Global Energy & CO2 Status Report",
 }
 TABLE = Path(__file__).with_name("grid.csv")
+NVML, RAPL = "NVML energy counter", "RAPL energy counter"
+BY_CPU_TIME, DECLARED = "CPU time times the operator's watts per busy core", "as declared"
+# Method -> the meters that it reads, as zones of powercap and the board's counter are called.
+METERS = {NVML: re.compile("nvml"), RAPL: re.compile(r"(?:intel|amd)-rapl:\d{1,3}")}
+_METHODS = {"estimated": BY_CPU_TIME, "declared": DECLARED, "none": "none"}
+_MOST_WATTS = 1000.0
 
 
 class UnknownRegionError(ValueError):
@@ -36,7 +43,7 @@ def sources(
     if options.declared:
         return {
             "provenance": "declared",
-            "method": "as declared",
+            "method": DECLARED,
             "boundary": str(options.declared.get("boundary", "not told")),
             "j_per_inference": options.declared.get("j_per_inference"),
             "source": str(options.declared.get("source", "")),
@@ -47,7 +54,7 @@ def sources(
             return {"provenance": "none", "method": "none"}
         return {
             "provenance": "measured",
-            "method": "NVML energy counter",
+            "method": NVML,
             "boundary": "GPU board",
             "meters": ["nvml"],
             "idle_power_w": idle,
@@ -55,7 +62,7 @@ def sources(
     if found := readings.meters(powercap):
         return {
             "provenance": "measured",
-            "method": "RAPL energy counter",
+            "method": RAPL,
             "boundary": "processor packages, neighbours included",
             "meters": sorted(found),
             "idle_power_w": idle,
@@ -63,7 +70,7 @@ def sources(
     if options.watts_per_core > 0:
         return {
             "provenance": "estimated",
-            "method": "CPU time times the operator's watts per busy core",
+            "method": BY_CPU_TIME,
             "boundary": "process share",
             "watts_per_core": options.watts_per_core,
             "source": "the operator of this host",
@@ -85,6 +92,40 @@ def grid(region: str) -> dict[str, Any] | None:
             f"such as FRA, and WORLD."
         )
     return dict(found)
+
+
+def known_grid(region: str) -> dict[str, Any] | None:
+    """A region's row as records hold it; None where the table has none."""
+    found = _table().get(region)
+    return dict(found) if found is not None else None
+
+
+def contradiction(told: dict[str, Any], claimed: str) -> str:
+    """What is wrong with a record's `power` for a run on this provider; empty for nothing."""
+    provenance, method = told["provenance"], told.get("method", "none")
+    if provenance == "measured":
+        return _of_meter(told.get("meters"), str(method), claimed)
+    wrong = ""
+    if method != _METHODS[provenance]:
+        wrong = f"a figure that is {provenance} has the method {_METHODS[provenance]!r}"
+    elif provenance == "declared" and not told["source"].strip():
+        wrong = "a declared figure names its source"
+    elif provenance == "estimated" and claimed in GPU_PROVIDERS:
+        wrong = "the watts of a processor's core tell nothing of a GPU"
+    elif provenance == "estimated" and not 0 < told["watts_per_core"] <= _MOST_WATTS:
+        wrong = f"a core takes more than 0 and at most {_MOST_WATTS:g} watts"
+    return wrong
+
+
+def _of_meter(meters: Any, method: str, claimed: str) -> str:
+    """What is wrong with a figure that is said to be measured by this method."""
+    if method not in METERS:
+        return f"{method[:80]!r} is no meter: nothing was measured by it"
+    if (method == NVML) is not (claimed in GPU_PROVIDERS):
+        return f"the {method} does not measure what runs on {claimed}"
+    named = meters if isinstance(meters, list) else []
+    known = [one for one in named if isinstance(one, str) and METERS[method].fullmatch(one)]
+    return "" if known and known == named else f"the {method} has no such meters"
 
 
 def regions() -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,21 +19,23 @@ if TYPE_CHECKING:
     Check = Callable[[Any, str], None]
 
 FORMAT = "onnx-model-hub/benchmark"
-# Records of version 1 keep the sums they were made with: docs/decisions/0033.
-FORMAT_VERSION = 2
-FORMAT_VERSIONS = (1, FORMAT_VERSION)
+# Records of earlier versions keep the sums they were made with: docs/decisions/0033 and 0045.
+FORMAT_VERSION = 3
+FORMAT_VERSIONS = (1, 2, FORMAT_VERSION)
 # Each changes whenever figures made before and after could not be compared.
-METHOD_VERSION = "3"
+METHOD_VERSION = "4"
 # Of comparisons, and of the records in them: both models in one process, in turns.
-COMPARISON_METHOD_VERSION = "4"
-COMPARISON_METHODS = ("2", COMPARISON_METHOD_VERSION)
+COMPARISON_METHOD_VERSION = "5"
+COMPARISON_METHODS = ("2", "4", COMPARISON_METHOD_VERSION)
 
 NOT_EXPOSED = "not-exposed"
 NOT_APPLICABLE = "not-applicable"
+GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
 
 SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE = "single_stream", "multi_stream", "server", "offline"
 SCENARIOS = (SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE)
 CALL_STYLES = ("run", "io_binding")
+REPEATS = ("yes", "no", NOT_EXPOSED, NOT_APPLICABLE)
 ACCEPTED, NOISY, REJECTED, FAILED = "accepted", "noisy", "rejected", "failed"
 STATUSES = (ACCEPTED, NOISY, REJECTED, FAILED)
 
@@ -47,6 +50,7 @@ MEASURED = frozenset(
     {
         "format",
         "format_version",
+        "challenge",
         "method",
         "engine",
         "started_at",
@@ -101,7 +105,7 @@ def digest(data: Any) -> str:
 
 def measured(record: dict[str, Any]) -> dict[str, Any]:
     """The part of a record that is not derived from another part of it."""
-    kept = {name: record[name] for name in sorted(MEASURED)}
+    kept = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
     kept["processes"] = [
         {name: value for name, value in one.items() if name not in DERIVED_OF_PROCESS}
         for one in record["processes"]
@@ -109,9 +113,24 @@ def measured(record: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def seed_of(challenge: str) -> int:
+    """The seed of the inputs of a record with this challenge: its first 31 bits."""
+    return int(challenge[:8], 16) >> 1
+
+
 def is_first(record: dict[str, Any]) -> bool:
     """Whether a record is of the first version, whose sums differ in a few places."""
     return bool(record["format_version"] == 1)
+
+
+def is_before_outputs(record: dict[str, Any]) -> bool:
+    """Whether a record is of a version without a challenge and digests of outputs."""
+    return bool(record["format_version"] < 3)
+
+
+def _measured_of(version: int) -> frozenset[str]:
+    """The measured fields of a version of the format."""
+    return MEASURED - {"challenge"} if version < 3 else MEASURED
 
 
 def without_samples(record: dict[str, Any]) -> dict[str, Any]:
@@ -138,17 +157,21 @@ def check(data: Any) -> dict[str, Any]:
 
 
 def _check(data: Any, where: str, *, is_nested: bool) -> None:
-    _object(data, where, MEASURED | DERIVED)
+    if not isinstance(data, dict):
+        raise InvalidRecordError(f"{where}: it must be an object")
+    version = data.get("format_version")
+    if type(version) is not int or version not in FORMAT_VERSIONS:
+        known = ", ".join(map(str, FORMAT_VERSIONS))
+        raise InvalidRecordError(f"{where}.format_version: it must be one of {known}")
+    _object(data, where, _measured_of(version) | DERIVED)
     if data["format"] != FORMAT:
         raise InvalidRecordError(f"{where}.format: it must be {FORMAT!r}")
-    if type(data["format_version"]) is not int or data["format_version"] not in FORMAT_VERSIONS:
-        known = " or ".join(map(str, FORMAT_VERSIONS))
-        raise InvalidRecordError(f"{where}.format_version: it must be {known}")
     for name, checker in _FIELDS.items():
-        checker(data[name], f"{where}.{name}")
+        if name in data:
+            checker(data[name], f"{where}.{name}")
     _list(data["processes"], f"{where}.processes", MOST_PROCESSES)
     for place, one in enumerate(data["processes"]):
-        check_process(one, f"{where}.processes[{place}]")
+        check_process(one, f"{where}.processes[{place}]", version)
     _list(data["sweeps"], f"{where}.sweeps", 0 if is_nested else MOST_SWEEPS)
     for place, one in enumerate(data["sweeps"]):
         spot = f"{where}.sweeps[{place}]"
@@ -158,10 +181,11 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         _check(one["record"], f"{spot}.record", is_nested=True)
 
 
-def check_process(data: Any, where: str) -> None:
-    """Check one process; raises InvalidRecordError."""
-    _object(data, where, frozenset(_OF_PROCESS) | {"samples_ns"})
-    for name, checker in _OF_PROCESS.items():
+def check_process(data: Any, where: str, version: int = FORMAT_VERSION) -> None:
+    """Check one process of a version of the format; raises InvalidRecordError."""
+    fields = {name: one for name, one in _OF_PROCESS.items() if version >= 3 or name != "outputs"}
+    _object(data, where, frozenset(fields) | {"samples_ns"})
+    for name, checker in fields.items():
         checker(data[name], f"{where}.{name}")
     samples = data["samples_ns"]
     _list(samples, f"{where}.samples_ns", MOST_SAMPLES)
@@ -304,7 +328,18 @@ def _grid(data: Any, where: str) -> None:
 
 
 _SHA256 = _matching(r"[0-9a-f]{64}")
-_TIME = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_MAYBE_SHA256 = _matching(rf"[0-9a-f]{{64}}|{NOT_EXPOSED}|{NOT_APPLICABLE}")
+
+
+def _time(data: Any, where: str) -> None:
+    try:
+        datetime.strptime(data, "%Y-%m-%dT%H:%M:%SZ")  # noqa: DTZ007 - the Z is matched
+    except (TypeError, ValueError):
+        raise InvalidRecordError(
+            f"{where}: it must be a time in UTC such as 2026-11-22T00:00:00Z"
+        ) from None
+
+
 _TEXTS = _each(_text, 100)
 _FILE = _keyed({"path": _text, "sha256": _SHA256, "size": _whole})
 _PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
@@ -315,8 +350,9 @@ _LIMITS = (
 _FIELDS: dict[str, Check] = {
     "method": _text,
     "engine": _text,
-    "started_at": _TIME,
-    "ended_at": _TIME,
+    "challenge": _matching(rf"[0-9a-f]{{64}}|{NOT_APPLICABLE}"),
+    "started_at": _time,
+    "ended_at": _time,
     "model": _keyed(
         {"entry": _text, "sha256": _SHA256, "size": _whole, "files": _each(_FILE, 500)}
     ),
@@ -384,6 +420,8 @@ _OF_PROCESS: dict[str, Check] = {
         | {"foreign_gpu_pids": _reading}
     ),
     "failure": _plain_or_none,
+    # The last timed inference's, and whether they repeat those of an inference before it.
+    "outputs": _keyed({"sha256": _MAYBE_SHA256, "repeat": _one_of(*REPEATS)}),
     "rejected": _flag,
     "reasons": _TEXTS,
 }

@@ -40,6 +40,8 @@ class Opened:
 
     infer: Callable[[], object]
     facts: dict[str, Any]
+    # What an inference gave, from what `infer` returned: bound outputs lie elsewhere.
+    read: Callable[[object], Any] = lambda given: given
     # Asked when the stopwatch has stopped; raises ProviderLostError.
     expect_provider: Callable[[], None] = lambda: None
     # Of a profiled session: ends the profile and gives what it held.
@@ -77,9 +79,11 @@ def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled:
         for name, value in feeds.items()
         if name in kinds
     }
+    infer, read = _call(session, values, asked)
     opened = Opened(
-        _call(session, values, asked),
+        infer,
         _facts(onnxruntime, session, asked),
+        read,
         lambda: _expect_provider(session, provider),
     )
     if profiled:
@@ -116,26 +120,34 @@ def _options(onnxruntime: Any, asked: dict[str, Any], *, profiled: bool) -> Any:
     return options
 
 
-def _call(session: Any, values: dict[str, Any], asked: dict[str, Any]) -> Callable[[], object]:
+def _call(
+    session: Any, values: dict[str, Any], asked: dict[str, Any]
+) -> tuple[Callable[[], object], Callable[[object], Any]]:
+    """One inference, and what reads the outputs from what it returned."""
     if asked["call_style"] == "run":
         if any(type(value).__name__ == "OrtValue" for value in values.values()):
-            return _with_ort_values(session, values)
-        return lambda: session.run(None, values)
+            return _with_ort_values(session, values), _as_given
+        return lambda: session.run(None, values), _as_given
     device = DEVICE_OF.get(asked["provider"], "cpu")
     binding = session.io_binding()
     for name, value in values.items():
         binding.bind_ortvalue_input(name, _on_device(value, device))
     for port in session.get_outputs():
         binding.bind_output(port.name, device)
+    read = lambda _: binding.get_outputs()  # noqa: E731
     if device == "cpu":
-        return lambda: session.run_with_iobinding(binding)
+        return lambda: session.run_with_iobinding(binding), read
 
     def infer() -> None:
         session.run_with_iobinding(binding)
         # Work that was only handed over is not done: without this a launch would be timed.
         binding.synchronize_outputs()
 
-    return infer
+    return infer, read
+
+
+def _as_given(given: object) -> object:
+    return given
 
 
 def _with_ort_values(session: Any, values: dict[str, Any]) -> Callable[[], object]:
@@ -256,7 +268,12 @@ def _open_openvino(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bo
         "execution_mode": "latency, one stream, float32",
         "optimised_model_sha256": NOT_APPLICABLE,
     }
-    opened = Opened(infer, facts, kept=[compiled, request])
+    opened = Opened(
+        infer,
+        facts,
+        lambda _: [request.get_output_tensor(place).data for place in range(len(compiled.outputs))],
+        kept=[compiled, request],
+    )
     if profiled:
         from runners.engine.benchmark import profiles  # noqa: PLC0415
 

@@ -65,9 +65,32 @@ def interval(values: Sequence[float]) -> tuple[float, float, float] | None:
     mean = math.fsum(logs) / len(logs)
     square = math.fsum((one - mean) ** 2 for one in logs) / (len(logs) - 1)
     degrees = len(logs) - 1
-    factor = _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
+    factor = _factor(degrees)
     half = factor * math.sqrt(square / len(logs))
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def ratio_of_sums(
+    above: Sequence[float], below: Sequence[float]
+) -> tuple[float, float, float] | None:
+    """The sum of one over the sum of the other with its 95 % interval; None below two pairs.
+
+    The ratio estimator with its linearised variance (Cochran, Sampling Techniques, 6.3) and
+    Student's factor: the middle is what the two totals give, and is always inside its interval.
+    """
+    total = math.fsum(below)
+    if len(above) < 2 or total <= 0:
+        return None
+    ratio, count = math.fsum(above) / total, len(above)
+    away = [one - ratio * other for one, other in zip(above, below, strict=True)]
+    square = math.fsum(one * one for one in away) / (count - 1)
+    half = _factor(count - 1) * math.sqrt(count * square) / total
+    return ratio, max(ratio - half, 0.0), ratio + half
+
+
+def _factor(degrees: int) -> float:
+    """Student's factor of a 95 % interval with so many degrees of freedom."""
+    return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
 
 
 def overruns_allowed(count: int, name: str) -> int:

@@ -227,6 +227,7 @@ def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
         "meter_j": {},
         "interference": dict.fromkeys(seen, NOT_EXPOSED),
         "failure": {"code": code, "message": text.clip(message, 500)},
+        "outputs": dict.fromkeys(("sha256", "repeat"), NOT_EXPOSED),
         "rejected": True,
         "reasons": ["died"],
     }

@@ -29,7 +29,10 @@ _READINGS = (
     ("foreign_cpu", "foreign-cpu"),
     ("steal", "steal"),
 )
-_GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+_MACHINE = (
+    *("cpu_family", "cpu_model_number", "cpu_stepping", "cpu_microcode"),
+    *("governor", "turbo", "smt", "kernel", "runtime_build"),
+)
 _JOULE_PER_KWH = 3_600_000.0
 _GIB = 1 << 30
 
@@ -57,7 +60,7 @@ def summarise(measured: dict[str, Any]) -> dict[str, Any]:
     if stats is not None and not measured["failure"] and not form.is_first(measured):
         reasons += _unreadable(measured, used)
         status = form.NOISY if reasons else status
-    energy = _energy(measured["power"], used)
+    energy = energy_of(measured, used)
     comparability = _comparability(measured)
     return {
         "processes": processes,
@@ -104,6 +107,8 @@ def faults(process: dict[str, Any], gate: dict[str, Any]) -> list[str]:
         reasons.append("foreign-gpu-process")
     if not process["steady"]:
         reasons.append("not-steady")
+    if process.get("outputs", {}).get("repeat") == "no":
+        reasons.append("outputs-differ")
     return reasons
 
 
@@ -135,7 +140,7 @@ def _unreadable(measured: dict[str, Any], used: list[dict[str, Any]]) -> list[st
     names = (*(name for name, _ in _READINGS), "throttled")
     if any(all(isinstance(one[name], str) for name in names) for one in seen):
         reasons.append("nothing-readable")
-    is_gpu = measured["provider"]["claimed"] in _GPU_PROVIDERS
+    is_gpu = measured["provider"]["claimed"] in form.GPU_PROVIDERS
     if is_gpu and any(isinstance(one["foreign_gpu_pids"], str) for one in seen):
         reasons.append("gpu-not-readable")
     return reasons
@@ -165,9 +170,7 @@ def _stats(
     pooled = sorted(sample for one in used for sample in one["samples_ns"])
     medians = medians_ms(used)
     between = statistics.interval(medians)
-    batch = measured["config"]["batch"]
-    rates = [one["inferences"] * batch / one["wall_s"] for one in used if one["wall_s"]]
-    rate, cpu = statistics.interval(rates), statistics.interval(cpu_ms(used))
+    rate, cpu = rates(used, measured), statistics.interval(cpu_ms(used))
     latency, stopping = _latency(pooled)
     return {
         "aggregation": "processes kept" if is_gated else "all processes that finished",
@@ -180,8 +183,7 @@ def _stats(
         "p50_ci95_ms": _ends(between),
         "p50_half_width": half_width(medians),
         "between_process_cv": rounded(statistics.variation(medians)),
-        "throughput_per_s": _middle(rate, rates),
-        "throughput_ci95_per_s": _ends(rate),
+        **rate,
         "cpu_ms_per_inference": _middle(cpu, cpu_ms(used)),
         "cpu_ci95_ms_per_inference": _ends(cpu),
         "cpu_between_process_cv": rounded(statistics.variation(cpu_ms(used))),
@@ -191,6 +193,23 @@ def _stats(
         "above_floor_rss_bytes": _above_floor(used),
         "peak_device_bytes": _most([one["peak_device_bytes"] for one in used]),
     }
+
+
+def rates(used: list[dict[str, Any]], measured: dict[str, Any]) -> dict[str, Any]:
+    """Samples a second: all samples of these processes over all of their timed seconds.
+
+    Records before the third version have the geometric mean of the processes' rates.
+    """
+    batch = measured["config"]["batch"]
+    timed = [one for one in used if one["wall_s"]]
+    each = [one["inferences"] * batch / one["wall_s"] for one in timed]
+    if form.is_before_outputs(measured):
+        found = statistics.interval(each)
+    else:
+        seconds = [one["wall_s"] for one in timed]
+        counts = [one["inferences"] * batch for one in timed]
+        found = statistics.ratio_of_sums(counts, seconds)
+    return {"throughput_per_s": _middle(found, each), "throughput_ci95_per_s": _ends(found)}
 
 
 def medians_ms(processes: list[dict[str, Any]]) -> list[float]:
@@ -259,8 +278,13 @@ def _above_floor(used: list[dict[str, Any]]) -> Any:
     return max(0, int(statistics.median(known))) if known else NOT_EXPOSED
 
 
-def _energy(power: dict[str, Any], used: list[dict[str, Any]]) -> dict[str, Any]:
-    """Energy over the timed parts, with how it was come by; never a figure without a source."""
+def energy_of(measured: dict[str, Any], used: list[dict[str, Any]]) -> dict[str, Any]:
+    """Energy over the timed parts, with how it was come by; never a figure without a source.
+
+    The figure of one inference is that of all processes over the inferences of all, `energy_j` over
+    `inferences`; records before the third version have the geometric mean of the processes'.
+    """
+    power = measured["power"]
     energy = {
         "provenance": power["provenance"],
         "method": power.get("method", "none"),
@@ -274,19 +298,27 @@ def _energy(power: dict[str, Any], used: list[dict[str, Any]]) -> dict[str, Any]
     if power["provenance"] == "none" or not used or None in joules:
         return {**energy, "provenance": "none", "method": "none"}
     known = [one for one in joules if one is not None]
-    each = [
-        joule / one["inferences"] for joule, one in zip(known, used, strict=True)
+    pairs = [
+        (joule, one["inferences"]) for joule, one in zip(known, used, strict=True)
         if one["inferences"]
     ]  # fmt: skip
-    found = statistics.interval(each)
+    each = [joule / count for joule, count in pairs]
+    if form.is_before_outputs(measured):
+        found = statistics.interval(each)
+    else:
+        found = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
     seconds, total = math.fsum(one["wall_s"] for one in used), math.fsum(known)
+    inferences = sum(one["inferences"] for one in used)
+    middle = _middle(found, each)
+    if inferences and not form.is_before_outputs(measured):
+        middle = rounded(rounded(total) / inferences)
     return {
         **energy,
         "energy_j": rounded(total),
         "duration_s": rounded(seconds),
         "mean_power_w": rounded(total / seconds) if seconds else None,
-        "inferences": sum(one["inferences"] for one in used),
-        "j_per_inference": _middle(found, each),
+        "inferences": inferences,
+        "j_per_inference": middle,
         "ci95": _ends(found),
     }
 
@@ -317,14 +349,20 @@ def _carbon(energy: dict[str, Any], grid: dict[str, Any] | None) -> dict[str, An
     }
 
 
+def machine_of(environment: dict[str, Any]) -> dict[str, Any]:
+    """What of a machine changes figures beside its processor's name, for the comparability key."""
+    return {name: environment.get(name, NOT_EXPOSED) for name in _MACHINE}
+
+
 def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
     """The hard fields: figures may be ranked together only where all of these are equal.
 
-    Records of the first version have neither the quota nor the rules of warm-up and timing in it.
+    Records of the first version have neither the quota nor the rules of warm-up and timing in it,
+    those of the second none of what `machine_of` tells.
     """
     config, provider = measured["config"], measured["provider"]
     around = measured["environment"]
-    is_gpu = provider["claimed"] in _GPU_PROVIDERS
+    is_gpu = provider["claimed"] in form.GPU_PROVIDERS
     memory = around.get("memory_limit_bytes")
     if isinstance(memory, str | None):
         memory = around.get("memory_total_bytes")
@@ -336,6 +374,8 @@ def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
             "warmup": config.get("warmup", NOT_APPLICABLE),
             "timed": config.get("timed", NOT_APPLICABLE),
         }
+    if not form.is_before_outputs(measured):
+        since |= machine_of(around)
     return {
         **since,
         "method": measured["method"],

@@ -1,8 +1,9 @@
 """Whether a record's figures follow from its samples: the sums are made again and compared.
 
-What was measured must also be possible: counts that belong together, times that fit into the time
-there was, sweeps of the same file. That shows a record which was changed afterwards. It cannot
-show that the samples were ever measured: for that one has to repeat them.
+What was measured must also be possible: counts that belong together, sweeps of the same file, and
+the rules between fields (`rules`). That shows a record which was changed afterwards, or that no
+machine can have made. It cannot show that the samples were ever measured: for that one has to
+repeat them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import summary, verdicts
+from runners.engine.benchmark import rules, summary, verdicts
 
 _MOST = 20
 # How far apart the samples' own time and that of the whole timed part may be: so many times, and
@@ -24,6 +25,7 @@ _ORDER = ("environment_digest", "comparability_key", "status", "reasons", "stats
 def problems(data: Any) -> list[dict[str, Any]]:
     """Each field that does not follow: its path, what the record says and what comes out.
 
+    Of a broken rule (`rules.Broken`) ``computed`` is None; ``rule``, ``message`` and ``cure`` tell.
     Takes a comparison, too. Raises record.InvalidRecordError for what is neither.
     """
     found: list[dict[str, Any]] = []
@@ -51,6 +53,11 @@ def _compare_record(said: dict[str, Any], where: str, found: list[dict[str, Any]
             _compare(one[name], other[name], f"{where}processes[{place}].{name}", found)
     for place, one in enumerate(said["processes"]):
         _count(one, said["config"], f"{where}processes[{place}]", found)
+    found += [
+        {"field": one.field, "said": one.said, "computed": None, "rule": one.rule,
+         "message": one.message, "cure": one.cure}
+        for one in rules.broken(said, where)
+    ]  # fmt: skip
     for place, one in enumerate(said["sweeps"]):
         spot, inner = f"{where}sweeps[{place}]", one["record"]
         _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", found)
@@ -71,9 +78,11 @@ def _count(
     told, largest = (value * every / 1e9 for value in (sum(one["samples_ns"]),
                                                        max(one["samples_ns"])))  # fmt: skip
     room = _BETWEEN_S if every == 1 else _UNSEEN_S
-    # The largest of those that were kept need not stand for others.
-    if told - largest > _TIMES * one["wall_s"] + room or one["wall_s"] > _TIMES * told + room:
-        found.append({"field": f"{where}.wall_s", "said": one["wall_s"], "computed": told})
+    # Where all were kept, the rule samples-within-wall is exact. The largest of those that were
+    # kept need not stand for others.
+    above = every > 1 and told - largest > _TIMES * one["wall_s"] + room
+    if above or one["wall_s"] > _TIMES * told + room:
+        found.append(_wrong(f"{where}.wall_s", one["wall_s"], told))
 
 
 def _compare(said: Any, right: Any, where: str, found: list[dict[str, Any]]) -> None:
@@ -81,4 +90,15 @@ def _compare(said: Any, right: Any, where: str, found: list[dict[str, Any]]) -> 
         for name in right:
             _compare(said[name], right[name], f"{where}.{name}", found)
     elif said != right or isinstance(said, bool) is not isinstance(right, bool):
-        found.append({"field": where, "said": said, "computed": right})
+        found.append(_wrong(where, said, right))
+
+
+def _wrong(field: str, said: Any, right: Any) -> dict[str, Any]:
+    return {
+        "field": field,
+        "said": said,
+        "computed": right,
+        "rule": "sums",
+        "message": "it does not follow from what was measured",
+        "cure": "Send the record as `hub bench` wrote it.",
+    }

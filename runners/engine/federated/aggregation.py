@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from hub.protocol import federated, safetensors, training_rules
-from runners.engine.federated import kernels, noise, optimisers, robust, updates
+from runners.engine.federated import batch_statistics, kernels, noise, optimisers, robust, updates
 from runners.engine.federated.kernels import Term
 from runners.engine.federated.updates import Dense, Update, Weights
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 OPTIMISER = "optimiser.safetensors"
 # The running median of norms looks back over so many rounds.
 _HISTORY = 5
-# What bounds statistics where the rules give no multiple themselves.
-_STATISTIC_MULTIPLE = 1.0
 _ROLES = (federated.TRAINABLE, federated.STATISTIC)
 
 Norms = dict[str, float]
@@ -39,7 +37,10 @@ Norms = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One accepted contribution: who, what, how much it counts, how far it goes."""
+    """One accepted contribution: who, what, how much it counts, how far it goes.
+
+    ``scale`` shortens what it changed of trained tensors; statistics have bounds of their own.
+    """
 
     id: str
     update: Update
@@ -47,11 +48,8 @@ class Member:
     norms: Norms
     staleness: int = 0
     weight: float = 0.0
-    scales: Norms | None = None
-
-    def factor(self, role: str) -> float:
-        """What its difference is multiplied with in a weighted sum."""
-        return self.weight * (self.scales or {}).get(role, 1.0)
+    statistic_weight: float = 0.0
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,8 @@ def aggregate(job: Round, folder: Path) -> dict[str, Any]:
         raise UnfitError("Noise would break the statistics of batch normalisations.")
     job = replace(job, members=sorted(job.members, key=lambda member: member.id))
     medians = _medians(job.members)
-    limits = _limits(job, medians)
-    job = replace(job, members=_clipped(job, limits))
+    limit = _limit(job, medians)
+    job = replace(job, members=_clipped(job, limit))
     job = replace(job, members=_weighed(job))
     figures = _Figures(len(job.members))
     digest = _write(job, folder, figures)
@@ -90,7 +88,7 @@ def aggregate(job: Round, folder: Path) -> dict[str, Any]:
         "parameters": dict(job.rules.parameters),
         "examples": sum(member.examples for member in job.members),
         "median_norm": medians,
-        "clip_limit": limits.get(federated.TRAINABLE),
+        "clip_limit": limit,
         "mean_norm": math.sqrt(figures.mean),
         "step_norm": math.sqrt(figures.step),
         "contributions": [_told(member, figures, at) for at, member in enumerate(job.members)],
@@ -101,33 +99,24 @@ def _medians(members: Sequence[Member]) -> Norms:
     return {role: statistics.median(member.norms[role] for member in members) for role in _ROLES}
 
 
-def _limits(job: Round, medians: Norms) -> Norms:
-    """How long an update may be, by role: a fixed norm, or a multiple of the running median.
+def _limit(job: Round, medians: Norms) -> float | None:
+    """The longest update of trained tensors: a fixed norm, or a multiple of the running median.
 
-    Statistics have no fixed norm and travel by no robust rule, so wherever anything bounds what one
-    device can do, the multiple of their own running median bounds them.
+    None is no limit.
     """
     fixed, multiple = job.rules.clip_norm, job.rules.clip_multiple
-    if fixed is None and multiple is None and job.rules.rule not in training_rules.ROBUST:
-        return {}
+    if fixed is not None or multiple is None:
+        return fixed
     seen = [*list(job.history)[-_HISTORY:], medians]
-    middle = {role: statistics.median(one[role] for one in seen) for role in _ROLES}
-    limits = {role: (multiple or _STATISTIC_MULTIPLE) * middle[role] for role in _ROLES}
-    if fixed is not None:
-        limits[federated.TRAINABLE] = fixed
-    elif multiple is None:
-        del limits[federated.TRAINABLE]
-    return limits
+    return multiple * statistics.median(one[federated.TRAINABLE] for one in seen)
 
 
-def _clipped(job: Round, limits: Norms) -> list[Member]:
-    def scale(member: Member, role: str) -> float:
-        limit, norm = limits.get(role), member.norms[role]
+def _clipped(job: Round, limit: float | None) -> list[Member]:
+    def scale(norm: float) -> float:
         return 1.0 if limit is None or norm <= limit else limit / norm
 
     return [
-        replace(member, scales={role: scale(member, role) for role in _ROLES})
-        for member in job.members
+        replace(member, scale=scale(member.norms[federated.TRAINABLE])) for member in job.members
     ]
 
 
@@ -139,12 +128,23 @@ def _weighed(job: Round) -> list[Member]:
         weights = _robust_weights(job)
     else:
         weights = [float(one.examples) for one in members]
+    statistic_weights = _statistic_weights(job, weights)
     return [
-        replace(one, weight=weight * (1.0 + one.staleness) ** -rules.staleness_exponent)
-        if one.staleness
-        else replace(one, weight=weight)
-        for one, weight in zip(members, weights, strict=True)
+        _discounted(replace(one, weight=weight, statistic_weight=other), rules)
+        for one, weight, other in zip(members, weights, statistic_weights, strict=True)
     ]
+
+
+def _discounted(member: Member, rules: Rules) -> Member:
+    """The member, counting less the older the weights are that it started from."""
+    if not member.staleness:
+        return member
+    share = (1.0 + member.staleness) ** -rules.staleness_exponent
+    return replace(
+        member,
+        weight=member.weight * share,
+        statistic_weight=member.statistic_weight * share,
+    )
 
 
 def _most_examples(job: Round) -> int:
@@ -163,12 +163,35 @@ def _robust_weights(job: Round) -> list[float]:
         raise UnfitError(f"{rules.rule} takes {training_rules.MOST_ROBUST} contributions at most.")
     if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC}:
         return [1.0] * count
-    scales = np.array([(one.scales or {})[federated.TRAINABLE] for one in job.members])
-    products = kernels.gram(job.parts, [one.update for one in job.members], scales)
+    scales = np.array([one.scale for one in job.members])
+    products = kernels.gram(job.parts, _changes(job), scales)
     if rules.rule == training_rules.MULTI_KRUM:
         return [float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])]
     iterations = int(rules.parameters["iterations"])
     return [float(one) for one in robust.geometric_median(products, iterations)]
+
+
+def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
+    """How much each member counts for statistics, by the same rule applied to them.
+
+    Multi-Krum counts those alone that it kept for their trained tensors and keeps for these too.
+    """
+    rules = job.rules
+    has_statistics = any(part.role == federated.STATISTIC for part in job.parts)
+    if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC} or (
+        not has_statistics
+    ):
+        return weights
+    products = batch_statistics.gram(job.parts, _changes(job), job.base)
+    if rules.rule == training_rules.GEOMETRIC:
+        iterations = int(rules.parameters["iterations"])
+        return [float(one) for one in robust.geometric_median(products, iterations)]
+    kept = robust.multi_krum(products, rules.parameters["attackers"])
+    return [weight * float(one) for weight, one in zip(weights, kept, strict=True)]
+
+
+def _changes(job: Round) -> list[Update]:
+    return [one.update for one in job.members]
 
 
 class _Figures:
@@ -182,7 +205,6 @@ class _Figures:
 
 def _told(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
     length = member.norms[federated.TRAINABLE] * math.sqrt(figures.mean)
-    scales = member.scales or {}
     used = member.weight > 0
     return {
         "id": member.id,
@@ -190,7 +212,7 @@ def _told(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
         "weight": member.weight,
         "staleness": member.staleness,
         "norm": member.norms[federated.TRAINABLE],
-        "clipped": min(scales.values(), default=1.0) < 1.0,
+        "clipped": member.scale < 1.0,
         "cosine": max(-1.0, min(1.0, figures.along[at] / length)) if length else None,
         "used": used,
         "reason": "" if used else "left-out-by-rule",
@@ -218,24 +240,37 @@ def _write(job: Round, folder: Path, figures: _Figures) -> str:
 
 def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> Iterator[bytes]:
     """Give the next values of a part, run by run, as float32."""
-    base, trains = Dense(job.base.values(part.name)), part.role == federated.TRAINABLE
-    kept = memory.open(part) if trains else {}
+    if part.role == federated.STATISTIC:
+        for _, _, values in _statistics(job, part):
+            yield _float32(values, part)
+        return
+    base, kept = Dense(job.base.values(part.name)), memory.open(part)
     review = _Review(job, part, figures)
     (spare,) = updates.buffers(1)
     for first, end, mean in _means(job, part):
         before = base.run(first, end, spare)
-        if trains:
-            review.take(first, mean)
-            step = optimisers.step(job.rules, mean, _within(kept, first, end))
-            figures.step += float(np.dot(step, step))
-        else:
-            step = mean
+        review.take(first, mean)
+        step = optimisers.step(job.rules, mean, _within(kept, first, end))
+        figures.step += float(np.dot(step, step))
         before += step
-        if part.least is not None:
-            np.maximum(before, part.least, out=before)
         yield _float32(before, part)
-    if trains:
-        memory.close(part, kept)
+    memory.close(part, kept)
+
+
+def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
+    """Give the next values of a statistic, run by run: bounded, then joined by the rule."""
+    weights = [member.statistic_weight for member in job.members]
+    whole = math.fsum(weights)
+    combine = _BY_VALUE.get(job.rules.rule)
+    for first, end, rows, _ in batch_statistics.runs(part, _changes(job), job.base):
+        if combine is not None:
+            values = combine(job.rules, rows)
+        else:
+            values = np.zeros(end - first)
+            for weight, row in zip(weights, rows, strict=True):
+                values += weight * row
+            values /= whole
+        yield first, end, values
 
 
 def _float32(values: Array, part: Part) -> bytes:
@@ -255,16 +290,15 @@ def _within(kept: dict[str, Array], first: int, end: int) -> dict[str, Array]:
 
 
 def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
-    """Give the combined change of a part, run by run: a weighted mean, or value by value."""
-    if part.role == federated.TRAINABLE and job.rules.rule in _BY_VALUE:
+    """Give the combined change of a trained part, run by run: a weighted mean, or by value."""
+    if job.rules.rule in _BY_VALUE:
         combine = _BY_VALUE[job.rules.rule]
-        scales = np.array([(one.scales or {})[federated.TRAINABLE] for one in job.members])
-        changes = [one.update for one in job.members]
-        for first, end, rows in kernels.matrices(part, changes, scales):
+        scales = np.array([one.scale for one in job.members])
+        for first, end, rows in kernels.matrices(part, _changes(job), scales):
             yield first, end, combine(job.rules, rows)
         return
     whole = sum(member.weight for member in job.members)
-    terms = [Term(member.update, member.factor(part.role)) for member in job.members]
+    terms = [Term(member.update, member.weight * member.scale) for member in job.members]
     total, spare = updates.buffers(2)
     mean = kernels.mean_of(part, terms, whole)
     for first, end in updates.runs(part):

@@ -1,7 +1,8 @@
-"""A model split in two: a skeleton `.onnx`, and a safetensors file that it points into.
+"""A model split in two: a skeleton `.onnx`, and a safetensors file with every parameter by name.
 
-A round then replaces the weights alone; the skeleton's bytes stay. Two models have the same graph
-digest when nothing but the values of initializers tells them apart.
+The skeleton points into that file. A round then replaces the weights alone; the skeleton's bytes
+stay. Two models have the same graph digest when nothing but the values of initializers tells them
+apart.
 """
 
 from __future__ import annotations
@@ -24,11 +25,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_TYPES: dict[int, str] = {
+_FLOATS: dict[int, str] = {
     onnx.TensorProto.FLOAT: "F32",
     onnx.TensorProto.DOUBLE: "F64",
     onnx.TensorProto.FLOAT16: "F16",
     onnx.TensorProto.BFLOAT16: "BF16",
+}
+# Types without a counterpart in safetensors stay in the skeleton alone: text, and packed numbers.
+_TYPES: dict[int, str] = {
+    **_FLOATS,
+    onnx.TensorProto.INT64: "I64",
+    onnx.TensorProto.INT32: "I32",
+    onnx.TensorProto.INT16: "I16",
+    onnx.TensorProto.INT8: "I8",
+    onnx.TensorProto.UINT64: "U64",
+    onnx.TensorProto.UINT32: "U32",
+    onnx.TensorProto.UINT16: "U16",
+    onnx.TensorProto.UINT8: "U8",
+    onnx.TensorProto.BOOL: "BOOL",
 }
 _VALUES = (
     "float_data",
@@ -41,7 +55,7 @@ _VALUES = (
     "external_data",
     "data_location",
 )
-# A frozen tensor of fewer bytes stays in the skeleton, where shape inference can read it.
+# A frozen tensor of fewer bytes is in the skeleton as well, where shape inference can read it.
 _STAYS_BYTES = 1 << 16
 # A constant of more values than this may well be a weight.
 _CONSTANT_ELEMENTS = 64
@@ -59,10 +73,10 @@ class Split:
 
 
 def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
-    """Give every tensor that leaves the skeleton its role."""
+    """Give every parameter its role; only texts and packed numbers are no part of the layout."""
     uses = roles.uses_of(model)
     found = {
-        tensor.name: roles.role_of(tensor, uses, asked, is_float=tensor.data_type in _TYPES)
+        tensor.name: roles.role_of(tensor, uses, asked, is_float=tensor.data_type in _FLOATS)
         for tensor in model.graph.initializer
     }
     parts = tuple(
@@ -74,7 +88,7 @@ def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
             0.0 if roles.is_variance(tensor.name, uses) else None,
         )
         for tensor in model.graph.initializer
-        if _leaves(tensor, found[tensor.name])
+        if tensor.data_type in _TYPES
     )
     left = _not_exchangeable(model)
     findings = [
@@ -87,13 +101,10 @@ def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
     return Split(model, parts, tuple(findings), left)
 
 
-def _leaves(tensor: onnx.TensorProto, role: str) -> bool:
-    if role != FROZEN:
-        return True
-    if tensor.data_type not in _TYPES:
-        return False
-    item = safetensors.ITEM_BYTES[_TYPES[tensor.data_type]]
-    return int(np.prod(tensor.dims, dtype=np.int64)) * item >= _STAYS_BYTES
+def _leaves(part: Part) -> bool:
+    """Whether the skeleton points into the weights file for a part, and has no copy of it."""
+    size = part.elements * safetensors.ITEM_BYTES[part.dtype]
+    return part.role != FROZEN or size >= _STAYS_BYTES
 
 
 def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
@@ -154,7 +165,7 @@ def _constants_of(nodes: Iterable[onnx.NodeProto]) -> list[str]:
 
 
 def _is_large(tensor: onnx.TensorProto) -> bool:
-    return tensor.data_type in _TYPES and np.prod(tensor.dims, dtype=float) >= _CONSTANT_ELEMENTS
+    return tensor.data_type in _FLOATS and np.prod(tensor.dims, dtype=float) >= _CONSTANT_ELEMENTS
 
 
 def _left_behind(left: tuple[str, ...]) -> Finding:
@@ -200,9 +211,10 @@ def write(divided: Split, folder: Path, target: Path) -> dict[str, Any]:
             digest.update(content)
             made.write(content)
     for place in header.tensors:
-        _point(tensors[place.name], header.data_start + place.start, place.end - place.start)
+        if _leaves(parts[place.name]):
+            _point(tensors[place.name], header.data_start + place.start, place.end - place.start)
     for tensor in model.graph.initializer:
-        if tensor.name not in parts:
+        if tensor.name not in parts or not _leaves(parts[tensor.name]):
             _embed(tensor, folder)
     with (target / federated.MODEL).open("xb") as made:
         made.write(model.SerializeToString(deterministic=True))

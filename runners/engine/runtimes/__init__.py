@@ -58,6 +58,13 @@ class Runtime(Protocol):
         where it refuses it otherwise, and whatever the library raises while running.
         """
 
+    def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
+        """Load a model unoptimised, so that its nodes run as they are written.
+
+        The second callable ends the session and names the nodes that ran, those of inner graphs
+        too, in the order in which they ended. Raises what `open` raises.
+        """
+
 
 def names() -> list[str]:
     """List the runtimes installed here; imports none of them."""

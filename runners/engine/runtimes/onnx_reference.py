@@ -11,7 +11,7 @@ from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runners.engine.datasets import Value
@@ -72,6 +72,22 @@ class _Reference:
             return [_tidy(value) for value in evaluator.run(None, feeds)]
 
         return run
+
+    def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
+        from onnx.reference import op_run  # noqa: PLC0415
+
+        ended: list[str] = []
+        base: Any = op_run.OpRun
+        plain = base.run
+
+        def run(node: Any, *values: Any, **others: Any) -> Any:
+            results = plain(node, *values, **others)
+            ended.append(str(node.onnx_node.name))
+            return results
+
+        # The child that traces does nothing else with the evaluator.
+        base.run = run
+        return self.open(path, folder=folder), lambda: ended
 
 
 def _spell_alike(model: Any) -> None:

@@ -11,7 +11,7 @@ from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runners.engine.datasets import Value
@@ -74,6 +74,9 @@ class _OpenVino:
                 )
                 raise UnsupportedModelError(words)
         return _Request(compiled, list(outputs) or usual)
+
+    def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
+        raise UnsupportedModelError("OpenVINO does not name the nodes that it runs.")
 
 
 def _library() -> Any:

@@ -142,7 +142,6 @@ LISTS = {
     "gated=true": "",
     "gated=False": "210",
     "inference=warm": "",
-    "unknown=1": "210",
 }
 
 

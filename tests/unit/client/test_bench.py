@@ -9,6 +9,9 @@ import pytest
 
 from hub import cli
 from hub.bench import command, measuring
+from hub.protocol import federated
+from hub.protocol.signatures import benchmark_statement
+from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
 from runners.engine.benchmark.options import Options
 from tests.engine import timings
@@ -78,11 +81,44 @@ def test_a_file_of_ones_own_brings_what_lies_beside_it(asked, capsys, tmp_path):
 def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys):
     fake.add("zoo/ones", make_model())
     bench(capsys, "ones", "--output", "r.json")
-    body = json.dumps({"items": []}).encode()
-    fake.answers.append((201, {"Location": "/api/v1/benchmarks/7"}, body))
+    nonce = "0f" * 32
+    given = json.dumps({"challenge": nonce, "seed": form.seed_of(nonce)}).encode()
+    kept = (201, {"Location": "/api/v1/benchmarks/7"}, json.dumps({"items": []}).encode())
+    fake.answers += [(201, {}, given), kept]
     code, out, _ = bench(capsys, "ones@1", "--output", "r.json", "--contribute")
     assert code == 0
     assert "contributed /api/v1/benchmarks/7" in out
+    assert asked["options"]["challenge"] == nonce
+    assert asked["options"]["seed"] == form.seed_of(nonce)
+    code, _, err = bench(capsys, "ones@1", "--output", "r.json", "--contribute", "--seed", "1")
+    assert code == 1
+    assert "leave --seed away" in err
+
+
+def test_an_enrolled_worker_signs_what_it_contributes(fake, asked, capsys):
+    fake.add("zoo/ones", make_model())
+    bench(capsys, "ones", "--output", "r.json")
+    code, out, _ = bench(capsys, "key", "worker.key")
+    assert code == 0
+    assert Path("worker.key").stat().st_mode & 0o777 == 0o600
+    public = out.splitlines()[1].split()[-1]
+    assert bench(capsys, "key", "worker.key")[0] == 1
+    nonce = "0f" * 32
+    given = json.dumps({"challenge": nonce, "seed": form.seed_of(nonce)}).encode()
+    fake.answers += [(201, {}, given), (201, {"Location": "/7"}, b"{}")]
+    signed = ("--contribute", "--worker", "lab-1", "--key", "worker.key")
+    assert bench(capsys, "ones@1", "--output", "r.json", *signed)[0] == 0
+    [told] = [
+        value
+        for _, _, headers in fake.requests
+        for name, value in headers.items()
+        if name.lower() == "hub-signature"
+    ]
+    worker, _, signature = told.partition(" ")
+    statement = benchmark_statement(timings.record()["content_sha256"])
+    assert worker == "lab-1"
+    assert federated.verify(statement, signature, public)
+    assert bench(capsys, "ones@1", "--worker", "lab-1")[0] == 1
 
 
 def test_what_has_no_hub_cannot_be_contributed(asked, capsys, tmp_path):

@@ -131,6 +131,17 @@ def test_search_knows_every_order_of_the_hub():
     assert list(models.SORTS) == list(ModelsQuery().fields["sort"].choices)
 
 
+def test_info_lists_the_versions_that_errors_send_for(fake, capsys):
+    for rows in (2, 3):
+        fake.add("zoo/ones", make_model(rows=rows))
+    listed = next(
+        line for line in run(capsys, "info", "ones")[1].splitlines() if line.startswith("versions")
+    )
+    assert sorted(listed.removeprefix("versions").replace(",", "").split()) == ["1", "2"]
+    told = json.loads(run(capsys, "info", "ones", "--json")[1])["versions"]
+    assert {one["number"] for one in told} == {1, 2}
+
+
 def test_info(fake, capsys):
     fake.add("zoo/ones", make_model(), label="1.0")
     code, out, _ = run(capsys, "info", "ones")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import io
 import json
@@ -278,6 +279,15 @@ class Module:
     def __init__(self, names):
         self.own = {name: np.zeros(shape, "f4") for name, shape in names.items()}
         self.loaded = {}
+        self.fixed = set()
+
+    def named_parameters(self):
+        for name in self.own:
+            yield name, types.SimpleNamespace(requires_grad_=functools.partial(self._fix, name))
+
+    def _fix(self, name, requires):
+        assert not requires
+        self.fixed.add(name)
 
     def state_dict(self):
         return self.own
@@ -296,6 +306,11 @@ def test_a_module_takes_tensors_by_name_and_lacks_counters_alone(world, device, 
     module = Module({**shapes, "norm.num_batches_tracked": ()})
     training_torch.load(module, task)
     assert set(module.loaded) == set(shapes)
+    assert module.fixed == {"frozen"}
+    # A frozen tensor may be one of the graph alone, such as the shape of a Reshape.
+    graph_only = Module({name: shapes[name] for name in ("w", "mean")})
+    training_torch.load(graph_only, task)
+    assert set(graph_only.loaded) == {"w", "mean"}
     for wrong in ({**shapes, "more": (1,)}, {"w": (70, 90)}, {**shapes, "w": (90, 70)}):
         with pytest.raises(problems.TensorMismatch):
             training_torch.load(Module(wrong), task)

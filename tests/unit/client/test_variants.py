@@ -83,6 +83,22 @@ def test_a_variant_that_never_shows_is_told(client, ones, monkeypatch):
 
 
 @pytest.mark.usefixtures("default")
+def test_the_command_prints_how_far_an_upgrade_was_shown_to_be_equal(ones, capsys):
+    proof = {
+        "strength": "partial",
+        "sentence": "equal where compared, on 2 inputs",
+        "chosen": False,
+    }
+    ones.variants = [DEFAULT, INT8 | {"name": "opset26", "opset": 26, "proof": proof}]
+    assert cli.main(["variant", "ones", "upgrade", "--quiet"]) == 0
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[0]
+        .endswith("(partial: equal where compared, on 2 inputs; not chosen for its opset)")
+    )
+
+
+@pytest.mark.usefixtures("default")
 def test_the_command_prints_the_variant_and_its_price(ones, capsys):
     assert cli.main(["variant", "ones", "int8", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -329,12 +329,12 @@ def test_why_a_result_is_noisy_names_its_own_limit(version):
 def test_a_strip_draws_the_processes_that_its_figures_are_over(version):
     """Of three that count and two that do not, all five make the figures of a noisy result."""
     loud = timed.INTERFERENCE | {"foreign_cpu": 0.5}
-    slow = [timed.process(n, [9_000_000 + n] * 20, interference=loud) for n in range(2)]
-    fast = [timed.process(n, [1_000_000 + n] * 20) for n in range(2, 5)]
+    slow = [timed.process(n, timed.scattered(9, 20, n), interference=loud) for n in range(2)]
+    fast = [timed.process(n, timed.scattered(1, 20, n)) for n in range(2, 5)]
     row = timed.benchmark(version, processes=[*slow, *fast], deliver=False)
     assert (row.status, row.processes) == ("noisy", 5)
     assert max(strips.spread_of(row).dots) > 8
-    more = [timed.process(n, [1_000_000 + n] * 20) for n in range(5, 7)]
+    more = [timed.process(n, timed.scattered(1, 20, n)) for n in range(5, 7)]
     row = timed.benchmark(version, processes=[*slow, *fast, *more], deliver=False)
     assert (row.status, row.processes) == ("accepted", 5)
     assert max(strips.spread_of(row).dots) < 2

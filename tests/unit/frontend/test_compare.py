@@ -16,6 +16,7 @@ from frontend import compare, compare_facts
 from frontend.formatting import MINUS
 from metadata.models import NamedGraph
 from registry.services import registered_models, versions
+from runners.engine.benchmark import power
 from tests import factories, proven, shared, shelf, timed
 
 pytestmark = pytest.mark.django_db
@@ -108,11 +109,8 @@ def test_variants_and_versions(guest, ada, pair):
 
 def test_energy_and_carbon_say_how_they_are_known(guest, pair):
     """An estimate is never printed as measured, on the page or in the file."""
-    grid = {"region": "FR", "g_per_kwh": 36.0, "source": "Ember 2025", "year": 2024}
-    stated = {"provenance": "estimated", "source": "a formula", "watts_per_core": 10.0}
-    told = {"provenance": "declared", "source": "its maker", "j_per_inference": 0.25}
-    for version, power in zip(pair, (stated, told), strict=True):
-        timed.benchmark(version, deliver=False, power=power, grid=grid)
+    for version, told in zip(pair, (timed.STATED, timed.DECLARED), strict=True):
+        timed.benchmark(version, deliver=False, power=told, grid=power.grid("FRA"))
     html = guest.page("/compare?m=ada/one&m=ada/two")
     estimated, declared = row(html, "Energy of 1 000 inferences")
     assert (estimated.split()[-1], declared) == ("estimated", "250 J declared")
@@ -140,7 +138,7 @@ def test_neighbours_of_one_model_lead_to_the_difference_of_their_graphs(guest, a
 
 
 def test_the_address_is_the_state(guest, pair):
-    asked = guest.get("/compare?m=&m=ada%2Fone&m=ada/two&m=ada/one&x=1")
+    asked = guest.get("/compare?m=&m=ada%2Fone&m=ada/two&m=ada/one")
     assert asked.status_code == 302
     assert asked["Location"] == "/compare?m=ada/one&m=ada/two"
     html = guest.page("/compare?m=ada/one&m=ada/two")

@@ -22,10 +22,11 @@ def test_address_round_trip():
     assert filters.address(filters.read(QueryDict(address.partition("?")[2]))) == address
 
 
-def test_unknown_sort_is_the_preset_and_a_wrong_opset_is_refused():
-    assert filters.read(QueryDict("sort=colour")).sort == "updated"
-    with pytest.raises(problems.InvalidRequest):
-        filters.read(QueryDict("opset_max=seventeen"))
+def test_an_unknown_sort_and_a_wrong_opset_are_refused():
+    assert filters.read(QueryDict("sort=")).sort == "updated"
+    for asked in ("sort=colour", "opset_max=seventeen"):
+        with pytest.raises(problems.InvalidRequest):
+            filters.read(QueryDict(asked))
 
 
 def test_a_chip_drops_its_value_alone():

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from runners.engine.benchmark import power
 from tests import factories, proven, shared, timed
 
 pytestmark = pytest.mark.django_db
-GRID = {"region": "FR", "g_per_kwh": 36.0, "source": "Ember 2025", "year": 2024}
-POWER = {"provenance": "declared", "source": "its maker", "j_per_inference": 0.25}
+GRID = power.grid("FRA")
 
 
 @shared.rows
@@ -38,14 +38,14 @@ def test_what_is_not_known_is_said(guest, version):
 
 
 def test_measured_facts_lead_to_their_stored_runs(guest, version):
-    row = timed.benchmark(version, deliver=False, power=POWER, grid=GRID)
+    row = timed.benchmark(version, deliver=False, power=timed.DECLARED, grid=GRID)
     for page in ("", "/files"):
         html = guest.page(f"/models/ada/net/v/1{page}")
         run = f'href="/models/ada/net/v/1/benchmarks/{row.pk}"'
         assert run in fact(html, "Fastest measured")
         assert "/devices/" not in fact(html, "Fastest measured")
         carbon = fact(html, "Carbon, 1&#8239;000 runs")
-        assert "0.0025\u202fg\u202fCO₂e" in carbon
+        assert "0.00389\u202fg\u202fCO₂e" in carbon
         assert ">declared</span>" in carbon
         assert run in carbon
 

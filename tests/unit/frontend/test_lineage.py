@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from metadata import descent
 from registry.models import Version
-from registry.services import registered_models, versions
+from registry.services import names, registered_models, versions
 from tests import factories, proven, shared
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def start():
     root = factories.listed(bob, factories.model(bob, "root"))
     mid = based(bob, "mid", "bob/root")
     net = based(ada, "net", ["bob/mid@1", "https://example.com/model", "meta/elsewhere"])
-    quant = based(bob, "quant", "ada/net", "quantized")
+    quant = based(bob, "quant", "ada/net@1", "quantized")
     based(bob, "tuned", "http://testserver/models/ada/net/v/1")
     based(bob, "deep", "bob/quant@1", "merge")
     return root, mid, net, quant
@@ -64,7 +64,7 @@ def test_both_sides_with_their_relations(guest, family):
     said = words(f"<main{above}")
     assert "bob/mid@1 fine-tuned into the one above declared" in said
     assert 'href="https://example.com/model" rel="nofollow noopener ugc"' in above
-    assert "meta/elsewhere fine-tuned into the one above declared no model of this hub" in said
+    assert 'href="https://huggingface.co/meta/elsewhere" rel="nofollow noopener ugc"' in above
     said = words(f"<main{below}")
     assert "net@1:opset26 upgraded to opset 26 from default recorded a variant" in said
     assert "bob/quant@1 quantised declared" in said
@@ -124,23 +124,52 @@ def test_a_version_that_names_itself_is_no_ancestor_of_itself(guest, ada):
     assert 'href="/models/ada/net/v/1"' not in side(page, "above")
 
 
-def test_a_name_without_a_number_means_the_newest_before(ada, bob):
-    first = factories.listed(bob, factories.model(bob, "root"))
-    net = based(ada, "net", "bob/root")
-    second = factories.listed(bob, first.model)
-    later = based(ada, "later", "BOB/Root")
-    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root@1": {}}
-    assert tree(descent.ancestors(ada, later).relatives) == {"bob/root@2": {}}
+def test_a_name_without_a_number_means_the_newest_before(ada):
+    first = factories.listed(ada, factories.model(ada, "root"))
+    net = based(ada, "net", "ada/root")
+    second = factories.listed(ada, first.model)
+    later = based(ada, "later", "ADA/Root")
+    assert tree(descent.ancestors(ada, net).relatives) == {"ada/root@1": {}}
+    assert tree(descent.ancestors(ada, later).relatives) == {"ada/root@2": {}}
     assert tree(descent.descendants(ada, first).relatives) == {"ada/net@1": {}}
     assert tree(descent.descendants(ada, second).relatives) == {"ada/later@1": {}}
 
 
-def test_a_moved_model_keeps_its_family(ada, bob, admin):
+def test_a_name_of_another_namespace_means_a_model_once_a_maintainer_confirms_it(ada, bob):
     root = factories.listed(bob, factories.model(bob, "root"))
     net = based(ada, "net", "bob/root")
-    registered_models.move(bob, model=root.model, namespace=root.model.namespace, name="moved")
+    (one,) = descent.ancestors(ada, net).relatives
+    assert (one.version, one.address) == (None, "")
+    assert descent.descendants(ada, root).relatives == []
+    names.confirm(ada, model=net.model, kind="model", name="Bob/Root", target="bob/root")
+    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root@1": {}}
+    assert tree(descent.descendants(ada, root).relatives) == {"ada/net@1": {}}
+    # What a name was confirmed to mean goes before the model that has the name.
+    other = factories.listed(bob, factories.model(bob, "other"))
+    names.confirm(ada, model=net.model, kind="model", name="bob/root", target="bob/other")
+    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root": {}}
+    # That one came after the version that names it.
+    assert other.created_at > net.created_at
+    assert descent.descendants(ada, root).relatives == []
+
+
+def test_a_confirmed_base_that_a_reader_may_not_see_is_a_name(ada, bob):
+    factories.namespace(ada, "lab")
+    hidden = factories.model(ada, "secret", slug="lab", visibility="private")
+    factories.listed(ada, hidden)
+    net = based(ada, "net", "lab/secret")
+    names.confirm(ada, model=net.model, kind="model", name="lab/secret", target="lab/secret")
+    assert tree(descent.ancestors(ada, net).relatives) == {"lab/secret@1": {}}
+    (one,) = descent.ancestors(bob, net).relatives
+    assert (one.version, one.address) == (None, "")
+
+
+def test_a_moved_model_keeps_its_family(ada):
+    root = factories.listed(ada, factories.model(ada, "root"))
+    net = based(ada, "net", "ada/root")
+    registered_models.move(ada, model=root.model, namespace=root.model.namespace, name="moved")
     root = Version.objects.get(pk=root.pk)
-    assert tree(descent.ancestors(ada, net).relatives) == {"bob/moved@1": {}}
+    assert tree(descent.ancestors(ada, net).relatives) == {"ada/moved@1": {}}
     assert tree(descent.descendants(ada, root).relatives) == {"ada/net@1": {}}
 
 
@@ -186,7 +215,7 @@ def side_words(page, name):
 
 def test_drafts_have_ancestors_and_no_descendants(reader, guest, ada, bob):
     factories.listed(bob, factories.model(bob, "root"))
-    factories.draft(ada, card="---\nbase_model: bob/root\n---\n# x\n")
+    factories.draft(ada, card="---\nbase_model: bob/root@1\n---\n# x\n")
     page = reader.page(PAGE)
     assert "bob/root@1" in side(page, "above")
     assert guest.get(PAGE).status_code == 404

@@ -302,6 +302,14 @@ def test_the_catalogue_comes_in_pages(ada, client, monkeypatch, path):
             f"{PAGE.replace('net', 'a')}/files/model.onnx> <http://www.w3.org/ns/dcat#byte"
             in (found[0])
         )
+        # Every distribution has its type, without which harvesters take it for none.
+        has, isa = "<http://www.w3.org/ns/dcat#distribution>", "22-rdf-syntax-ns#type>"
+        files = {line.split(" ")[2] for line in found[0].splitlines() if has in line}
+        for file in files:
+            assert (
+                f"{file} <http://www.w3.org/1999/02/{isa} <http://www.w3.org/ns/dcat#Distribution>"
+                in found[0]
+            )
 
 
 def test_the_catalogue_refuses_what_it_does_not_know(published, client):

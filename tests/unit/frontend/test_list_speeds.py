@@ -88,7 +88,7 @@ def test_the_order_is_complete_in_its_address_and_says_what_it_is(guest, made):
     answer = guest.get("/models?sort=fastest")
     assert answer["Location"] == f"/models?{HERE}&sort=fastest"
     html = guest.page(answer["Location"])
-    assert names(html) == ["fast", "slow", "elsewhere", "noisy"]
+    assert names(html) == ["fast", "slow", "noisy", "elsewhere"]
     assert "on Example CPU, 2 cores with ONNX Runtime CPU first, each model with its own" in html
     assert 'href="/benchmarks?device=example-cpu-2-cores&amp;runtime=onnxruntime"' in html
     assert names(guest.page(f"/models?{THERE}&sort=fastest"))[0] == "elsewhere"
@@ -101,9 +101,32 @@ def test_what_nobody_measured_is_said(guest, made):
     html = guest.page(strange)
     assert set(cells(html)) == {"not measured"}
     assert "no-such, none" in html
+    assert "No model of this list has an accepted result" in html
+    assert "Fastest on no-such" not in html
     hidden = guest.page(f"/models?{HERE.replace('example-cpu', 'hidden')}&sort=fastest")
     assert "Hidden, 2 cores" not in hidden
     assert set(cells(hidden)) == {"not measured"}
+
+
+def test_without_any_result_nothing_is_called_the_fastest(guest, ada):
+    version = factories.listed(ada, factories.model(ada, "plain"))
+    html = guest.page("/models?sort=fastest")
+    assert "Nothing is measured yet" in html
+    assert "no model is the fastest" in html
+    assert "Fastest (nothing is measured yet)" in html
+    assert "Fastest small models" not in guest.page("/")
+    assert "not measured" in guest.page(f"/models/{version.model.ref}").partition("Fastest")[2]
+
+
+def test_home_calls_nothing_fast_that_is_only_noisy(guest, ada):
+    version = factories.listed(ada, factories.model(ada, "plain"))
+    proven.conformance(version, [proven.measure("reference")])
+    timed.benchmark(version, spread=0.3)
+    factories.work()
+    assert "Fastest small models" not in guest.page("/")
+    timed.benchmark(version)
+    factories.work()
+    assert "Fastest small models" in guest.page("/")
 
 
 def test_own_models_are_in_the_order_of_those_who_see_them(guest, reader, made):
@@ -174,6 +197,8 @@ def test_each_row_says_on_which_runtimes_its_model_passes(guest, made):
     documents.refresh(noisy.model_id)
     proven.conformance(fast, [proven.measure("reference", runtime="openvino")])
     documents.refresh(fast.model_id)
+    stuck = ("does_not_run_on", "onnxruntime")
+    DocumentFact.objects.create(document_id=made[3].model_id, group=stuck[0], value=stuck[1])
     html = guest.page("/models")
     heads = re.findall(r'class="outcome"><span>([^<]+)</span></th>', html)
     assert heads == ["ONNX Runtime", "OpenVINO"]
@@ -181,4 +206,4 @@ def test_each_row_says_on_which_runtimes_its_model_passes(guest, made):
     assert said["slow"] == ["ONNX Runtime: passes, and a variant fails", "OpenVINO: no verdict"]
     assert said["fast"] == ["ONNX Runtime: passes", "OpenVINO: passes"]
     assert said["noisy"] == ["ONNX Runtime: fails", "OpenVINO: no verdict"]
-    assert said["elsewhere"] == ["ONNX Runtime: no verdict", "OpenVINO: no verdict"]
+    assert said["elsewhere"] == ["ONNX Runtime: does not run", "OpenVINO: no verdict"]

@@ -254,6 +254,16 @@ def test_forms_are_kept_from_other_sites(ada, version):
     assert Version.objects.count() == 1
 
 
+def test_a_published_version_whose_check_failed_says_so(guest, ada):
+    version = factories.listed(ada)
+    address = f"/models/{version.model.ref}/v/1"
+    assert "Its checks failed." not in guest.page(address)
+    version.checks.filter(kind="onnx").update(outcome="failed")
+    html = guest.page(address)
+    assert "Its checks failed." in html
+    assert f'href="{address}/checks"' in html
+
+
 def test_notes_above_ended_and_superseded_versions(guest, ada, version):
     from registry.services import versions
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from frontend import conformance, figures, formatting
+from frontend.templatetags import parts
+from hub.protocol.proofs import Branch, Proof
 from registry.models import Upload, Variant, Version
 from runners import aliases, services, verification
 from runners.engine import agreement
-from runners.models import ConformanceResult, Job, SuiteRun
+from runners.models import ConformanceResult, ConformanceVerdict, Job, SuiteRun
 from tests import factories, proven, samples, shared
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +67,7 @@ def test_matrix_says_number_word_and_blame_and_opens_the_run(guest, version):
         version,
         [
             proven.measure(
-                "bundled", "failed", blames="data", outputs=[proven.figures(agrees=False)]
+                "bundled", "cantTell", blames="data", outputs=[proven.figures(agrees=False)]
             ),
             proven.measure("reference", "cantTell", reason="The reference took too long."),
             proven.measure("optimisation"),
@@ -83,23 +86,24 @@ def test_matrix_says_number_word_and_blame_and_opens_the_run(guest, version):
                 outputs=[proven.figures(agrees=False, max_abs="inf")],
             ),
             proven.measure("optimisation", "untested", "openvino"),
-            proven.measure("determinism", "failed", "openvino"),
+            proven.measure("determinism", "failed", "openvino", runs=False),
         ],
         "openvino",
     )
     html = guest.page(MATRIX)
     text = words(html)
-    assert "2 of 7 pass, 1 blames data or reference, 2 fail, 1 can't tell, 1 not tested" in text
-    assert "fails: the data are wrong" in text
+    assert "2 of 4 pass, 2 fail, 1 data wrong, 1 can't tell, 1 not tested" in text
+    assert "data wrong" in text
     assert f"passes: 2.4e{formatting.MINUS}7" in text
     assert "passes: bit-equal" in text
     assert "fails: infinite" in text
+    assert "does not run" in text
     assert "does not apply" in text
     assert "ONNX Runtime1.31.1" in text
     for row in found.values():
         assert f'href="{MATRIX}/{row.pk}"' in html
     assert "/api/v1/models/ada/net/versions/1/conformance" in html
-    assert "the data are wrong" in guest.page(PAGE)
+    assert "data wrong" in guest.page(PAGE)
 
 
 def test_cells_without_a_result_lead_to_their_job(guest, version, offered):
@@ -108,11 +112,11 @@ def test_cells_without_a_result_lead_to_their_job(guest, version, offered):
     html = guest.page(MATRIX)
     assert html.count(f'href="/jobs/{waits.pk}"') == 4
     text = words(html)
-    assert "0 of 8 pass, 4 running, 4 queued" in text
+    assert "4 running, 4 queued" in text
     Job.objects.filter(pk=waits.pk).update(state="cancelled")
     assert "4 not completed" in words(guest.page(MATRIX))
     Job.objects.filter(kind="conformance").delete()
-    assert "0 of 8 pass, 8 not run" in words(guest.page(MATRIX))
+    assert "8 not run" in words(guest.page(MATRIX))
 
 
 def test_a_check_that_runs_again_keeps_its_old_verdict_and_says_so(guest, version):
@@ -128,7 +132,9 @@ def test_evidence_has_every_figure_the_node_and_its_past(guest, version):
         "probs", agrees=False, reason="2 of 10 outside", max_abs=0.03, cosine=0.9999999, top1=0.996
     )
     old = proven.conformance(version, [proven.measure("reference")])["reference"]
+    step = {"op": "Loop", "name": "", "index": 4, "body": "body", "iteration": 2}
     node = {"name": "/conv/1", "op": "Conv", "index": 3, "figures": proven.figures(max_abs=0.02)}
+    node["path"] = [step]
     found = proven.conformance(
         version,
         [
@@ -147,13 +153,13 @@ def test_evidence_has_every_figure_the_node_and_its_past(guest, version):
     html = guest.page(f"{MATRIX}/{found.pk}")
     text = words(html)
     for said in (
-        "Fails: the runtime is wrong.",
+        "Fails. An output differs by more than the tolerance. The runtime is at fault.",
         "ONNX Runtime disagrees.",
         "fp32: relative 0.001, absolute 0.000 01",
         "2 of 10 outside",
         "0.999999",
         f"99.6{formatting.NARROW}%",
-        "/conv/1, node 3 in order of execution",
+        "/conv/1, node 3 in order of execution, in iteration 2 (from 0) of the body of Loop",
         "onnxruntime 1.31.1",
         "2 results of this check",
     ):
@@ -276,8 +282,8 @@ def test_variants_with_what_they_cost_and_how_to_take_them(guest, version):
         "Hardmax, Softmax",
         "max abs 0.031cosine 0.998710",
         f"top-1 99.6{formatting.NARROW}%",
-        "26 ready, verified",
-        "Opset 26: proven",
+        f"26 ready: {proven.PROOF.sentence}",
+        "Opset 26: equal",
         'hub.load("ada/net@1", opset=26)',
         'hub.load("ada/net@1", variant="int8")',
     ):
@@ -289,11 +295,36 @@ def test_variants_with_what_they_cost_and_how_to_take_them(guest, version):
 
 
 def test_an_upgrade_that_nothing_could_run_is_not_called_verified(guest, version):
-    proven.upgrade(version, parity={"judges": ["schema-registry"], "worst": {}})
+    proven.upgrade(version, proof=Proof(("schema-registry",)).to_json())
     for page in (PAGE, VARIANTS):
         text = words(guest.page(page))
-        assert "26 ready, not run: no operator changed" in text
+        assert "26 ready: not run: no operator changed" in text
         assert "verified" not in text.replace("Verified", "")
+
+
+def test_an_upgrade_that_is_equal_in_part_says_what_is_missing(guest, version):
+    branch = Branch("If_3", "If", "then_branch", 4, taken=False)
+    partial = replace(proven.PROOF, branches=(branch,), ran=118)
+    steps = [{"target": 26, "result": "partial", "reason": "", "blocking": []}]
+    proven.upgrade(version, proof=partial.to_json(), steps=steps)
+    head = words(guest.page(PAGE))
+    assert "26 made, not chosen: equal where compared, on 3 bundled and 16 generated" in head
+    text = words(guest.page(VARIANTS))
+    for said in (
+        "118 of 122 nodes ran",
+        "then_branch of 'If_3' (If) never entered",
+        "loaded by its name alone",
+        "Opset 26: partly compared",
+        'hub.load("ada/net@1", variant="opset26")',
+    ):
+        assert said in text, said
+    assert "26 ready" not in head + text
+
+
+def test_an_upgrade_by_an_older_method_says_so(guest, version):
+    proven.upgrade(version, proof=None)
+    assert "26 made, not chosen: recorded by an older method" in words(guest.page(PAGE))
+    assert "recorded by an older method" in words(guest.page(VARIANTS))
 
 
 def test_chosen_variant_stays_in_the_address(guest, version):
@@ -303,8 +334,9 @@ def test_chosen_variant_stays_in_the_address(guest, version):
     assert f'href="{VARIANTS}?variant=int8"' in html
     assert "hub get ada/net@1:int8" in html
     assert Variant.objects.get(name="int8").entry.blob_id in html
-    assert "26 ready, verified" not in html
-    assert "26 ready, verified" in guest.page(PAGE)
+    assert "26 ready: equal on 3 bundled and 16 generated inputs" not in html
+    assert proven.PROOF.brief in guest.page(f"{PAGE}?variant=opset26")
+    assert "26 ready: equal on 3 bundled and 16 generated inputs" in guest.page(PAGE)
     to = "/models/ada/net?v=1&tab=conformance"
     assert guest.get(f"{to}&variant=int8")["Location"] == f"{MATRIX}?variant=int8"
     for preset in ("default", "", "of-another-version"):
@@ -326,7 +358,7 @@ def test_derived_files_stand_apart(guest, version):
     [
         (lambda version: proven.waiting(version, "upgrade", source="default"), "Queued:"),
         (lambda version: proven.running(version, "upgrade", source="default"), "Running:"),
-        (proven.blocked, "No other opset could be proven."),
+        (proven.blocked, "No other opset was shown to be equal."),
     ],
 )
 def test_ladder_says_how_far_it_got(guest, version, make, said):
@@ -350,7 +382,7 @@ def test_each_rung_is_shown_in_its_newest_try(guest, version):
     newer = proven.upgrade(version)
     html = guest.page(VARIANTS)
     text = words(html)
-    assert "Opset 26: proven" in text
+    assert "Opset 26: equal" in text
     assert "Opset 26: blocked" not in text
     assert "Opset 21: parity lost" in text
     assert f'href="/jobs/{newer.job_uuid}"' in html
@@ -512,9 +544,10 @@ def test_tolerances_are_those_of_the_engine():
 
 
 def test_every_word_of_the_rows_has_words_for_people():
-    assert set(ConformanceResult.Outcome.values) <= set(conformance.OUTCOMES)
+    assert set(ConformanceVerdict.values) <= set(conformance.OUTCOMES)
+    assert set(ConformanceVerdict.labels) <= set(parts._STATES)
+    assert {state for state, _, _ in conformance.OUTCOMES.values()} <= set(parts._STATES)
     assert set(ConformanceResult.Check.values) == set(conformance.CHECKS)
-    assert set(ConformanceResult.Blame.values) == set(conformance.BLAMES)
 
 
 def test_a_job_names_the_variant_it_made(guest, version):

@@ -21,7 +21,7 @@ PAGE = "/models/ada/net/v/1/provenance"
 HOSTILE = '"><script>alert(1)</script>'
 CARD = """---
 license: mit
-base_model: [zoo/base, "https://example.com/other?a=1&b=2"]
+base_model: [zoo/base@1, "https://example.com/other?a=1&b=2"]
 base_model_relation: finetune
 creators: [Ada Lovelace, {name: Charles, orcid: 0000-0002-1825-0097}]
 datasets: [stones, "https://doi.org/10.24432/C50P49"]

@@ -6,18 +6,24 @@ import gzip
 import io
 import json
 import re
+import sys
 import tarfile
+import types
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from PIL import Image
 
-from frontend import browser_runtime, tryout
+from frontend import browser_runtime, browser_support, picture_form, snippets, tryout
+from hub.protocol import inputs
 from registry import selectors
 from registry.models import Variant
 from runners import services
+from runners.engine import pictures
 from runners.models import Bar, Job, Measurement
 from tests import factories, samples, shared
 from tests.unit.frontend.conftest import Reader
@@ -87,9 +93,9 @@ def test_the_page_says_what_is_declared_and_what_is_not(guest, version):
     assert "float32[?, 3, 64, 48]" in text
     assert "<b>Not declared.</b>" in text
     assert "Labels are not declared" in text
-    assert "No browser runtime on this hub." in text
+    assert "<b>On the server only.</b> A browser cannot run it: this hub has no" in text
+    assert "Run in this browser" not in text
     assert "Sign in</a> to run it on the server" in text
-    assert "try.js" not in text
     # A browser takes the headers of a 304 over into the page that it kept.
     kept = guest.get(TRY, HTTP_IF_NONE_MATCH=page["ETag"])
     assert kept.status_code == 304
@@ -206,21 +212,41 @@ def test_a_private_model_is_run_by_its_readers_alone(signed, version):
 )
 def test_how_an_input_may_be_given(dtype, shape, task, kinds):
     row = {"name": "x", "type": "tensor", "dtype": dtype, "shape": shape}
-    (found,) = tryout._inputs([row, "no row"], task, None)
+    (found,) = tryout._inputs([row, "no row"], task, {})
     assert found.kinds == kinds
 
 
-def test_declared_steps_of_a_processor():
-    steps = tryout._steps(
-        {
-            "do_resize": True, "size": {"shortest_edge": 256}, "do_center_crop": True,
-            "crop_size": {"height": 224, "width": 200}, "do_rescale": True,
-            "rescale_factor": 0.5, "do_normalize": True, "image_mean": [0.5, 0.4, 0.3],
-            "image_std": [0.2, "?", 0.1], "sampling_rate": 16000,
-        }
-    )  # fmt: skip
-    assert (steps.width, steps.height, steps.fit, steps.scale) == (200, 224, "cover", 0.5)
-    assert (steps.mean, steps.std, steps.rate) == ((0.5, 0.4, 0.3), (0.2, 0.1), 16000)
+PROCESSOR = {
+    "do_resize": True, "size": {"shortest_edge": 256}, "do_center_crop": True,
+    "crop_size": {"height": 224, "width": 200}, "do_rescale": True, "resample": 3,
+    "rescale_factor": 0.5, "do_normalize": True, "image_mean": [0.5, 0.4, 0.3],
+    "image_std": [0.2, 0.2, 0.1], "sampling_rate": 16000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "declared"),
+    [
+        (PROCESSOR, {
+            "channels": "RGB", "scale": 0.5, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.2, 0.1],
+            "resize": {"width": 200, "height": 224, "mode": "crop", "interpolation": "bicubic",
+                       "shortest_edge": 256},
+        }),
+        ({"size": {"height": 32, "width": 48}, "image_mean": [0.5], "resample": 0},
+         {"scale": "0-1", "mean": [0.5],
+          "resize": {"width": 48, "height": 32, "mode": "stretch", "interpolation": "nearest"}}),
+        ({"size": 32, "rescale_factor": 1 / 255}, {
+            "channels": "RGB", "scale": "0-1", "resize": {"width": 32, "height": 32}}),
+        ({"size": 32, "do_rescale": False, "do_flip_channel_order": True},
+         {"channels": "BGR", "scale": "0-255", "resize": {"width": 32, "height": 32}}),
+        ({"size": 32}, {"channels": "RGB", "resize": {"width": 32, "height": 32}}),
+        ({"size": "big", "image_mean": ["?"], "resample": 9}, {"channels": "RGB", "scale": "0-1"}),
+        ({"sampling_rate": 16000}, None),
+    ],
+)  # fmt: skip
+def test_declared_steps_of_a_processor(config, declared):
+    image = picture_form.of_processor(config)
+    assert (image.document() if image else None) == declared
 
 
 def test_files_beside_the_model_give_settings_and_labels(ada):
@@ -228,7 +254,7 @@ def test_files_beside_the_model_give_settings_and_labels(ada):
     contents = {
         "model.onnx": b"x",
         "config.json": json.dumps({"id2label": {"1": "dog", "0": "cat"}}).encode(),
-        "preprocessor_config.json": json.dumps({"size": 32, "image_mean": [0.5]}).encode(),
+        "preprocessor_config.json": json.dumps(PROCESSOR).encode(),
     }
     factories.draft(ada, model, contents)
     facts = {"inputs": [PICTURE], "outputs": [SCORES]}
@@ -236,21 +262,25 @@ def test_files_beside_the_model_give_settings_and_labels(ada):
     known = tryout.read(whole, Variant(facts=facts, precision="int8"))
     assert (known.labels, known.labels_from) == (("cat", "dog"), "config.json")
     assert (known.source, known.profile) == ("preprocessor_config.json", "quantised")
-    assert known.preset == (repr(1 / 255), "0.5", "")
+    assert known.rate == 16000
+    fields = known.inputs[0].settings
+    assert (fields["mean"].value, fields["mean"].origin) == ("0.5, 0.4, 0.3", known.source)
+    assert (fields["layout"].value, fields["layout"].origin) == ("NCHW", "the shape")
+    assert fields.missing == []
     assert json.loads(known.as_json())["profile"]["cosine"] == 0.99
 
 
 @pytest.mark.parametrize(
     ("config", "metadata", "order"),
     [
-        ({}, {}, "RGB"),
+        ({}, {}, ""),
         ({"do_flip_channel_order": True}, {}, "BGR"),
         ({"do_flip_channel_order": False}, {"Image.BitmapPixelFormat": "Bgr8"}, "RGB"),
         ({}, {"Image.BitmapPixelFormat": "Bgr8"}, "BGR"),
         ({}, {"Image.BitmapPixelFormat": "Rgb8"}, "RGB"),
     ],
 )
-def test_the_declared_order_of_channels_is_chosen(guest, ada, config, metadata, order):
+def test_the_order_of_channels_is_declared_or_asked_for(guest, ada, config, metadata, order):
     contents = {
         "model.onnx": samples.mlp(),
         "preprocessor_config.json": json.dumps(config).encode(),
@@ -258,9 +288,256 @@ def test_the_declared_order_of_channels_is_chosen(guest, ada, config, metadata, 
     facts = {"inputs": [PICTURE], "outputs": [SCORES], "metadata": metadata}
     factories.listed(ada, factories.model(ada, "seen"), contents, facts=facts)
     html = guest.page("/models/ada/seen/v/1/try")
-    select = html.partition('data-set="channels">')[2].partition("</select>")[0]
-    assert re.findall("<option selected>([A-Z]+)", select) == [order]
-    assert select.count("<option") == 2
+    select = html.partition('data-set="channels"')[2].partition("</select>")[0]
+    assert re.findall('<option value="([A-Za-z]+)" selected>', select) == [order] * bool(order)
+    assert ("choose …" in select) == (not order)
+
+
+CARD = """---
+license: mit
+inputs:
+  image:
+    image:
+      channels: BGR
+      scale: 0-255
+      mean: [103.94, 116.78, 123.68]
+      polarity: light-on-dark
+      resize: {mode: letterbox, pad: 114, interpolation: bicubic}
+---
+# Seen
+"""
+
+
+@pytest.fixture
+def declared(ada):
+    facts = {"inputs": [PICTURE], "outputs": [SCORES]}
+    contents = {
+        "model.onnx": samples.mlp(),
+        "preprocessor_config.json": json.dumps({"size": 32, "image_mean": [0.5] * 3}).encode(),
+    }
+    model = factories.model(ada, "seen")
+    return factories.listed(ada, model, contents, facts=facts, card=CARD)
+
+
+def test_the_card_decides_before_other_files(ada, declared):
+    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    fields = {one.name: (one.value, one.origin) for one in known.inputs[0].settings.choices}
+    assert fields == {
+        "channels": ("BGR", "the card"),
+        "polarity": ("light-on-dark", "the card"),
+        "own": ("", ""),
+        "width": ("48", "the shape"),
+        "height": ("64", "the shape"),
+        "mode": ("letterbox", "the card"),
+        "interpolation": ("bicubic", "the card"),
+        "shortest_edge": ("", ""),
+        "pad": ("114", "the card"),
+        "scale": ("0-255", "the card"),
+        "mean": ("103.94, 116.78, 123.68", "the card"),
+        "std": ("", ""),
+        "layout": ("NCHW", "the shape"),
+    }
+    assert known.source == "the card"
+
+
+def posted(fields, **changed):
+    return {f"{one.name}-0": one.value for one in fields.choices} | changed
+
+
+def test_a_picture_of_a_form_goes_with_its_preprocessing(ada, declared):
+    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    browser = Reader()
+    browser.force_login(ada)
+    file = SimpleUploadedFile("a.png", b"x", content_type="image/png")
+    fields = posted(known.inputs[0].settings, **{"own-0": "dark-on-light", "pad-0": "0"})
+    place = "/models/ada/seen/v/1/try"
+    browser.post(f"{place}/ask", fields | {"picture-0": file}, HTTP_ACCEPT="application/json")
+    job = Job.objects.get(kind="run")
+    (row,) = job.input["inputs"]
+    assert (row["format"], row["polarity"]) == ("picture", "dark-on-light")
+    expected = inputs.parse(declared.card["inputs"])[0].image.document()
+    expected["resize"] = {"width": 48, "height": 64, "mode": "letterbox",
+                          "interpolation": "bicubic"}  # fmt: skip
+    assert row["image"] == {**expected, "layout": "NCHW"}
+    assert job.input["draw"] is True
+    ended(job.pk)
+    page = browser.page(f"{place}?run={job.pk}")
+    assert "Preprocessing of image:" in page
+    assert 'channels BGR <span class="muted">(the card)' in page
+    assert 'polarity of the picture Dark on light <span class="muted">(your choice)' in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "Choose polarity of the picture"),
+        ({"own-0": "dark-on-light", "scale-0": ""}, "Choose values"),
+        ({"own-0": "dark-on-light", "mode-0": "", "channels-0": ""}, "Choose channels, fit"),
+        ({"own-0": "dark-on-light", "width-0": "wide"}, "Width: This must be a whole number"),
+        ({"own-0": "dark-on-light", "std-0": "0"}, "Deviation: Each standard deviation is above"),
+    ],
+)
+def test_a_step_that_is_not_known_is_asked_for(ada, declared, changed, words):
+    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    browser = Reader()
+    browser.force_login(ada)
+    fields = posted(known.inputs[0].settings, **changed)
+    fields["picture-0"] = SimpleUploadedFile("a.png", b"x")
+    response = browser.post("/models/ada/seen/v/1/try/ask", fields, HTTP_ACCEPT="application/json")
+    assert response.status_code == 400
+    assert words in response.json()["detail"]
+    assert not Job.objects.filter(kind="run").exists()
+
+
+def test_a_drawn_output_says_how_many_values_it_has(signed):
+    bob = signed("bob")
+    job = Job.objects.get(pk=asked(bob, **{"json-0": "[1]"})[1]["run"])
+    output = {
+        "name": "y", "type": "tensor", "dtype": "float32", "shape": [1, 1, 672, 672],
+        "elements": 451584, "values": [0.5] * 1000, "file": "output_0.npy",
+        "drawn": {"file": "output_0.png", "width": 672, "height": 672, "how": "linear",
+                  "low": -0.25, "high": 1.0},
+    }  # fmt: skip
+    facts = {"runtime": "onnxruntime", "runtime_version": "1", "load_seconds": 1, "run_seconds": 1,
+             "outputs": [output]}  # fmt: skip
+    Job.objects.filter(pk=job.pk).update(
+        state=Job.State.SUCCEEDED, finished_at=timezone.now(), report={"facts": facts}
+    )
+    page = bob.page(f"{TRY}?run={job.pk}")
+    assert "10 of 451\N{NARROW NO-BREAK SPACE}584 values" in page
+    assert f'src="{TRY}/{job.pk}/output_0.png" width="672"' in page
+    assert "black is its lowest value, \N{MINUS SIGN}0.25, white its highest, 1" in page
+    assert f'href="{TRY}/{job.pk}/output_0.npy"' in page
+
+
+# --- what a browser can run ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("facts", "size", "words"),
+    [
+        ({"opsets": {"ai.onnx": 17}}, 2 * 10**9, "a page can load 1.5 GB"),
+        ({"opsets": {"ai.onnx": 27}}, 1, "its opset is 27"),
+        ({"opsets": {"ai.onnx": 4}}, 1, "takes 7 to 26"),
+        ({"opsets": {}}, 1, "names no opset"),
+        ({"ir_version": 14}, 1, "takes up to 13"),
+        ({"precision": "bf16"}, 1, "bfloat16"),
+        ({"operators": [{"domain": "com.acme", "name": "Frob"}]}, 1, "has no com.acme:Frob"),
+        ({"opset": 22, "operators": [{"domain": "ai.onnx", "name": "RoiAlign"}]}, 1, "no RoiAlign"),
+        ({"outputs": [{"name": "y", "type": "sequence"}]}, 1, "none of its outputs is a tensor"),
+    ],
+)
+def test_what_a_browser_cannot_run_is_not_offered(monkeypatch, facts, size, words):
+    monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
+    facts = {"operators": [{"domain": "ai.onnx", "name": "Relu"}]} | facts
+    (obstacle,) = browser_support.obstacles(facts, size)
+    assert words in obstacle
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"opset": 21, "opsets": {"ai.onnx": 21},
+         "operators": [{"domain": "ai.onnx", "name": "RoiAlign"}]},
+        {"opset": 1, "opsets": {"ai.onnx": 1, "ai.onnx.ml": 1},
+         "operators": [{"domain": "ai.onnx.ml", "name": "Scaler"}]},
+        {"opset": 17, "opsets": {"ai.onnx": 17, "own": 1}, "ir_version": 13,
+         "operators": [{"domain": "own", "name": "Twice"}],
+         "functions": [{"domain": "own", "name": "Twice"}]},
+        {"operators": [{"domain": "com.microsoft", "name": "FusedMatMul"}]},
+    ],
+)  # fmt: skip
+def test_what_a_browser_can_run_is_offered(monkeypatch, facts):
+    monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
+    assert browser_support.obstacles(facts, 1000) == ()
+
+
+def test_the_overview_offers_a_browser_only_where_it_works(guest, version, monkeypatch):
+    page = guest.page("/models/ada/net/v/1")
+    assert "Run on the server</a>" in page
+    assert "Run in this browser" not in page
+    monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
+    assert "Run in this browser</a>" in guest.page("/models/ada/net/v/1")
+    facts = {"operators": [{"domain": "com.acme", "name": "Frob"}]}
+    Variant.objects.filter(version=version).update(facts=facts)
+    assert "Run on the server</a>" in guest.page("/models/ada/net/v/1")
+
+
+# --- the same in code ----------------------------------------------------------------------------
+
+
+def run_code(text, tmp_path, monkeypatch):
+    """Run the code of a page on a picture; gives what the session is fed."""
+    fed = {}
+
+    class Session:
+        def __init__(self, content):
+            assert content == b"model"
+
+        def run(self, names, feeds):
+            fed.update(feeds)
+            return []
+
+    model = types.SimpleNamespace(SerializeToString=lambda: b"model")
+    monkeypatch.setitem(sys.modules, "hub", types.SimpleNamespace(load={"a/b@1": model}.get))
+    monkeypatch.setitem(sys.modules, "onnxruntime", types.SimpleNamespace(InferenceSession=Session))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(text, "code", "exec"), {})  # noqa: S102 - the code is the subject of the test
+    return fed
+
+
+@pytest.mark.parametrize(
+    ("size", "steps"),
+    [
+        ((30, 21), {"channels": "grey", "scale": "0-1", "polarity": "light-on-dark",
+                    "resize": {"mode": "stretch", "interpolation": "box"}}),
+        ((30, 21), {"channels": "RGB", "scale": "0-1", "mean": [0.485, 0.456, 0.406],
+                    "std": [0.229, 0.224, 0.225], "layout": "NCHW",
+                    "resize": {"width": 16, "height": 16, "mode": "crop", "shortest_edge": 19,
+                               "interpolation": "bilinear"}}),
+        ((21, 30), {"channels": "BGR", "scale": "-1-1", "layout": "NHWC",
+                    "resize": {"width": 16, "height": 12, "mode": "letterbox", "pad": 114,
+                               "interpolation": "bicubic"}}),
+        ((21, 30), {"channels": "RGB", "scale": "0-255", "layout": "HWC",
+                    "resize": {"width": 9, "mode": "crop", "interpolation": "lanczos"}}),
+        ((21, 30), {"channels": "grey", "scale": 0.3, "layout": "NHWC",
+                    "resize": {"height": 9, "mode": "stretch", "interpolation": "nearest"}}),
+    ],
+)  # fmt: skip
+def test_the_code_makes_the_tensor_of_the_run(tmp_path, monkeypatch, size, steps):
+    image = inputs.image_of(steps)
+    shape = (None, 1, 8, 8) if "layout" not in steps else None
+    one = tryout.Input(0, "x", "float32", shape, ("picture",))
+    own = "dark-on-light" if image.polarity else None
+    text = snippets.code("hub.load('a/b@1')", [snippets.Feed(one, image, own)])
+    pixels = np.random.default_rng(3).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "picture.png")
+    fed = run_code(text, tmp_path, monkeypatch)["x"]
+    how = inputs.resolve(image, shape, own)
+    expected = pictures.tensor(tmp_path / "picture.png", how, np.float32)
+    assert fed.dtype == expected.dtype
+    assert (fed == expected).all()
+
+
+def test_the_code_of_the_page_follows_its_fields(guest, declared):
+    place = "/models/ada/seen/v/1/try"
+    page = guest.page(place)
+    assert "ImageOps.invert(picture)  # only if the picture is dark-on-light" in page
+    assert "hub.load(&quot;ada/seen@1&quot;)" in page
+    asked = {"kind-0": "picture", "channels-0": "grey", "polarity-0": "none", "mode-0": "stretch",
+             "interpolation-0": "box", "scale-0": "0-1", "layout-0": "NHWC"}  # fmt: skip
+    answer = guest.get(f"{place}/code", asked)
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    text = answer.content.decode()
+    assert 'convert("L")' in text
+    assert "invert" not in text
+    assert "[np.newaxis, :, :, np.newaxis]" in text
+    assert "np.load" in guest.get(f"{place}/code", {"kind-0": "tensor"}).content.decode()
+
+
+def test_code_says_what_is_not_known(guest, version):
+    page = guest.page(TRY)
+    assert "The preprocessing of &#x27;image&#x27; is not known: channels, values, fit" in page
 
 
 # --- the runtime's own files ---------------------------------------------------------------------
@@ -306,12 +583,16 @@ def test_latency_of_a_page_is_kept_as_noisy_and_never_ranked(signed, guest, vers
         "cpu_model", "browser", "device", "runtime", "runtime_version",
     }  # fmt: skip
     tab = guest.page("/models/ada/net/v/1/benchmarks")
-    assert "contributed by bob" in tab
+    assert "contributed by bob, unverified" in tab
+    assert row.trust == "unverified"
     assert "ONNX Runtime Web 1.30.0 WASM" in tab
     assert "of-noisy" in tab or 'class="noisy"' in tab
     assert "not ranked" in tab.lower()
+    assert "none can be ranked" in tab
     assert "run it in yours" in guest.page(answer["Location"])
-    assert "ada/net" not in guest.page("/benchmarks").partition("<main")[2]
+    ranking, _, apart = guest.page("/benchmarks").partition('id="unverified"')
+    assert "ada/net" not in ranking.partition("<main")[2]
+    assert "ada/net" in apart
     assert "Chromium 156" not in guest.page("/").partition("<main")[2]
 
 
@@ -390,8 +671,8 @@ def test_the_pinned_archive_is_unpacked_and_served(archive, guest, version):
     for wrong in ("/runtime/1.29.0/worker.js", "/runtime/1.30.0/secret-key"):
         assert guest.get(wrong).status_code == 404
     page = guest.page(TRY)
-    assert "try.js" in page
-    assert "No browser runtime" not in page
+    assert "Run in this browser" in page
+    assert "A browser cannot run it" not in page
 
 
 def test_another_archive_is_refused(archive, tmp_path):

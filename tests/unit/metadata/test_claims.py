@@ -8,7 +8,7 @@ import pytest
 import rdflib
 from rdflib import DC, DCTERMS, FOAF, PROV, RDF, RDFS, Literal, URIRef
 
-from metadata import facts, languages, metrics, places, projection, terms
+from metadata import facts, languages, metrics, places, projection, references, terms
 from tests.unit.metadata.test_projection import (
     AT,
     CARD,
@@ -138,7 +138,7 @@ def test_a_wrong_orcid_names_nobody():
     ],
 )
 def test_a_file_and_a_card_of_different_licences_are_told(card, file, conflict):
-    graph = told(license=card, variants=with_props(Model_License=file, model_author="Ann, Bob"))
+    graph = told(licenses=(card,), variants=with_props(Model_License=file, model_author="Ann, Bob"))
     assert ((VERSION, HUB.licenceConflict, Literal(True)) in graph) is conflict
     assert graph.value(VERSION, HUB.authorInFile) == Literal("Ann, Bob")
     licence = graph.value(VERSION, HUB.licenceInFile)
@@ -151,16 +151,13 @@ def test_a_model_whose_licence_is_not_its_newest_cards_says_so():
         "net",
         AT,
         AT,
-        license="mit",
-        card_license="apache-2.0",
-        licenses=("mit", "My own"),
+        licenses=("mit",),
+        card_licenses=("apache-2.0",),
     )
     graph = read(projection.model_graph(known, HOME))
     model = URIRef(f"{HOME}/models/lab/net")
     assert (model, HUB.licenceConflict, Literal(True)) in graph
-    own = URIRef(f"{HOME}/licences/my%20own")
-    assert (own, RDF.type, DCTERMS.LicenseDocument) in graph
-    agreed = replace(known, card_license="MIT")
+    agreed = replace(known, card_licenses=("MIT",))
     again = read(projection.model_graph(agreed, HOME))
     assert (model, HUB.licenceConflict, None) not in again
 
@@ -232,8 +229,10 @@ def test_results_in_the_other_form_are_evaluations_too():
         for node in graph.objects(VERSION, FAIR4ML.hasEvaluation)
     }
     assert values == {"hard": "41.2", "accuracy": "0.412"}
-    data = URIRef(f"{HOME}/datasets/org%2Fbench")
+    data = URIRef(f"{VERSION}#data-org%2Fbench")
     assert set(graph.objects(VERSION, FAIR4ML.evaluatedOn)) == {data}
+    same = URIRef("https://huggingface.co/datasets/org/bench")
+    assert graph.value(data, PROV.specializationOf) == same
 
 
 def test_a_data_set_of_the_hub_is_pointed_at_and_claims_stay_apart():
@@ -254,11 +253,48 @@ def test_a_data_set_of_the_hub_is_pointed_at_and_claims_stay_apart():
 
 def test_a_base_without_a_number_is_the_version_that_was_meant():
     card = {"base_model": ["Zoo/Base", "zoo/other"], "base_model_relation": "quantized"}
-    graph = told(card=card, bases=(facts.BaseFacts("zoo/base", "zoo", "base", 2),))
+    based = (facts.BaseFacts("zoo/base", "zoo", "base", 2),)
+    graph = told(card=card, bases=based, undecided=("zoo/other",))
     base = URIRef(f"{HOME}/models/zoo/base/v/2")
     assert set(graph.objects(VERSION, PROV.wasDerivedFrom)) == {base}
     written = set(graph.objects(VERSION, URIRef(terms.DC + "source")))
     assert written == {Literal("Zoo/Base"), Literal("zoo/other")}
+
+
+def test_a_base_of_elsewhere_is_a_node():
+    card = {"base_model": ["meta-llama/Llama-3.1-8B", "resnet 50"]}
+    graph = told(card={**card, "base_model_relation": "finetune"})
+    base = URIRef("https://huggingface.co/meta-llama/Llama-3.1-8B")
+    for predicate in (PROV.wasDerivedFrom, IT6.fineTunedFrom, FAIR4ML.fineTunedFrom):
+        assert set(graph.objects(VERSION, predicate)) == {base}
+    written = set(graph.objects(VERSION, URIRef(terms.DC + "source")))
+    assert Literal("resnet 50") in written
+
+
+def test_training_and_evaluation_data_of_one_name_are_one_iri_of_the_version():
+    card = {
+        "datasets": ["MNIST", "ylecun/mnist"],
+        "training_data": [{"name": "Digits", "iri": "doi:10.24432/C50P49", "rows": 5}],
+        "model-index": [
+            {
+                "results": [
+                    {"dataset": {"type": kind}, "metrics": [{"type": "accuracy", "value": 0.9}]}
+                    for kind in ("mnist", "https://doi.org/10.24432/C50P49", "ylecun/mnist")
+                ]
+            }
+        ],
+    }
+    graph = told(card=card)
+    trained = set(graph.objects(VERSION, FAIR4ML.trainedOn))
+    assert trained == set(graph.objects(VERSION, FAIR4ML.evaluatedOn))
+    assert {str(one).removeprefix(f"{VERSION}#data-") for one in trained} == {
+        "mnist", "digits", "ylecun%2Fmnist",
+    }  # fmt: skip
+    assert len(list(graph.objects(None, FAIR4ML.evaluationDataset))) == 3
+    digits = URIRef(f"{VERSION}#data-digits")
+    assert graph.value(digits, PROV.specializationOf) == URIRef("https://doi.org/10.24432/C50P49")
+    assert graph.value(URIRef(f"{VERSION}#data-mnist"), PROV.specializationOf) is None
+    assert not [one for one in graph.all_nodes() if str(one).startswith(f"{HOME}/datasets/")]
 
 
 def test_figures_of_runs_are_measurements_of_the_worker_with_known_metrics():
@@ -306,7 +342,7 @@ def test_a_data_sets_graph_tells_of_people_licence_and_owner():
         AT,
         AT,
         iri="https://data.example/faces",
-        license="cc-by-4.0",
+        licenses=("cc-by-4.0",),
         personal_data="yes",
         categories=("Picture", "Biometric"),
         legal_basis="Consent",
@@ -334,14 +370,20 @@ def test_every_own_term_that_graphs_hold_is_listed():
     figures = [{"max_abs": 1.0}]
     rich = replace(
         KNOWN,
-        license="mit",
+        licenses=("mit",),
+        license_expression="MIT OR Apache-2.0",
         card={**CARD, **RICH, "training_data": [{"name": "a", "split": "b"}]},
         variants=with_props(
             model_license="Apache-2.0", model_author="Ann", **MAIN.facts["metadata"]
         ),
         results=tuple(replace(one, figures=figures) for one in KNOWN.results),
     )
-    texts = [projection.version_graph(rich, HOME), projection.catalogue_graph(HOME)]
+    latency = references.Entity("metrics", "latency-p50")
+    texts = [
+        projection.version_graph(rich, HOME),
+        projection.catalogue_graph(HOME),
+        projection.entity_graph(latency, None, HOME),
+    ]
     terms_used = {
         str(node).removeprefix(str(HUB))
         for text in texts
@@ -353,12 +395,29 @@ def test_every_own_term_that_graphs_hold_is_listed():
     assert {"licenceConflict", "needsNoDataset", "split", "trainingCO2eKg"} <= terms_used
 
 
-def test_the_catalogue_declares_metrics_languages_licences_and_formats():
-    graph = read(projection.catalogue_graph(HOME))
+def test_metrics_and_licences_have_graphs_of_their_own():
+    metric = references.Entity("metrics", "accuracy")
+    graph = read(projection.entity_graph(metric, None, HOME))
     accuracy = URIRef(f"{HOME}/metrics/accuracy")
     assert graph.value(accuracy, QUDT.hasUnit) == URIRef(terms.UNIT + "FRACTION")
-    assert (URIRef(languages.iri("pt-BR")), RDF.type, DCTERMS.LinguisticSystem) in graph
+    graph = read(projection.entity_graph(references.Entity("licences", "mit"), None, HOME))
     assert (URIRef(terms.LICENCE + "MIT"), RDF.type, DCTERMS.LicenseDocument) in graph
+    known = facts.ModelFacts(facts.AgentFacts("lab"), "net", AT, AT, licenses=("My own",))
+    (licence,) = (
+        one
+        for one in references.named_in(projection.model_graph(known, HOME), HOME)
+        if one.kind == "licences"
+    )
+    assert licence.graph(HOME) == f"{HOME}/licences/my%20own/metadata"
+    graph = read(projection.entity_graph(licence, None, HOME))
+    own = URIRef(f"{HOME}/licences/my%20own")
+    assert (own, RDF.type, DCTERMS.LicenseDocument) in graph
+    assert str(graph.value(own, DCTERMS.title)) == "my own"
+
+
+def test_the_catalogue_declares_languages_and_formats():
+    graph = read(projection.catalogue_graph(HOME))
+    assert (URIRef(languages.iri("pt-BR")), RDF.type, DCTERMS.LinguisticSystem) in graph
     model = URIRef(f"{VERSION}/files/model.onnx")
     onnx = told().value(model, DCTERMS["format"])
     assert (onnx, RDF.type, rdflib.SKOS.Concept) in graph

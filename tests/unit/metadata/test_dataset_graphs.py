@@ -8,8 +8,7 @@ from django.test import Client
 
 from metadata import questions, upkeep
 from metadata.models import NamedGraph
-from registry import datasets as finding
-from registry import mentions, outbox
+from registry import mentions, outbox, resolution
 from registry.models import Mention, RegisteredModel
 from registry.services import datasets, registered_models, versions
 from tests import factories
@@ -131,10 +130,12 @@ def test_cards_of_any_shape_name_what_they_name(shape):
         mentions.models_in({field: shape})
 
 
-def test_entries_are_found_by_name_and_by_iri(stones):
-    assert finding.named_by(["Stones", "x", ""]) == [stones]
-    assert finding.named_by(["http://dx.doi.org/10.1234/STONES"]) == [stones]
-    assert finding.named_by([]) == []
+def test_entries_are_found_by_name_and_by_iri(ada, stones):
+    model = factories.model(ada)
+    written = ["Stones", "x", "", "http://dx.doi.org/10.1234/STONES", f"{HOME}/datasets/Stones"]
+    meant = resolution.datasets_of(model, written)
+    assert meant == dict.fromkeys([mentions.key(one) for one in written if len(one) > 1], stones)
+    assert resolution.datasets_of(model, []) == {}
 
 
 def test_questions_are_about_what_is_public(ada, stones):

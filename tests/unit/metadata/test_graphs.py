@@ -16,6 +16,9 @@ HOME = "http://testserver"
 ONE = f"{HOME}/models/ada/net/v/1/metadata"
 TWO = f"{HOME}/models/ada/net/v/2/metadata"
 MODEL = f"{HOME}/models/ada/net/metadata"
+HUB = {f"{HOME}/catalog", f"{HOME}/agents/worker/metadata"}
+# What a model and its versions name: who publishes them, and under which licence.
+NAMED = {f"{HOME}/agents/ada/metadata", f"{HOME}/licences/apache-2.0/metadata"}
 CHECKSUM = "spdx.org/rdf/terms#checksumValue"
 
 
@@ -56,7 +59,7 @@ def test_a_removed_graph_is_empty_under_a_new_revision(db):
 
 
 def test_a_published_version_has_a_graph_and_its_model_too(published):
-    assert filled() == {ONE, MODEL, f"{HOME}/catalog"}
+    assert filled() == {ONE, MODEL} | HUB | NAMED
     assert NamedGraph.objects.get(iri=ONE).version == published
     assert published.files.get(path="model.onnx").blob_id in text(ONE)
     assert f"<{HOME}/models/ada/net/v/1>" in text(MODEL)
@@ -67,30 +70,30 @@ def test_what_was_not_published_has_none(ada):
     factories.submitted(ada)
     factories.draft(ada, factories.model(ada, "other"))
     outbox.deliver()
-    assert filled() <= {f"{HOME}/catalog"}
+    assert filled() <= HUB
 
 
 def test_private_models_never_have_a_graph(ada):
     factories.published(ada, factories.model(ada, visibility="private"))
-    assert filled() == {f"{HOME}/catalog"}
+    assert filled() == HUB
     upkeep.rebuild()
-    assert filled() == {f"{HOME}/catalog"}
+    assert filled() == HUB
     assert not NamedGraph.objects.filter(nquads__contains="ada/net").exists()
 
 
 def test_a_model_that_becomes_private_loses_them_and_gets_them_back(ada, published):
     model = registered_models.edit(ada, model=published.model, visibility="private")
     outbox.deliver()
-    assert filled() == {f"{HOME}/catalog"}
+    assert filled() == HUB
     registered_models.edit(ada, model=model, visibility="public")
     outbox.deliver()
-    assert filled() == {ONE, MODEL, f"{HOME}/catalog"}
+    assert filled() == {ONE, MODEL} | HUB | NAMED
 
 
 def test_a_deleted_model_has_none(ada, published):
     registered_models.delete(ada, model=published.model)
     outbox.deliver()
-    assert filled() == {f"{HOME}/catalog"}
+    assert filled() == HUB
 
 
 def test_a_withdrawn_version_has_none_and_the_next_one_forgets_it(ada, published):
@@ -99,7 +102,7 @@ def test_a_withdrawn_version_has_none_and_the_next_one_forgets_it(ada, published
     assert f"#previousVersion> <{HOME}/models/ada/net/v/1>" in text(TWO)
     versions.withdraw(ada, version=published, reason="Wrong data.")
     outbox.deliver()
-    assert filled() == {TWO, MODEL, f"{HOME}/catalog"}
+    assert filled() == {TWO, MODEL} | HUB | NAMED
     assert "previousVersion" not in text(TWO)
     assert "/v/1>" not in text(MODEL)
 
@@ -122,6 +125,14 @@ def test_results_of_jobs_join_the_graph_as_they_end(published):
     assert f"#variant-{variant.name}> <http://www.w3.org/ns/prov#wasDerivedFrom>" in text(ONE)
     assert f"{HOME}/jobs/{variant.job_uuid}>" in text(ONE)
     assert NamedGraph.objects.get(iri=ONE).revision > before
+
+
+def test_the_graph_says_how_far_an_upgrade_was_shown_to_be_equal(published):
+    proven.upgrade(published)
+    said = text(ONE)
+    assert "#variant-opset26> <" in said
+    assert 'ns#proofStrength> "full"' in said or 'ns/proofStrength> "full"' in said
+    assert f'proofStatement> "{proven.PROOF.sentence}"' in said
 
 
 def test_an_edited_model_is_told_anew(ada, published):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
-from metadata import facts, negotiation, places, projection, quads, terms, training
+from metadata import facts, negotiation, places, projection, quads, references, terms, training
 from registry import tasks
 
 HOME = "https://hub.example"
@@ -70,7 +70,7 @@ KNOWN = facts.VersionFacts(
     published_at=AT,
     previous=1,
     summary="Tells digits apart.",
-    license="apache-2.0",
+    licenses=("apache-2.0",),
     task="image-classification",
     keywords=("digits",),
     files=(
@@ -241,16 +241,19 @@ def test_what_a_card_declares_is_its_publishers_word():
     assert set(graph.objects(VERSION, PROV.wasDerivedFrom)) == {
         URIRef(f"{HOME}/models/zoo/base/v/2"),
         URIRef("https://elsewhere.example/m"),
+        URIRef("https://huggingface.co/google/bert"),
     }
     assert graph.value(VERSION, URIRef(terms.DC + "source")) == Literal("google/bert")
     assert (graph.value(VERSION, PROV.wasGeneratedBy), RDF.type, HUB.Finetuning) in graph
     values = {}
     for node in graph.objects(VERSION, FAIR4ML.hasEvaluation):
         assert graph.value(node, PROV.wasAttributedTo) == URIRef(f"{HOME}/agents/lab")
-        assert graph.value(node, FAIR4ML.evaluationDataset) == URIRef(f"{HOME}/datasets/mnist")
+        data = graph.value(node, FAIR4ML.evaluationDataset)
+        assert data == URIRef(f"{VERSION}#data-mnist")
+        assert (VERSION, FAIR4ML.trainedOn, data) in graph
         metric = str(graph.value(node, URIRef(terms.DQV + "isMeasurementOf")))
         values[metric] = float(graph.value(node, URIRef(terms.DQV + "value")))
-    assert values == {f"{HOME}/metrics/accuracy": 0.975, f"{HOME}/metrics/wer": 12.5}
+    assert values == {f"{HOME}/metrics/accuracy": 0.975, f"{HOME}/metrics/wer": 0.125}
 
 
 @pytest.mark.parametrize(
@@ -277,12 +280,12 @@ def test_unknown_personal_data_is_neither_yes_nor_no():
     }
     assert not [p for node in data for p in graph.predicates(node) if str(p).startswith(terms.DPV)]
     same = {graph.value(node, PROV.specializationOf) for node in data}
-    assert same == {URIRef(f"{HOME}/datasets/mnist"), URIRef("https://data.example/d%201")}
+    assert same == {None, URIRef("https://data.example/d%201")}
 
 
 def test_a_lacking_licence_is_said_and_an_unknown_one_is_the_hubs_own():
-    assert told(license="").value(VERSION, DCTERMS.license) == HUB.NoLicenceGiven
-    other = told(license="My Licence/2").value(VERSION, DCTERMS.license)
+    assert told(licenses=()).value(VERSION, DCTERMS.license) == HUB.NoLicenceGiven
+    other = told(licenses=("My Licence/2",)).value(VERSION, DCTERMS.license)
     assert other == URIRef(f"{HOME}/licences/my%20licence%2F2")
 
 
@@ -319,7 +322,7 @@ def test_whatever_strangers_write_stays_inside_its_term(words, name):
     known = replace(
         KNOWN,
         body=words,
-        license=name,
+        licenses=(name,),
         keywords=(words, name),
         files=(facts.FileFacts(name, DIGEST, 1),),
         card={"base_model": [name], "datasets": [words, f"https://{name}"], "bias": words},
@@ -385,7 +388,6 @@ def test_a_models_graph_names_its_versions_and_the_newest():
         AT,
         versions=(1, 3),
         newest=3,
-        uploaders=("ada",),
     )
     graph = read(projection.model_graph(known, HOME))
     model = URIRef(f"{HOME}/models/lab/net")
@@ -393,7 +395,13 @@ def test_a_models_graph_names_its_versions_and_the_newest():
     assert graph.value(model, DCAT.hasCurrentVersion) == VERSION
     assert len(list(graph.objects(model, DCAT.hasVersion))) == 2
     assert graph.value(model, DCTERMS.license) == HUB.NoLicenceGiven
-    assert (URIRef(f"{HOME}/agents/lab"), RDF.type, PROV.Organization) in graph
+    lab = URIRef(f"{HOME}/agents/lab")
+    assert not list(graph.triples((lab, None, None)))
+    agent = references.Entity("agents", "lab")
+    assert agent in references.named_in(projection.model_graph(known, HOME), HOME)
+    graph = read(projection.entity_graph(agent, known.namespace, HOME))
+    assert (lab, RDF.type, PROV.Organization) in graph
+    assert not projection.entity_graph(agent, None, HOME)
 
 
 def test_the_catalogue_knows_domains_of_tasks():
@@ -402,3 +410,37 @@ def test_the_catalogue_knows_domains_of_tasks():
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
     assert set(tasks.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
     assert training.generation(places.Places(HOME), {}) == ""
+
+
+def test_declared_inputs_are_told_of_their_ports():
+    card = {
+        "inputs": {
+            "x:0": {
+                "example": "a.png",
+                "image": {
+                    "channels": "BGR", "scale": "0-1", "mean": [0.5, 0.25, 0], "std": 0.5,
+                    "polarity": "light-on-dark", "layout": "CHW",
+                    "resize": {"mode": "letterbox", "width": 8, "pad": 114},
+                },
+            },
+            "other": {"range": [0, 1]},
+            "wrong": {"range": [1, 0]},
+        }
+    }  # fmt: skip
+    graph = told(card=card)
+    assert not list(graph.subjects(HUB.exampleFile))  # no such file
+    graph = told(card=card, files=(facts.FileFacts("a.png", DIGEST, 1),))
+    (port,) = graph.subjects(HUB.channelOrder, unique=True)
+    assert (VERSION, HUB.hasInput, port) in graph
+    said = {
+        str(term).removeprefix(str(HUB)): str(value)
+        for term, value in graph.predicate_objects(port)
+    }
+    expected = {
+        "channelOrder": "BGR", "pixelScale": "0-1", "channelMean": "[0.5, 0.25, 0.0]",
+        "channelDeviation": "[0.5, 0.5, 0.5]", "polarity": "light-on-dark", "tensorLayout": "CHW",
+        "resizeMode": "letterbox", "resizeWidth": "8", "paddingLevel": "114",
+        "lowestValue": "-1.0", "highestValue": "2.0", "exampleFile": "a.png", "portName": "x:0",
+    }  # fmt: skip
+    assert expected.items() <= said.items()
+    assert list(graph.subjects(HUB.lowestValue)) == [port]

@@ -50,13 +50,30 @@ def test_each_round_is_an_activity_that_follows_the_one_before():
 
 
 @pytest.mark.parametrize(
-    ("spent", "word"), [({}, "false"), ({"epsilon": 2.5, "delta": 1e-5}, "true")]
+    ("spent", "word"),
+    [
+        (None, "false"),
+        (facts.PrivacyFacts(2.5, 5.5, 1e-5, "add-or-remove-one-participant"), "true"),
+    ],
 )
 def test_whether_privacy_was_bounded_is_always_told(spent, word):
     lines, hub = graph(privacy=spent), f"{HOME}/ns#"
     (said,) = told(lines, "#round-2", f"{hub}differentialPrivacy")
     assert said.startswith(f'"{word}"')
-    assert bool(told(lines, "#round-2", f"{hub}epsilon")) == bool(spent)
+    values = {
+        name: told(lines, "#round-2", f"{hub}{name}")
+        for name in ("epsilon", "epsilonReplaceOne", "delta", "neighbourRelation")
+    }
+    if spent is None:
+        assert not any(values.values())
+        return
+    decimal = "^^<http://www.w3.org/2001/XMLSchema#decimal>"
+    assert values == {
+        "epsilon": {f'"2.5"{decimal}'},
+        "epsilonReplaceOne": {f'"5.5"{decimal}'},
+        "delta": {f'"0.00001"{decimal}'},
+        "neighbourRelation": {'"add-or-remove-one-participant"'},
+    }
 
 
 @pytest.mark.django_db

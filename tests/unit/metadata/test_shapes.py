@@ -9,8 +9,9 @@ import pytest
 import rdflib
 from rdflib import DCTERMS, OWL, RDF, RDFS, SKOS
 
-from metadata import metrics, places, projection, terms, vocabulary, wording
+from metadata import places, projection, terms, vocabulary, wording
 from metadata.vocabulary import Shapes, ShapesUnavailableError
+from registry import metrics
 from runners.engine.vocabulary import DATA_TYPES
 from tests.unit.metadata import shaping
 from tests.unit.metadata.test_projection import CARD, HOME, KNOWN
@@ -42,7 +43,7 @@ def results(*metrics, dataset="mnist"):
 
 def test_a_graph_that_the_hub_makes_keeps_its_rules():
     assert found(graph()) == []
-    assert found(graph(license="", task="", keywords=(), summary="", body="", card={})) == []
+    assert found(graph(licenses=(), task="", keywords=(), summary="", body="", card={})) == []
 
 
 def test_a_copy_breaks_no_rule_by_telling_its_source():

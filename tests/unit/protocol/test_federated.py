@@ -67,9 +67,17 @@ def test_a_signature_is_of_every_field():
     assert not federated.verify(same.canonical(), signature, other)
 
 
+def test_claims_are_optional_and_part_of_what_is_signed():
+    said = {name: value for name, value in SAID.items() if name != "claims"}
+    without = Manifest.from_json(said)
+    assert without.canonical() == canonical.encode(said)
+    assert Manifest.from_json({**said, "claims": {}}).canonical() != without.canonical()
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
+        ({"claims": None}, "claims"), ({"encoding": "x" * 101}, "encoding"),
         ({"n": 0}, "n"), ({"n": True}, "n"), ({"n": 1.0}, "n"), ({"round": "3"}, "round"),
         ({"nonce": "A" * 32}, "nonce"), ({"base": "1" * 64}, "base"), ({"more": 1}, "more"),
         ({"encoding": []}, "encoding"), ({"created": "now"}, "created"),
@@ -158,12 +166,46 @@ def test_rules_that_mean_nothing_are_refused(said, pointer):
     assert caught.value.errors[0]["pointer"] == pointer
 
 
+def spent(noise, rounds, delta, **others):
+    return privacy.epsilon([privacy.Term(rounds, noise)], delta, **others)
+
+
 def test_epsilon_is_that_of_published_accountants():
-    # dp-accounting 0.6.0, RDP, on its own grid of orders: 45.6.
-    assert privacy.epsilon(1.0, 50, privacy.usual_delta(100)) == pytest.approx(45.6, rel=5e-3)
+    """RDP of dp-accounting 0.6.0: 100 devices, all of them in 50 rounds, z = 1, delta = N^-1.1."""
+    assert spent(1.0, 50, 100**-1.1) == pytest.approx(45.6, rel=5e-3)
     # The bound never promises more than the exact one for a Gaussian (Balle and Wang, 2018).
-    assert privacy.epsilon(1.0, 1, 1e-5) > 4.377
-    assert privacy.epsilon(1.0, 0, 1e-5) == 0
-    assert privacy.epsilon(2.0, 40, 1e-5) == pytest.approx(privacy.epsilon(1.0, 10, 1e-5))
+    assert spent(1.0, 1, 1e-5) > 4.377
+    assert spent(1.0, 0, 1e-5) == 0
+    assert spent(2.0, 40, 1e-5) == pytest.approx(spent(1.0, 10, 1e-5))
     with pytest.raises(ValueError, match="positive"):
-        privacy.epsilon(0, 1, 1e-5)
+        spent(0, 1, 1e-5)
+
+
+def test_costs_add_up_before_they_become_epsilon_once():
+    three, two = privacy.Term(3, 2.0), privacy.Term(2, 4.0)
+    both = privacy.epsilon([three, two], 1e-5)
+    # 3 / (2 * 2^2) + 2 / (2 * 4^2) = 3.5 / (2 * 2^2)
+    assert both == pytest.approx(spent(2.0 / 3.5**0.5, 1, 1e-5))
+    assert max(privacy.epsilon([one], 1e-5) for one in (three, two)) < both
+    assert both < sum(privacy.epsilon([one], 1e-5) for one in (three, two))
+
+
+def test_replacing_one_costs_as_much_as_half_the_noise():
+    assert spent(2.0, 5, 1e-5, replace_one=True) == pytest.approx(spent(1.0, 5, 1e-5))
+
+
+@pytest.mark.parametrize("delta", [0.17, 1.1e-3, 0, -1e-5, True, "1e-5", float("nan"), 1e-16])
+def test_a_delta_that_promises_nothing_is_refused(delta):
+    noise = {"noise_multiplier": 1.0, "clip_norm": 1.0}
+    with pytest.raises(problems.InvalidRequest) as caught:
+        Rules.from_json({**noise, "delta": delta})
+    assert caught.value.errors[0]["pointer"] == "/rules/delta"
+
+
+def test_a_delta_goes_with_noise_and_is_always_stated():
+    noise = {"noise_multiplier": 1.0, "clip_norm": 1.0}
+    assert Rules.from_json(noise).delta == 1e-5
+    assert Rules.from_json({**noise, "delta": 1e-3}).delta == 1e-3
+    assert Rules.from_json({}).delta is None
+    with pytest.raises(problems.InvalidRequest):
+        Rules.from_json({"delta": 1e-5})

@@ -52,6 +52,7 @@ def test_codecarbon_is_summed_in_grams_and_tells_no_machine():
     assert proposal.fields["co2_eq_emissions"] == {
         "emissions": 420,
         "source": "CodeCarbon 3.2.9",
+        "kind": "estimated",
         "geographical_location": "hesse, Germany",
         "hardware_used": "1 x NVIDIA A100; 8 x EPYC",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from datetime import timedelta
 
 import pytest
@@ -90,19 +91,21 @@ def test_a_record_becomes_a_row_with_its_files(version):
 
 def test_what_is_shown_and_ranked_is_the_middle_of_its_own_interval(version):
     """One process with most of the samples moves the median of all samples out of it."""
-    most = timed.process(0, [900_000] * 1000)
-    rest = [timed.process(n, [1_000_000 + n] * 20) for n in range(1, 5)]
+    draw = random.Random(0)
+    most = timed.process(0, [900_000 + draw.randint(-500, 0) for _ in range(1000)])
+    rest = [timed.process(n, timed.scattered(1, 20, n)) for n in range(1, 5)]
     row = row_of(version, processes=[most, *rest])
     stats = row.record["stats"]
     assert stats["latency_ms"]["p50"] < row.p50_low_ms < row.p50_ms < row.p50_high_ms
     assert row.p50_ms == stats["p50_of_processes_ms"]
     # The percentiles of all samples stay in the record where they lie below.
-    assert stats["latency_ms"]["p90"] == 0.9
-    assert (row.p90_ms, row.p95_ms) == (None, 1.000002)
+    assert stats["latency_ms"]["p90"] <= 0.9
+    assert row.p90_ms is None
+    assert row.p95_ms >= row.p50_ms
     # Records of the first version have another statistic in all rows of their keys.
     sha256 = entry_of(version)
     told = timed.record(sha256, processes=[most, *rest], format_version=1, method="1")
-    assert soundness.median_of(soundness.checked(told)) == 0.9
+    assert soundness.median_of(soundness.checked(told)) <= 0.9
 
 
 def test_the_same_report_is_taken_once(version):
@@ -239,10 +242,12 @@ def test_what_was_measured_is_never_changed(version):
 def test_one_environment_for_equal_machines(version):
     row_of(version, 1.0)
     row_of(version, 2.0)
-    row_of(version, 1.0, environment={"kernel": "6.18"})
+    row_of(version, 1.0, environment={"python": "3.12.1"})
     assert Environment.objects.count() == 2
-    # Another kernel alone does not forbid a comparison.
+    # Another Python alone does not forbid a comparison; another kernel does.
     assert Measurement.objects.values("comparability_key").distinct().count() == 1
+    row_of(version, 1.0, environment={"kernel": "6.18"})
+    assert Measurement.objects.values("comparability_key").distinct().count() == 2
 
 
 def test_the_newest_accepted_counts_and_old_ones_stay(version):
@@ -267,7 +272,7 @@ def test_lists_and_charts_show_the_newest_accepted_not_the_newest(version):
 def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeypatch):
     mine = [row_of(version, 1.0, config={"batch": batch}) for batch in (1, 2)]
     for batch in (4, 5, 6):
-        told = timed.record(entry_of(version), config={"batch": batch})
+        told = timed.contributed(version, bob, config={"batch": batch})
         [sent] = contributions.contribute(bob, version=version, text=json.dumps(told))
     monkeypatch.setattr(benchmarks, "RESULTS", 2)
     monkeypatch.setattr(benchmarks, "CONTRIBUTED", 1)
@@ -502,7 +507,7 @@ def test_a_verdict_that_does_not_follow_is_none(version, newer):
 
 def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob):
     row_of(version), row_of(newer)
-    contributions.contribute(bob, version=version, text=json.dumps(timed.record(entry_of(version))))
+    contributions.contribute(bob, version=version, text=json.dumps(timed.contributed(version, bob)))
     timed.comparison(newer, version, deliver=False)
     assert "record" not in row_of(newer).job.report["facts"]
     assert measuring.forget(version) > 0

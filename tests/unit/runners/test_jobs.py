@@ -122,3 +122,39 @@ def test_a_handler_that_fails_is_told_again_later(ada, monkeypatch):
     outbox.deliver()
     assert Job.objects.count() == 1
     assert not Delivery.objects.exists()
+
+
+def described(ada, declared):
+    """A version whose card declares this, after its file was described and checked."""
+    card = f"---\nlicense: mit\ninputs: {declared}\n---\n# Net\n"
+    version = factories.submitted(ada, card=card)
+    rows = [{"name": "pixels", "type": "tensor", "dtype": "float32", "shape": [1, 1, 8, 8]}]
+    factories.work(facts={"inputs": rows})
+    version.refresh_from_db()
+    return version, Check.objects.get(version=version, kind="onnx")
+
+
+def test_a_card_that_declares_another_input_is_sent_back(ada):
+    version, check = described(ada, "{pixel: {range: [0, 1]}}")
+    assert (version.state, check.outcome) == (Version.State.DRAFT, Check.Outcome.FAILED)
+    (finding,) = check.report["files"][-1]["findings"]
+    assert finding == {
+        "code": "declared-input",
+        "severity": "error",
+        "message": "The model has no input pixel. pixel -> pixels.",
+        "where": "line 3, inputs.pixel",
+    }
+
+
+def test_a_card_that_declares_the_inputs_of_the_model_passes(ada):
+    _, check = described(ada, "{pixels: {image: {channels: grey, scale: 0-1}}}")
+    assert check.outcome == Check.Outcome.PASSED
+    assert [one["path"] for one in check.report["files"]] == ["model.onnx"]
+
+
+def test_a_card_whose_example_was_not_sent_passes_with_a_warning(ada):
+    version, check = described(ada, "{pixels: {range: [0, 1], example: test_data/input.pb}}")
+    assert (version.state, check.outcome) == (Version.State.PUBLISHED, Check.Outcome.PASSED)
+    (finding,) = check.report["files"][-1]["findings"]
+    assert (finding["code"], finding["severity"]) == ("declared-input", "warning")
+    assert "The version has no file test_data/input.pb." in finding["message"]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 import uuid
+from collections import Counter
+from dataclasses import replace
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
+from hub.protocol.proofs import Branch
 from registry import outbox, selectors
-from registry.models import File, Variant
+from registry.models import File, SearchDocument, Variant
 from registry.services import derivatives
 from runners import derivations, proofs, results, services, verification
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.reports import Report
 from tests import factories, shared
+from tests.proven import PROOF
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +74,7 @@ def end(job, report):
     outbox.deliver()
 
 
-def upgraded(content=b"another model", target=26):
+def upgraded(content=b"another model", target=26, proof=PROOF):
     sha256, size = derivatives.store_bytes(io.BytesIO(content))
     return Report(
         task="upgrade",
@@ -80,10 +85,11 @@ def upgraded(content=b"another model", target=26):
             "source": 17,
             "target": target,
             "rules": ["Hardmax"],
-            "steps": [{"target": target, "result": "proven", "reason": "", "blocking": []}],
+            "steps": [{"target": target, "result": "equal", "reason": "", "blocking": []}],
             "changed": True,
             "described": FACTS | {"opset": target},
             "parity": {"max_abs": 0.0},
+            **({"proof": proof.to_json()} if proof else {}),
         },
         outputs=[{"name": f"model.opset{target}.onnx", "sha256": sha256, "size": size}],
     )
@@ -127,6 +133,27 @@ def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, ve
     assert verification.owe(version) == 0
     for job in waiting():
         assert job.requires == {"runtime": job.input["runtime"]}
+
+
+def test_what_was_described_by_an_older_method_is_described_again(owner, version):
+    rows = Variant.objects.filter(version=version)
+    rows.update(facts=FACTS | {"method": 1, "parameters": 10}, parameters=10)
+    version.checks.filter(kind="onnx").update(outcome="failed")
+    assert verification.owe(version) == 1
+    assert verification.owe(version) == 0
+    (job,) = waiting("describe")
+    facts = FACTS | {"parameters": None}
+    report = Report(
+        task="describe", versions={}, subject="0" * 64, outcome="passed", facts=facts
+    )  # fmt: skip
+    end(job, report)
+    variant = rows.get()
+    assert (variant.parameters, variant.facts["method"]) == (None, FACTS["method"])
+    document = SearchDocument.objects.get(model=version.model)
+    assert (document.parameters, document.latest["parameters"]) == (None, None)
+    assert waiting("check") == []
+    assert version.checks.get(kind="onnx").outcome == "failed"
+    assert verification.owe(version) == 0
 
 
 def test_nothing_is_owed_where_no_worker_offers_a_runtime(owner):
@@ -195,7 +222,65 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     assert ("upgrade", "model.opset26.onnx") not in asked
     ladder = proofs.ladders(version)[0]
     assert ladder.highest == variant
-    assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "proven")]
+    assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "equal")]
+
+
+PARTIAL = replace(PROOF, branches=(Branch("If_3", "If", "else_branch", 2, taken=False),), ran=120)
+
+
+@pytest.mark.parametrize(
+    ("proof", "strength", "reason"),
+    [
+        (PARTIAL, "partial", "else_branch of 'If_3' (If) never entered"),
+        (None, "earlier-method", "recorded by an older method"),
+    ],
+)
+def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
+    owner, version, proof, strength, reason
+):
+    end(waiting("upgrade")[0], upgraded(proof=proof))
+    variant = Variant.objects.get(version=version, name="opset26")
+    assert (variant.proof_strength, variant.is_chosen) == (strength, False)
+    with pytest.raises(problems.VariantMissing, match="was not shown to equal") as refusal:
+        selectors.variant(version, None, 26, None)
+    assert reason in str(refusal.value)
+    assert "ada/net@1:opset26" in str(refusal.value)
+    assert selectors.variant(version, None, 17, None).name == "default"
+    assert selectors.variant(version, "opset26", None, None) == variant
+    assert proofs.ladders(version)[0].highest is None
+
+
+def test_the_evidence_is_stored_with_the_variant(owner, version):
+    end(waiting("upgrade")[0], upgraded())
+    variant = Variant.objects.get(version=version, name="opset26")
+    assert (variant.proof_strength, variant.statement) == ("full", PROOF)
+    assert "proof" not in variant.derivation
+
+
+@pytest.mark.parametrize("changes", [{"proof_strength": ""}, {"proof": None}])
+def test_the_database_holds_no_upgrade_without_its_proof(owner, version, changes):
+    end(waiting("upgrade")[0], upgraded())
+    rows = Variant.objects.filter(version=version, name="opset26")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        rows.update(**changes)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Variant.objects.filter(version=version, name="default").update(proof_strength="full")
+
+
+def test_what_an_older_method_proved_is_owed_again(owner, version):
+    (job,) = waiting("upgrade")
+    assert verification.owe(version) == 0
+    given = {key: value for key, value in job.input.items() if key != "method"}
+    Job.objects.filter(pk=job.pk).update(input=given)
+    assert verification.owe(version) == 1
+
+
+def test_an_upgrade_is_given_what_the_card_declares_of_inputs(owner, version):
+    declared = {"x": {"range": [0, 255]}}
+    version.card = version.card | {"inputs": declared}
+    assert verification.upgrade_options(version)["inputs"] == declared
+    version.card = {"inputs": "any"}
+    assert "inputs" not in verification.upgrade_options(version)
 
 
 def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_file(owner, version):
@@ -274,8 +359,7 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     assert {row.evidence.path for row in rows} == {f"evidence/{sha256[:8]}-diverging-Conv.zip"}
     matrix = proofs.matrices(version)[0]
     assert [column.runtime for column in matrix.columns] == ["onnx-reference", "onnxruntime"]
-    assert matrix.count("failed") == 4
-    assert matrix.count("queued") == 4
+    assert Counter(cell.word for cell in matrix.cells) == {"failed": 4, "queued": 4}
 
 
 def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):

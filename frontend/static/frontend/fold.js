@@ -1,0 +1,1 @@
+if (matchMedia("(width < 56rem)").matches) document.querySelector("[data-fold]")?.removeAttribute("open");

@@ -1,0 +1,350 @@
+"""How far an upgraded model was shown to equal its original: a strength, and the evidence for it.
+
+A proof says on how many inputs both were compared, which nodes and branches ran, how far apart the
+outputs were beside the original's own noise, and which runtimes judged. It is read once, where a
+worker's report or a stored row enters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast, get_args
+
+METHOD = 2
+_MOST_ROWS = 200
+_WORD_CHARACTERS = 300
+_SHOWN = 3
+
+Strength = Literal["full", "schema", "partial", "earlier-method"]
+State = Literal["compared", "independent", "constant", "not-finite", "empty"]
+
+FULL: Strength = "full"
+SCHEMA: Strength = "schema"
+PARTIAL: Strength = "partial"
+EARLIER: Strength = "earlier-method"
+STRENGTHS: tuple[str, ...] = get_args(Strength)
+# With one of these, a variant stands in for the original wherever an opset is asked for.
+SUFFICIENT: frozenset[str] = frozenset({FULL, SCHEMA})
+BY_SCHEMA = "schema-registry"
+
+WORDS = {
+    FULL: "equal",
+    SCHEMA: "no operator changed",
+    PARTIAL: "partly compared",
+    EARLIER: "recorded by an older method",
+}
+_JUDGES = {
+    "original": "ONNX Runtime",
+    "reference": "the reference",
+    "bundled-data": "the bundled data",
+    BY_SCHEMA: "the operator schemas",
+}
+_UNCHANGED = " (no operator changed there)"
+_STATES = {
+    "empty": "has no elements on any input",
+    "not-finite": "has no finite value on any input",
+    "constant": "is the same on every input",
+}
+
+
+class InvalidProofError(ValueError):
+    """Data that is no proof; the message names the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the inputs showed about one output.
+
+    "compared" outputs varied and were equal; "independent" ones depend on no input. The others
+    prove nothing. `worst` is the largest absolute difference, `noise` the original's own; both in
+    units of the output, None where not measured. `unchanged`: no operator that leads to it means
+    anything else in the other operator set.
+    """
+
+    name: str
+    state: State
+    worst: float | None = None
+    noise: float | None = None
+    unchanged: bool = False
+
+    @property
+    def is_gap(self) -> bool:
+        return self.state not in {"compared", "independent"}
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong with it as evidence; nothing where nothing is."""
+        if not self.is_gap:
+            return ""
+        return f"output {self.name!r} {_STATES[self.state]}{_UNCHANGED if self.unchanged else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One graph inside a node: a branch of `If`, or the body of a loop.
+
+    `taken` tells whether any input entered it; `zero` whether some input ran the loop without an
+    iteration (None for branches). `unchanged`: none of its operators means anything else in the
+    other operator set. `reachable` is False where no input leads there: the condition is stored,
+    or follows from sizes that the model fixes.
+    """
+
+    node: str
+    op: str
+    name: str
+    nodes: int
+    taken: bool
+    zero: bool | None = None
+    unchanged: bool = False
+    reachable: bool = True
+
+    @property
+    def is_gap(self) -> bool:
+        return self.reachable and not self.taken
+
+    @property
+    def sentence(self) -> str:
+        """That it was not entered, and what that leaves open; nothing where it was."""
+        if not self.is_gap:
+            return ""
+        rest = _UNCHANGED if self.unchanged else ""
+        return f"{self.name} of {self.node!r} ({self.op}) never entered{rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenDifference:
+    """The first node inside that gave other values than in the original, which no output shows.
+
+    `worst` is the largest absolute difference, None where it is not finite.
+    """
+
+    node: str
+    op: str
+    worst: float | None = None
+    is_gap: Literal[True] = True
+    unchanged: Literal[False] = False
+
+    @property
+    def sentence(self) -> str:
+        size = "" if self.worst is None else f" by {_figure(self.worst)}"
+        return f"values inside differ{size} from node {self.node!r} ({self.op}) on, unseen so far"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The evidence that a model and its upgrade give the same outputs.
+
+    `nodes` counts the nodes of all graphs of the model (functions not inlined count once for each
+    call), `ran` those that ran on some input; None where not recorded. `tolerance` is set where the
+    original's own noise could not be measured, since the runtime does not run it. `inner` counts
+    the values inside both models that were compared too, None where they were not.
+    """
+
+    judges: tuple[str, ...]
+    bundled: int = 0
+    declared: int = 0
+    generated: int = 0
+    nodes: int | None = None
+    ran: int | None = None
+    worst: float | None = None
+    noise: float | None = None
+    tolerance: str = ""
+    outputs: tuple[Output, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    inner: int | None = None
+    hidden: HiddenDifference | None = None
+    method: int = METHOD
+
+    @property
+    def strength(self) -> Strength:
+        """How much the evidence is worth; see `SUFFICIENT`."""
+        if self.judges == (BY_SCHEMA,):
+            return SCHEMA
+        gaps = self._open()
+        if self.ran is None or not all(one.unchanged for one in gaps):
+            return PARTIAL
+        return SCHEMA if gaps else FULL
+
+    @property
+    def proves_nothing(self) -> bool:
+        """Whether no output carries evidence, neither by runs nor by the operator schemas."""
+        open_ones = [one.is_gap and not one.unchanged for one in self.outputs]
+        return self.judges != (BY_SCHEMA,) and all(open_ones)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the proof leaves open, a sentence each."""
+        return tuple(one.sentence for one in self._open())
+
+    def _open(self) -> list[Output | Branch | HiddenDifference]:
+        every: list[Output | Branch | HiddenDifference] = [*self.outputs, *self.branches]
+        if self.hidden is not None:
+            every.append(self.hidden)
+        return [one for one in every if one.is_gap]
+
+    @property
+    def brief(self) -> str:
+        """The strength in a few words, such as "equal on 3 bundled and 16 generated inputs"."""
+        if self.judges == (BY_SCHEMA,):
+            return "not run: no operator changed"
+        verb = "equal" if self.strength != PARTIAL else "equal where compared,"
+        return f"{verb} on {self._inputs()}"
+
+    @property
+    def sentence(self) -> str:
+        """The whole in words, such as "equal on 3 bundled and 16 generated inputs, ..."."""
+        if self.judges == (BY_SCHEMA,):
+            return self.brief
+        parts = [self.brief, self._coverage(), self._difference()]
+        parts.append(f"judged by {_listed([_JUDGES.get(one, one) for one in self.judges])}")
+        shown = list(self.gaps[:_SHOWN])
+        if len(self.gaps) > _SHOWN:
+            shown.append(f"and {len(self.gaps) - _SHOWN} more")
+        said = ", ".join(part for part in parts if part)
+        return "; ".join([said, *shown])
+
+    def _inputs(self) -> str:
+        counts = {
+            "bundled": self.bundled,
+            "declared": self.declared,
+            "generated": self.generated,
+        }
+        listed = _listed([f"{count} {word}" for word, count in counts.items() if count])
+        total = sum(counts.values())
+        return f"{listed or 'no'} input{'' if total == 1 else 's'}"
+
+    def _coverage(self) -> str:
+        if self.nodes is None or self.ran is None:
+            return "nodes that ran not recorded"
+        if self.ran >= self.nodes:
+            return f"all {self.nodes} nodes ran" if self.nodes != 1 else "its one node ran"
+        return f"{self.ran} of {self.nodes} nodes ran"
+
+    def _difference(self) -> str:
+        if not self.worst:
+            return "no difference"
+        if self.tolerance:
+            return f"worst difference {_figure(self.worst)} within {self.tolerance}"
+        noise = "rounding" if not self.noise else f"noise {_figure(self.noise)}"
+        return f"worst difference {_figure(self.worst)} of {noise}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what `from_json` reads."""
+        return asdict(self) | {
+            "outputs": [asdict(one) for one in self.outputs[:_MOST_ROWS]],
+            "branches": [asdict(one) for one in self.branches[:_MOST_ROWS]],
+            "judges": list(self.judges),
+            "hidden": None
+            if self.hidden is None
+            else {"node": self.hidden.node, "op": self.hidden.op, "worst": self.hidden.worst},
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Proof:
+        """Read a proof from a report or a row. Raises InvalidProofError."""
+        row = _mapping(data, "proof")
+        return cls(
+            judges=tuple(_word(one, "judge") for one in _list(row, "judges")),
+            bundled=_count(row, "bundled") or 0,
+            declared=_count(row, "declared") or 0,
+            generated=_count(row, "generated") or 0,
+            nodes=_count(row, "nodes"),
+            ran=_count(row, "ran"),
+            worst=_number(row, "worst"),
+            noise=_number(row, "noise"),
+            tolerance=_word(row.get("tolerance", ""), "tolerance"),
+            outputs=tuple(_output(one) for one in _list(row, "outputs")),
+            branches=tuple(_branch(one) for one in _list(row, "branches")),
+            inner=_count(row, "inner"),
+            hidden=None if row.get("hidden") is None else _hidden(row["hidden"]),
+            method=_count(row, "method") or 0,
+        )
+
+
+def _output(data: Any) -> Output:
+    row = _mapping(data, "output")
+    state = _word(row.get("state"), "state")
+    if state not in get_args(State):
+        raise InvalidProofError(f"state must be one of {', '.join(get_args(State))}")
+    return Output(
+        _word(row.get("name"), "name"),
+        cast("State", state),
+        _number(row, "worst"),
+        _number(row, "noise"),
+        unchanged=_truth(row, "unchanged"),
+    )
+
+
+def _hidden(data: Any) -> HiddenDifference:
+    row = _mapping(data, "hidden")
+    return HiddenDifference(
+        _word(row.get("node"), "node"), _word(row.get("op"), "op"), _number(row, "worst")
+    )
+
+
+def _branch(data: Any) -> Branch:
+    row = _mapping(data, "branch")
+    zero = row.get("zero")
+    return Branch(
+        node=_word(row.get("node"), "node"),
+        op=_word(row.get("op"), "op"),
+        name=_word(row.get("name"), "name"),
+        nodes=_count(row, "nodes") or 0,
+        taken=_truth(row, "taken"),
+        zero=None if zero is None else _truth(row, "zero"),
+        unchanged=_truth(row, "unchanged"),
+        reachable=_truth(row, "reachable"),
+    )
+
+
+def _mapping(data: Any, what: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise InvalidProofError(f"{what} must be an object")
+    return data
+
+
+def _list(row: dict[str, Any], key: str) -> list[Any]:
+    value = row.get(key)
+    if not isinstance(value, list) or len(value) > _MOST_ROWS:
+        raise InvalidProofError(f"{key} must be a list of at most {_MOST_ROWS}")
+    return value
+
+
+def _word(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidProofError(f"{what} must be text")
+    return value[:_WORD_CHARACTERS]
+
+
+def _truth(row: dict[str, Any], key: str) -> bool:
+    value = row.get(key)
+    if not isinstance(value, bool):
+        raise InvalidProofError(f"{key} must be true or false")
+    return value
+
+
+def _count(row: dict[str, Any], key: str) -> int | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidProofError(f"{key} must be a whole number of at least 0")
+    return value
+
+
+def _number(row: dict[str, Any], key: str) -> float | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidProofError(f"{key} must be a finite number")
+    return float(value)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

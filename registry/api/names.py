@@ -1,0 +1,95 @@
+"""The REST API over names in cards: what they mean, and confirming it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry import names, selectors
+from registry.api.inputs import Input, parse
+from registry.api.parameters import asks
+from registry.models import Mention
+from registry.models.mentions import NAME_CHARACTERS
+from registry.services import names as services
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
+
+
+class NameOutput(serializers.Serializer[names.Name]):
+    """A name in the cards of a model, and the entry of this hub that it means."""
+
+    kind = serializers.ChoiceField(Mention.Kind.choices)
+    name = serializers.CharField(help_text="in lower case")
+    by = serializers.ChoiceField(
+        ["address", "confirmation", "namespace", ""],
+        help_text="why it means the target; empty where it means nothing here",
+    )
+    target = serializers.CharField(help_text="slug of a data set, or namespace/name of a model")
+    suggestions = serializers.ListField(
+        child=serializers.CharField(), help_text="other entries of that name, to be confirmed"
+    )
+
+
+class NamesOutput(serializers.Serializer[Any]):
+    """Every name in the cards of a model."""
+
+    items = NameOutput(many=True)
+
+
+class NameQuery(Input):
+    """Which name."""
+
+    kind = serializers.ChoiceField(Mention.Kind.choices)
+    name = serializers.CharField(max_length=NAME_CHARACTERS)
+
+
+class NameInput(NameQuery):
+    """What a name means."""
+
+    target = serializers.CharField(
+        max_length=200, help_text="slug of a data set, or namespace/name of a model"
+    )
+
+
+class NameList(APIView):
+    """The names in the cards of a model, for its maintainers."""
+
+    @asks()
+    @extend_schema(operation_id="names_list", responses=NamesOutput)
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """What each name of a data set or base model means, and what it may mean."""
+        return _respond(request, selectors.model(request.user, namespace, name))
+
+    @extend_schema(operation_id="names_confirm", request=NameInput, responses=NamesOutput)
+    def put(self, request: Request, namespace: str, name: str) -> Response:
+        """Confirm which entry a name means."""
+        model = selectors.model(request.user, namespace, name)
+        given = parse(NameInput, request.data)
+        given["kind"] = Mention.Kind(given["kind"])
+        services.confirm(request.user, model=model, **given)
+        return _respond(request, model)
+
+    @extend_schema(operation_id="names_withdraw", parameters=[NameQuery], responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str) -> Response:
+        """Take a confirmation back."""
+        model = selectors.model(request.user, namespace, name)
+        given = parse(NameQuery, request.query_params.dict())
+        services.withdraw(
+            request.user, model=model, kind=Mention.Kind(given["kind"]), name=given["name"]
+        )
+        return Response(status=204)
+
+
+def _respond(request: Request, model: RegisteredModel) -> Response:
+    rows = [asdict(one) for one in names.of_model(request.user, model)]
+    response = Response({"items": rows})
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -1,0 +1,117 @@
+"""Which parameters an address may have: what a list does not know is refused, never ignored.
+
+A handler of the API declares its parameters with `asks`, which also puts them into the OpenAPI
+document; a page declares them with `accepts`. One check holds requests against what is declared:
+`hub.server.middleware` calls it for pages and for the API, the Hub protocol for itself.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from django.http import HttpRequest
+    from rest_framework import serializers
+    from rest_framework.request import Request
+
+_View = TypeVar("_View", bound="Callable[..., Any]")
+_NAMES = "accepted_parameters"
+# Of a list that comes in pages.
+PAGED = (
+    OpenApiParameter("limit", int, description="the length of a page, 1 to 100"),
+    OpenApiParameter("cursor", str, description="where a page goes on: see `next`"),
+)
+_SHOWN = 20
+_LONGEST = 60
+
+
+def asks(*parameters: OpenApiParameter | type[serializers.Serializer[Any]]) -> Callable[..., Any]:
+    """Declare the parameters of a handler of the API, in its address and its headers."""
+
+    def declare(handler: _View) -> _View:
+        names: set[str] = set()
+        for one in parameters:
+            if not isinstance(one, OpenApiParameter):
+                names |= one().fields.keys()
+            elif one.location == OpenApiParameter.QUERY:
+                names.add(one.name)
+        setattr(handler, _NAMES, frozenset(names))
+        documented: _View = extend_schema(parameters=list(parameters))(handler)
+        return documented
+
+    return declare
+
+
+def accepts(*names: str) -> Callable[[_View], _View]:
+    """Declare the parameters that the address of a page, or of the Hub protocol, may have."""
+
+    def declare(view: _View) -> _View:
+        setattr(view, _NAMES, frozenset(names))
+        return view
+
+    return declare
+
+
+def expect(request: HttpRequest, view: Callable[..., Any]) -> None:
+    """Raise InvalidRequest where an address has a parameter that its view does not know.
+
+    ``view`` is what the address leads to. Only what is read is checked, and only where something is
+    declared, as every list does: a file may be asked for with whatever its client adds.
+    """
+    if request.method not in ("GET", "HEAD"):
+        return
+    cls = getattr(view, "cls", None)
+    if cls is None:
+        known = getattr(view, _NAMES, None)
+    elif cls.schema is None:  # the Hub protocol checks for itself, and answers in its own form
+        return
+    else:
+        known = getattr(getattr(cls, "get", None), _NAMES, None)
+    if known is not None:
+        check(request.GET, known)
+
+
+def check(given: Iterable[str], known: frozenset[str]) -> None:
+    """Raise InvalidRequest for names that are not known, with those that are near."""
+    unknown = [name for name in given if name not in known]
+    if not unknown:
+        return
+    near = {name[:_LONGEST]: _near(name, known) for name in unknown[:_SHOWN]}
+    all_of = f"Known: {', '.join(sorted(known))}." if known else "This address takes none."
+    words = [
+        f"There is no parameter {name!r}. "
+        + (f"Did you mean {' or '.join(found)}?" if found else all_of)
+        for name, found in near.items()
+    ]
+    raise problems.InvalidRequest(
+        " ".join(words),
+        errors=[
+            {"pointer": f"/{name}", "detail": text} for name, text in zip(near, words, strict=True)
+        ],
+        near=near,
+    )
+
+
+def expect_of(request: HttpRequest | Request, handler: Callable[..., Any] | None) -> None:
+    """The same for a handler of the Hub protocol, where that declares its parameters.
+
+    There a name may end in ``[]``, as some clients write lists.
+    """
+    known: frozenset[str] | None = getattr(handler, _NAMES, None)
+    if known is not None:
+        check([name.removesuffix("[]") for name in request.GET], known)
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that look most like this one, best first."""
+    plain = name.lower()
+    holding = [one for one in sorted(known) if len(plain) > 2 and (plain in one or one in plain)]
+    close = get_close_matches(plain, sorted(known), n=3, cutoff=0.6)
+    return list(dict.fromkeys([*close, *holding]))[:3]

@@ -1,0 +1,83 @@
+"""The REST API over cards that were refused: reading one to mend it, and dropping it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry import refused_cards, selectors
+from registry.api.cards import CardFindingOutput, finding_data
+from registry.api.parameters import asks
+from registry.models import RefusedCard
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class RefusedCardOutput(serializers.Serializer[RefusedCard]):
+    """A card that was refused."""
+
+    id = serializers.IntegerField()
+    author = serializers.CharField(source="author.username")
+    number = serializers.IntegerField(
+        source="version.number", allow_null=True, default=None, help_text="of the draft"
+    )
+    size = serializers.IntegerField(help_text="bytes")
+    sha256 = serializers.CharField()
+    detail = serializers.CharField(help_text="why it was refused")
+    sent_at = serializers.DateTimeField()
+
+
+class RefusedCardDetailOutput(RefusedCardOutput):
+    """A card that was refused, whole, with what is wrong with it by the rules of now."""
+
+    text = serializers.CharField()
+    findings = CardFindingOutput(many=True)
+
+
+class RefusedCardsOutput(serializers.Serializer[Any]):
+    """The refused cards of a model, newest first."""
+
+    items = RefusedCardOutput(many=True)
+
+
+class RefusedCardList(APIView):
+    """The refused cards of a model: the caller's own, and for maintainers everybody's."""
+
+    @asks()
+    @extend_schema(operation_id="refused_cards_list", responses=RefusedCardsOutput)
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List them, newest first."""
+        model = selectors.model(request.user, namespace, name)
+        rows = refused_cards.of_model(request.user, model)
+        return _private(Response({"items": [RefusedCardOutput(row).data for row in rows]}))
+
+
+class RefusedCardDetail(APIView):
+    """One refused card."""
+
+    @extend_schema(operation_id="refused_cards_read", responses=RefusedCardDetailOutput)
+    def get(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
+        """The text that was sent, with its findings."""
+        model = selectors.model(request.user, namespace, name)
+        row = refused_cards.one(request.user, model, card_id)
+        told = dict(RefusedCardOutput(row).data)
+        told["text"] = refused_cards.text(row)
+        told["findings"] = [finding_data(one) for one in refused_cards.check(row).findings]
+        return _private(Response(told))
+
+    @extend_schema(operation_id="refused_cards_delete", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
+        """Drop it."""
+        model = selectors.model(request.user, namespace, name)
+        refused_cards.one(request.user, model, card_id).delete()
+        return Response(status=204)
+
+
+def _private(response: Response) -> Response:
+    response["Cache-Control"] = "private, no-store"
+    return response

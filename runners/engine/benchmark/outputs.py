@@ -1,0 +1,104 @@
+"""What an inference gave: its digest, and whether another one gave the same.
+
+The last inference of the timed part is held against one before it, so that a loop that was timed
+without computing shows. Works in children only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark.record import NOT_APPLICABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Elements of each output that are kept to be compared: more would count as the model's memory.
+_KEPT = 4096
+_RTOL, _ATOL = 1e-3, 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The outputs of one inference: the digest of all bytes, and some elements of each tensor."""
+
+    sha256: str
+    shapes: tuple[str, ...] = ()
+    elements: tuple[Any, ...] = field(default=(), repr=False)
+
+    def repeats(self, other: Fingerprint) -> bool:
+        """Whether both are the same within what the order of a sum may change.
+
+        Elements differ by at most 1e-3 of their size and 1e-5 of the largest; NaN equals NaN.
+        """
+        import numpy as np  # noqa: PLC0415 - only children load it
+
+        if self.sha256 == other.sha256:
+            return True
+        if self.shapes != other.shapes or not self.elements:
+            return False
+        return all(
+            one.dtype.kind in "fiub"
+            and np.allclose(one, two, rtol=_RTOL, atol=_ATOL * _largest(one), equal_nan=True)
+            for one, two in zip(self.elements, other.elements, strict=True)
+        )
+
+
+def fingerprint(values: Any) -> Fingerprint:
+    """Read what an inference gave: tensors, and sequences and maps of them.
+
+    What numpy cannot hold has no digest: its text is `not-applicable`.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    seen, shapes, elements = hashlib.sha256(), [], []
+    try:
+        for value in _leaves(values):
+            array = np.ascontiguousarray(value.numpy() if hasattr(value, "numpy") else value)
+            shapes.append(f"{array.dtype}{list(array.shape)}")
+            seen.update(shapes[-1].encode())
+            if array.dtype.kind in "OUS":
+                seen.update("\0".join(map(str, array.ravel().tolist())).encode())
+            else:
+                # The bytes as they lie: a copy would count as the model's memory.
+                seen.update(array.ravel().view(np.uint8).data)
+            flat = array.ravel()
+            chosen = flat[:: max(1, flat.size // _KEPT)][:_KEPT]
+            narrow = array.dtype.kind == "V" or array.dtype.itemsize < 4
+            elements.append(chosen.astype(np.float32) if narrow else chosen.copy())
+    except (RuntimeError, TypeError, ValueError):
+        return Fingerprint(NOT_APPLICABLE)
+    return Fingerprint(seen.hexdigest(), tuple(shapes), tuple(elements))
+
+
+def told(before: tuple[Fingerprint, Fingerprint], timed: Fingerprint) -> dict[str, str]:
+    """The `outputs` of a process: two inferences before the stopwatch, the last one under it.
+
+    Of a model whose outputs differ from one inference to the next nothing is asked.
+    """
+    first, warm = before
+    repeat = NOT_APPLICABLE
+    if timed.sha256 != NOT_APPLICABLE and first.repeats(warm):
+        repeat = "yes" if warm.repeats(timed) else "no"
+    return {"sha256": timed.sha256, "repeat": repeat}
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    if isinstance(values, dict):
+        for name in sorted(values, key=str):
+            yield str(name)
+            yield from _leaves(values[name])
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _leaves(value)
+    else:
+        yield values
+
+
+def _largest(values: Any) -> float:
+    import numpy as np  # noqa: PLC0415
+
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    return float(np.max(np.abs(finite.astype(np.float64)))) if finite.size else 0.0

@@ -1,0 +1,112 @@
+"""What processors can and cannot: an environment that contradicts itself was not read from one.
+
+The tables hold what vendors document of released processors and never what newer ones may have:
+an unknown model contradicts nothing. Sources: Intel SDM volume 1, chapter 5 and its table of
+families and models; AMD64 Architecture Programmer's Manual volume 3, appendix D; Arm ARM, A2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_X86 = frozenset({"x86_64", "AMD64", "i686"})
+_ARM = frozenset({"aarch64", "arm64", "armv8l"})
+# Linux clears a flag where one of those that it needs is not there, also in guests.
+_NEEDS = {
+    "avx512f": ("avx2",),
+    "avx512bw": ("avx512f",),
+    "avx512_vnni": ("avx512f",),
+    "avx512_bf16": ("avx512f",),
+    "avx512_fp16": ("avx512bw",),
+    "amx_int8": ("amx_tile",),
+    "amx_bf16": ("amx_tile",),
+    "sve2": ("sve",),
+    "sve": ("asimd",),
+    "asimddp": ("asimd",),
+    "asimdhp": ("asimd",),
+}
+_ARM_FLAGS = frozenset({"asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme"})
+_AVX512 = frozenset({"avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "avx512_fp16"})
+_AMX = frozenset({"amx_tile", "amx_int8", "amx_bf16"})
+# Families: AMD's from K8 to Zen 6, Intel's of this century, Hygon's.
+_FAMILIES = {
+    "amd": frozenset({15, 16, 17, 18, 20, 21, 22, 23, 25, 26}),
+    "intel": frozenset({6, 15, 18, 19}),
+}
+# Intel, family 6: Haswell to Comet Lake of desks, and servers before Skylake, have no AVX-512.
+_WITHOUT_AVX512 = frozenset(
+    {42, 45, 58, 60, 61, 62, 63, 69, 70, 71, 78, 79, 86, 94, 142, 158, 165, 166}
+)
+# And these have AVX-512 without AMX and without its 16-bit floats: Skylake-X to Ice Lake.
+_WITHOUT_AMX = _WITHOUT_AVX512 | frozenset({85, 106, 108, 125, 126, 140, 141, 167})
+
+
+def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Fields of an environment that cannot be true together: the field, its value and why."""
+    isa = {one for one in _texts(environment.get("isa")) if one}
+    vendor = _vendor(str(environment.get("cpu_model", "")))
+    machine = str(environment.get("machine", ""))
+    for name in sorted(isa):
+        if missing := [one for one in _NEEDS.get(name, ()) if one not in isa]:
+            yield "isa", name, f"no processor has {name} without {missing[0]}"
+            return
+    if isa & _ARM_FLAGS and isa - _ARM_FLAGS:
+        yield "isa", sorted(isa), "it has instruction sets of Arm and of x86"
+    elif vendor in _FAMILIES and isa & _ARM_FLAGS:
+        yield "isa", sorted(isa), f"a processor of {vendor.title()} has none of Arm's"
+    elif (machine in _ARM and vendor in _FAMILIES) or (machine in _X86 and vendor == "arm"):
+        yield "machine", machine, "the processor is of another architecture"
+    yield from _of_model(environment, vendor, isa)
+    yield from _of_counts(environment)
+
+
+def _of_model(environment: dict[str, Any], vendor: str, isa: set[str]) -> Iterator[Any]:
+    """What a family or a model that is known cannot have."""
+    family, model = (_whole(environment.get(name)) for name in ("cpu_family", "cpu_model_number"))
+    said = environment.get("cpu_family")
+    if vendor in _FAMILIES and family is not None and family not in _FAMILIES[vendor]:
+        yield "cpu_family", said, f"{vendor.upper()} has no processors of this family"
+    elif vendor == "amd" and isa & _AMX:
+        yield "isa", sorted(isa & _AMX), "no processor of AMD has AMX"
+    elif vendor == "amd" and family is not None and family < 25 and isa & _AVX512:
+        yield "isa", sorted(isa & _AVX512), f"AMD's family {family} has no AVX-512"
+    elif vendor == "intel" and family == 6 and model in _WITHOUT_AVX512 and isa & _AVX512:
+        yield "isa", sorted(isa & _AVX512), f"Intel's model {model} of family 6 has no AVX-512"
+    elif (
+        vendor == "intel"
+        and family == 6
+        and model in _WITHOUT_AMX
+        and (newer := sorted(isa & (_AMX | {"avx512_fp16"})))
+    ):
+        yield "isa", newer, f"Intel's model {model} of family 6 has no {newer[0]}"
+
+
+def _of_counts(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    usable, logical = (_whole(environment.get(name)) for name in ("usable_cpus", "logical_cpus"))
+    if usable is not None and logical is not None and usable > logical:
+        yield "usable_cpus", usable, f"the machine has {logical} processors"
+
+
+def _vendor(model: str) -> str:
+    """The vendor that a processor's name tells; empty where it tells none that is known."""
+    name = model.lower()
+    if name.startswith("arm "):
+        return "arm"
+    for vendor in ("intel", "amd"):
+        if vendor in name.replace("(r)", "").split():
+            return vendor
+    return ""
+
+
+def _whole(value: Any) -> int | None:
+    """A count, or a number that /proc/cpuinfo tells as text."""
+    if type(value) is int:
+        return value
+    return int(value) if isinstance(value, str) and value.isdigit() and len(value) < 9 else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

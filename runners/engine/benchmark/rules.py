@@ -1,0 +1,423 @@
+"""Rules between the fields of a record: what no machine can have measured breaks one of them.
+
+`verification` makes the sums again; this module asks whether the readings are possible at all. Each
+broken rule names its field, what the rule says and what to do. A record that breaks none may still
+be invented: how far somebody is trusted is decided by the hub (docs/benchmarks.md, "Trust").
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations, pairwise
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.benchmark import power, processors
+from runners.engine.benchmark import record as form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Nanoseconds. A bound model of one Identity node takes 1,800 in ONNX Runtime 1.31 on a Zen 5 core.
+LEAST_SAMPLE_NS = 500
+# What two readings of a clock take: a CPython loop needs more than the first, a host without a
+# clock in user space less than the second.
+LEAST_TIMER_NS, MOST_TIMER_NS = 10, 20_000
+# Below so many readings of the clock, equal samples are a matter of its steps.
+FINE = 100
+_COPIED = 0.99
+_WINDOW, _SHARED, _HASHED = 32, 0.1, 4_000
+_LOOKED_AT, _LAGS = 256, 64
+_MOST_EQUAL = 0.5
+# Rounding of the stopwatch to nanoseconds, and of processor time read beside it for each turn.
+_ROUNDING_S, _CPU_SHARE, _CPU_S = 2e-6, 0.02, 0.02
+_CLOCK_S = 2.0
+PAGE = "onnxruntime-web"
+# Which providers each runtime has; nothing else can have run a node.
+PROVIDERS = {
+    "onnxruntime": frozenset(
+        {
+            *("CPUExecutionProvider", "CUDAExecutionProvider", "TensorrtExecutionProvider"),
+            *("NvTensorRTRTXExecutionProvider", "ROCMExecutionProvider", "DmlExecutionProvider"),
+            *("MIGraphXExecutionProvider", "OpenVINOExecutionProvider", "QNNExecutionProvider"),
+            *("DnnlExecutionProvider", "XnnpackExecutionProvider", "CoreMLExecutionProvider"),
+            *("ACLExecutionProvider", "ArmNNExecutionProvider", "AzureExecutionProvider"),
+            *("CANNExecutionProvider", "VitisAIExecutionProvider", "WebGpuExecutionProvider"),
+        }
+    ),
+    "openvino": frozenset({"OpenVINO:CPU"}),
+    PAGE: frozenset({"WasmExecutionProvider"}),
+}
+_ON_CPU = "CPUExecutionProvider"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule that a record breaks: its name, the field, what the record says and what is wrong."""
+
+    rule: str
+    field: str
+    said: Any
+    message: str
+    cure: str
+
+
+def broken(record: dict[str, Any], where: str = "") -> Iterator[Broken]:
+    """The rules that one record breaks, sweeps left out; ``where`` is the prefix of its fields.
+
+    Asks for a record in shape (`record.check`). Records of earlier formats are held to what holds
+    of any measurement; lists of meters and grids and outputs are those of the current format.
+    """
+    yield from _of_runtime(record, where)
+    yield from _of_nodes(record, where)
+    yield from _of_processor(record, where)
+    yield from _of_power(record, where)
+    yield from _of_span(record, where)
+    finished = []
+    for place, one in enumerate(record["processes"]):
+        spot = f"{where}processes[{place}]."
+        if one["samples_ns"]:
+            finished.append((spot, one))
+            yield from _of_clock(one, record, spot)
+            yield from _of_wall(one, record, spot)
+            yield from _of_cpu_time(one, record, spot)
+            yield from _of_outputs(one, record, spot)
+            yield from _of_chance(one, record, spot)
+    yield from _of_copies(finished)
+
+
+def _of_clock(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+    if record["provider"]["runtime"] == PAGE:
+        return  # a browser rounds its clock on purpose, to steps that it tells
+    timer, least = one["timer_ns"], min(one["samples_ns"])
+    if not LEAST_TIMER_NS <= timer <= MOST_TIMER_NS:
+        yield Broken(
+            "clock-resolution",
+            f"{spot}timer_ns",
+            timer,
+            f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns",
+            "Measure on Linux with the clock of the system, as `hub bench` does.",
+        )
+    floor = max(LEAST_SAMPLE_NS, timer)
+    if least < floor:
+        yield Broken(
+            "clock-resolution",
+            f"{spot}samples_ns",
+            least,
+            f"a sample of {least} ns is below {floor:g} ns, the least that a call of a runtime and "
+            "two readings of the clock take",
+            "Send samples in nanoseconds as they were taken; ask more of the model in one call "
+            "(--batch) where it is that fast.",
+        )
+
+
+def _of_wall(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+    samples, wall = one["samples_ns"], one["wall_s"] + _ROUNDING_S
+    cure = "Send the samples and the length of the timed part of the same process."
+    if max(samples) / 1e9 > wall:
+        words = f"one sample is longer than the timed part, {one['wall_s']:.9g} s"
+        yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
+    # At random moments a query waits for those before it: their times overlap.
+    elif record["config"]["scenario"] != form.SERVER and (total := sum(samples) / 1e9) > wall:
+        words = f"the samples add up to {total:.9g} s, the timed part has {one['wall_s']:.9g} s"
+        yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
+
+
+def _of_cpu_time(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+    used = one["cpu_time_s"]
+    if isinstance(used, str):
+        return
+    usable = record["environment"].get("usable_cpus")
+    threads = record["config"]["intra_op_threads"] or (usable if type(usable) is int else 0)
+    if not threads:
+        return
+    # A GPU's driver has a thread of its own.
+    threads += record["provider"]["claimed"] not in (_ON_CPU, "OpenVINO:CPU")
+    most = one["wall_s"] * threads
+    if used > most * (1 + _CPU_SHARE) + _CPU_S:
+        yield Broken(
+            "cpu-time-within-wall",
+            f"{spot}cpu_time_s",
+            used,
+            f"{threads} threads have at most {most:.6g} s of processor time in {one['wall_s']:.6g} "
+            "s",
+            "Send the processor time of the timed part alone, and the number of threads in "
+            "config.intra_op_threads.",
+        )
+    elif not used:
+        yield Broken(
+            "cpu-time-within-wall",
+            f"{spot}cpu_time_s",
+            used,
+            "an inference takes processor time",
+            f'Write "{form.NOT_EXPOSED}" where the machine does not tell it.',
+        )
+
+
+def _of_outputs(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+    if form.is_before_outputs(record) or record["provider"]["runtime"] == PAGE:
+        return
+    if one["outputs"]["sha256"] == form.NOT_EXPOSED:
+        yield Broken(
+            "outputs-digest",
+            f"{spot}outputs.sha256",
+            one["outputs"]["sha256"],
+            "a process that was timed has the digest of the outputs of its last timed inference",
+            "Measure with the `hub bench` of this version, which checks the outputs.",
+        )
+
+
+def _of_chance(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+    """Times of a machine scatter: they are not equal, do not grow by equal steps, do not repeat."""
+    samples, field = one["samples_ns"], f"{spot}samples_ns"
+    cure = "Send every sample in its order, as the clock gave it."
+    is_coarse = record["provider"]["runtime"] == PAGE
+    if len(samples) >= 64 and len(set(samples)) < 3 and not is_coarse:
+        words = f"{len(samples)} samples have {len(set(samples))} values"
+        yield Broken("samples-scatter", field, len(set(samples)), words, cure)
+        return
+    if not _is_fine(one) or len(samples) < 10:
+        return
+    for what, values in (("samples", samples), ("steps between samples", _steps(samples))):
+        if (share := _most_common(values)) > _MOST_EQUAL:
+            words = f"{share:.0%} of the {what} are equal to the nanosecond"
+            yield Broken("samples-scatter", field, round(share, 4), words, cure)
+            return
+    if (lag := _repeats(samples)) is not None:
+        words = f"the samples repeat themselves every {lag} samples"
+        yield Broken("samples-once", field, lag, words, cure)
+
+
+def _of_copies(finished: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Broken]:
+    """Each process has samples of its own."""
+    cure = "Start a fresh process for each list of samples, and send each once."
+    sets = [
+        frozenset(_windows(one["samples_ns"])) if _is_fine(one) else None for _, one in finished
+    ]
+    ranks = [
+        _ranked(_steps(one["samples_ns"][:_LOOKED_AT])) if _is_fine(one) else ()
+        for _, one in finished
+    ]
+    ordered = [sorted(one["samples_ns"]) for _, one in finished]
+    for first, second in combinations(range(len(finished)), 2):
+        field = f"{finished[second][0]}samples_ns"
+        of = finished[first][0].rstrip(".")
+        count = len(ordered[first])
+        if ordered[first] == ordered[second] and (count >= 64 or (sets[first] and count >= 8)):
+            words = f"they are the samples of {of}"
+            yield Broken("samples-once", field, of, words, cure)
+        elif _shared(sets[first], sets[second]) > _SHARED:
+            words = f"runs of {_WINDOW} of them are those of {of}"
+            yield Broken("samples-once", field, of, words, cure)
+        elif _agreement(ranks[first], ranks[second]) > _COPIED:
+            words = f"they rise and fall as those of {of}"
+            yield Broken("samples-once", field, of, words, cure)
+        else:
+            continue
+        return  # of many copies one says it
+
+
+def _of_runtime(record: dict[str, Any], where: str) -> Iterator[Broken]:
+    """The runtime and its providers are known ones, in the record and in its environment."""
+    provider, runtime = record["provider"], record["provider"]["runtime"]
+    field, cure = f"{where}provider.", "Send runtime and providers as the runtime names them."
+    known = PROVIDERS.get(runtime)
+    if known is None:
+        words = f"the runtimes are {', '.join(PROVIDERS)}"
+        yield Broken("runtime", f"{field}runtime", runtime, words, cure)
+        return
+    if (said := record["environment"].get("runtime", runtime)) != runtime:
+        words = f"the record is of {runtime}, its environment of another runtime"
+        yield Broken("runtime", f"{where}environment.runtime", said, words, cure)
+    for name, held in (
+        ("claimed", {provider["claimed"]}),
+        ("nodes_by_provider", set(provider["nodes_by_provider"])),
+        ("kernels_by_provider", set(provider["kernels_by_provider"])),
+    ):
+        if strange := sorted(held - known):
+            words = f"{runtime} has no provider {strange[0][:60]}"
+            yield Broken("provider-of-nodes", f"{field}{name}", strange[0], words, cure)
+            return
+
+
+def _of_nodes(record: dict[str, Any], where: str) -> Iterator[Broken]:
+    """Which provider ran the nodes: the claimed one holds some, and kernels ran where nodes are."""
+    provider, field = record["provider"], f"{where}provider."
+    claimed, nodes = provider["claimed"], provider["nodes_by_provider"]
+    kernels = provider["kernels_by_provider"]
+    if provider["runtime"] == PAGE or not record["processes"] or record["failure"]:
+        return  # a page cannot see where nodes are; of what did not run nothing is claimed
+    others = any(count for name, count in nodes.items() if name != claimed)
+    strange = sorted(set(kernels) - set(nodes) - {_ON_CPU})
+    stray = _stray(record, set(kernels) | set(nodes) | {_ON_CPU})
+    gpu = record["environment"].get("gpu_model", form.NOT_APPLICABLE)
+    idle = kernels and not kernels.get(claimed, {}).get("count")
+    for fails, place, said, words in (
+        (
+            not nodes.get(claimed),
+            f"{field}nodes_by_provider", nodes, f"{claimed} is claimed and holds no node",
+        ),
+        (idle, f"{field}kernels_by_provider", kernels, f"{claimed} is claimed and ran no kernel"),
+        (
+            strange,
+            f"{field}kernels_by_provider", kernels, f"{strange[:1]} ran kernels and holds no node",
+        ),
+        (stray, f"{where}per_operator", stray, f"a node of {stray} is listed, which holds none"),
+        (
+            provider["partial"] is not others,
+            f"{field}partial", provider["partial"],
+            "a run is partial where another provider holds nodes, and only there",
+        ),
+        (
+            claimed in form.GPU_PROVIDERS and gpu == form.NOT_APPLICABLE,
+            f"{where}environment.gpu_model", gpu,
+            f"{claimed} runs on a GPU, and the environment names none",
+        ),
+    ):  # fmt: skip
+        if fails:
+            cure = (
+                "Name the provider that ran the nodes; to measure another one use --provider on a "
+                "machine that has it."
+            )
+            yield Broken("provider-of-nodes", place, said, words, cure)
+            return
+
+
+def _stray(record: dict[str, Any], known: set[str]) -> str:
+    """A provider of some listed operator or node that neither holds nodes nor ran kernels."""
+    found = record["per_operator"]
+    nodes = found.get("nodes")
+    rows = [*found["operators"], *(nodes if isinstance(nodes, list) else [])]
+    named = [row.get("provider", _ON_CPU) for row in rows if isinstance(row, dict)]
+    return next((str(name)[:60] for name in named if name not in known and name != ""), "")
+
+
+def _of_processor(record: dict[str, Any], where: str) -> Iterator[Broken]:
+    for name, said, words in processors.contradictions(record["environment"]):
+        yield Broken(
+            "processor",
+            f"{where}environment.{name}",
+            said,
+            words,
+            "Send the processor as /proc/cpuinfo tells it.",
+        )
+
+
+def _of_power(record: dict[str, Any], where: str) -> Iterator[Broken]:
+    if form.is_before_outputs(record):
+        return
+    told, grid = record["power"], record["grid"]
+    if words := power.contradiction(told, record["provider"]["claimed"]):
+        cure = (
+            "Use a meter that is known, state watts (estimated) or leave energy away (none): "
+            f"{', '.join(sorted(power.METERS))}."
+        )
+        yield Broken("known-meter", f"{where}power", told.get("method"), words, cure)
+    if told["provenance"] == "measured":
+        meters = set(told.get("meters", ()))
+        for place, one in enumerate(record["processes"]):
+            if one["meter_j"] and set(one["meter_j"]) != meters:
+                words = f"the meters of the record are {', '.join(sorted(meters))}"
+                cure = "Read the same meters in each process, or none."
+                spot = f"{where}processes[{place}].meter_j"
+                yield Broken("known-meter", spot, sorted(one["meter_j"]), words, cure)
+                break
+    if grid is not None and grid != power.known_grid(grid["region"]):
+        words = f"the table of grids has no such row for the region {grid['region'][:40]!r}"
+        cure = "Name a region of the table (--region FRA), or leave carbon away."
+        yield Broken("known-grid", f"{where}grid", grid["region"], words, cure)
+
+
+def _of_span(record: dict[str, Any], where: str) -> Iterator[Broken]:
+    """All processes ran one after another, between the beginning and the end of the record."""
+    began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "ended_at"))
+    span = (ended - began).total_seconds() + _CLOCK_S
+    spent = math.fsum(one["wall_s"] + one["warmup_s"] for one in record["processes"])
+    if spent > span:
+        yield Broken(
+            "processes-within-record",
+            f"{where}ended_at",
+            record["ended_at"],
+            f"its processes took {spent:.6g} s, and it has {max(span - _CLOCK_S, 0):.6g} s",
+            "Send the times at which the measurement began and ended, in UTC.",
+        )
+
+
+def _is_fine(one: dict[str, Any]) -> bool:
+    """Whether a typical sample is so many steps of the clock that equal ones are no accident."""
+    samples = sorted(one["samples_ns"])
+    return bool(samples[len(samples) // 2] >= FINE * max(one["timer_ns"], 1))
+
+
+def _steps(samples: Sequence[int]) -> list[int]:
+    return [after - before for before, after in pairwise(samples)]
+
+
+def _most_common(values: Sequence[int]) -> float:
+    """The share of the most common value."""
+    return Counter(values).most_common(1)[0][1] / len(values) if values else 0.0
+
+
+def _windows(samples: Sequence[int]) -> Iterator[int]:
+    """A hash of each run of samples, of the first few thousand."""
+    for place in range(min(len(samples), _HASHED) - _WINDOW + 1):
+        yield hash(tuple(samples[place : place + _WINDOW]))
+
+
+def _shared(first: frozenset[int] | None, second: frozenset[int] | None) -> float:
+    """The share of the runs of the smaller set that the other one has, too."""
+    if not first or not second:
+        return 0.0
+    return len(first & second) / min(len(first), len(second))
+
+
+def _repeats(samples: Sequence[int]) -> int | None:
+    """The distance at which the samples repeat themselves; None where they do not.
+
+    Exact repetition is looked for in all of them, repetition with added noise (autocorrelation of
+    the ranks of the steps) in the first few hundred.
+    """
+    seen: dict[int, int] = {}
+    again: Counter[int] = Counter()
+    for place, window in enumerate(_windows(samples)):
+        if window in seen:
+            again[place - seen[window]] += 1
+        seen[window] = place
+    if again and again.total() > _SHARED * (min(len(samples), _HASHED) - _WINDOW + 1):
+        return again.most_common(1)[0][0]
+    ranks = _ranked(_steps(samples[: _LOOKED_AT + 1]))
+    for lag in range(2, min(_LAGS, len(ranks) - _WINDOW) + 1):
+        if _agreement(ranks[:-lag], ranks[lag:]) > _COPIED:
+            return lag
+    return None
+
+
+def _ranked(values: Sequence[int]) -> list[float]:
+    """The rank of each value, equal ones sharing their mean."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    begin = 0
+    while begin < len(order):
+        end = begin
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[begin]]:
+            end += 1
+        for place in range(begin, end + 1):
+            ranks[order[place]] = (begin + end) / 2
+        begin = end + 1
+    return ranks
+
+
+def _agreement(first: Sequence[float], second: Sequence[float]) -> float:
+    """The correlation of two lists of ranks (Spearman), as far as both go; 0 below 32."""
+    count = min(len(first), len(second))
+    if count < _WINDOW:
+        return 0.0
+    one, other = first[:count], second[:count]
+    means = math.fsum(one) / count, math.fsum(other) / count
+    away = [value - means[0] for value in one], [value - means[1] for value in other]
+    products = [sum(map(mul, *pair)) for pair in (away, (away[0], away[0]), (away[1], away[1]))]
+    square = math.sqrt(products[1] * products[2])
+    return products[0] / square if square else 0.0

@@ -1,0 +1,212 @@
+"""Pictures -> tensors, as a card declares it or whoever tries a model chose it.
+
+Only a child may decode what somebody sent. The same steps in a browser are those of
+frontend/static/frontend/try-picture.js; both give the same tensor, which tests hold them to.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy
+    from PIL import Image
+
+    from hub.protocol.inputs import Picture
+
+    Array = numpy.ndarray[Any, Any]
+
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+MOST_PIXELS = 50_000_000
+# The edges of an output that is shown as a picture.
+LEAST_EDGE, MOST_EDGE = 16, 8192
+_WHITE = 255
+
+
+class UnfitPictureError(ValueError):
+    """The file is no picture that can be read; the message says why."""
+
+
+def tensor(path: Path, how: Picture, dtype: Any) -> Array:
+    """The tensor of a picture file, of this NumPy type. Raises UnfitPictureError.
+
+    Its shape is as ``how.layout`` says, with a batch axis of 1 where that has one. Integers
+    are rounded half to even and clipped to the type; float16 is rounded from float32.
+    """
+    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
+
+    pixels = _resized(_channels(_opened(path), how), how)
+    values = np.asarray(pixels, dtype=np.float64)
+    if values.ndim == 2:
+        values = values[:, :, np.newaxis]
+    if how.channels == "BGR":
+        values = values[:, :, ::-1]
+    values = values * how.scale.factor + how.scale.offset
+    if how.mean:
+        values = values - np.asarray(how.mean)
+    if how.std:
+        values = values / np.asarray(how.std)
+    if how.layout.endswith("CHW"):
+        values = values.transpose(2, 0, 1)
+    if how.layout.startswith("N"):
+        values = values[np.newaxis]
+    return np.ascontiguousarray(_typed(values, np.dtype(dtype)))
+
+
+def draw(array: Array, target: Path) -> dict[str, Any] | None:
+    """Draw an output as a `.png` where it has a picture's shape; None where it has none.
+
+    Answers the file's name, its ``width`` and ``height``, and ``how`` values became shades:
+    ``bytes`` (8-bit values as they are), ``classes`` (whole numbers, a colour each) or ``linear``
+    from ``low`` (black) to ``high`` (white), the finite extremes of the output.
+    """
+    import numpy as np  # noqa: PLC0415 - as above
+
+    try:
+        from PIL import Image  # noqa: PLC0415 - as above
+    except ModuleNotFoundError:
+        return None
+    plane = plane_of(array.shape)
+    if plane is None or array.dtype.kind not in "fiub":
+        return None
+    values = array.reshape(plane[0])
+    if plane[1] == "CHW":
+        values = values.transpose(1, 2, 0)
+    told: dict[str, Any] = {"file": target.name, "width": values.shape[1]}
+    told["height"] = values.shape[0]
+    if values.dtype == np.uint8:
+        shades, told["how"] = values, "bytes"
+    elif values.dtype.kind in "iub" and values.shape[2] == 1:
+        table = np.array([class_colour(at) for at in range(256)], np.uint8)
+        shades, told["how"] = table[values[:, :, 0].astype(np.int64) % 256], "classes"
+    else:
+        numbers = values.astype(np.float64)
+        finite = numbers[np.isfinite(numbers)]
+        if not finite.size:
+            return None
+        low, high = float(finite.min()), float(finite.max())
+        share = (np.nan_to_num(numbers, nan=low, posinf=high, neginf=low) - low) / (
+            (high - low) or 1.0
+        )
+        shades = np.rint(share * 255).astype(np.uint8)
+        told |= {"how": "linear", "low": low, "high": high}
+    shades = shades[:, :, 0] if shades.shape[2] == 1 else shades
+    with target.open("xb") as file:
+        Image.fromarray(np.ascontiguousarray(shades)).save(file, "PNG")
+    return told
+
+
+def plane_of(shape: tuple[int, ...]) -> tuple[tuple[int, int, int], str] | None:
+    """Sizes and order (CHW or HWC) of the one picture that a shape may be; None where it is none.
+
+    A picture has 1 or 3 channels and edges of 16 to 8,192; axes of 1 before it are ignored.
+    """
+    sizes = list(shape)
+    while len(sizes) > 3 and sizes[0] == 1:
+        sizes.pop(0)
+    if len(sizes) == 2:
+        sizes.insert(0, 1)
+    if len(sizes) != 3:
+        return None
+    for order in ("CHW", "HWC"):
+        channels, *edges = sizes if order == "CHW" else (sizes[2], *sizes[:2])
+        if channels in (1, 3) and all(LEAST_EDGE <= edge <= MOST_EDGE for edge in edges):
+            return (sizes[0], sizes[1], sizes[2]), order
+    return None
+
+
+def class_colour(number: int) -> tuple[int, int, int]:
+    """The colour of a class: 0 is black, neighbours differ by a golden angle of hue."""
+    if number % 256 == 0:
+        return (0, 0, 0)
+    hue = (number * 137.508) % 360 / 60
+    middle = 200 * (1 - abs(hue % 2 - 1)) + 40
+    order = [(240, middle, 40), (middle, 240, 40), (40, 240, middle)]
+    order += [(40, middle, 240), (middle, 40, 240), (240, 40, middle)]
+    red, green, blue = order[int(hue)]
+    return (int(red), int(green), int(blue))
+
+
+def _typed(values: Array, dtype: Any) -> Array:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
+    with np.errstate(over="ignore"):
+        return (
+            values.astype(np.float32).astype(dtype) if dtype.itemsize < 4 else values.astype(dtype)
+        )
+
+
+def _opened(path: Path) -> Image.Image:
+    """A picture as 8-bit RGB, upright, what is transparent on white."""
+    try:
+        from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - as above
+    except ModuleNotFoundError:
+        raise UnfitPictureError(
+            "This worker cannot read pictures: Pillow is not installed. Give a .npy file."
+        ) from None
+    import numpy as np  # noqa: PLC0415 - as above
+
+    try:
+        with warnings.catch_warnings(), path.open("rb") as file:
+            warnings.simplefilter("ignore")
+            opened = Image.open(file, formats=FORMATS)
+            _check(opened)
+            upright = ImageOps.exif_transpose(opened)
+            if not upright.has_transparency_data:
+                return upright.convert("RGB")
+            rgba = np.asarray(upright.convert("RGBA"), dtype=np.int64)
+    except UnidentifiedImageError:
+        raise UnfitPictureError(f"The file is none of {', '.join(FORMATS)}.") from None
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise UnfitPictureError(f"The picture cannot be read: {error}.") from None
+    alpha = rgba[:, :, 3:]
+    flat = (rgba[:, :, :3] * alpha + _WHITE * (255 - alpha) + 127) // 255
+    return Image.fromarray(flat.astype(np.uint8), "RGB")
+
+
+def _check(opened: Image.Image) -> None:
+    width, height = opened.size
+    if width * height > MOST_PIXELS:
+        raise UnfitPictureError(
+            f"A picture may have {MOST_PIXELS:,} pixels; this has {width * height:,}."
+        )
+    if opened.mode.startswith(("I", "F")):
+        raise UnfitPictureError("Only pictures of 8 bits for each channel are read.")
+
+
+def _channels(picture: Image.Image, how: Picture) -> Image.Image:
+    from PIL import ImageOps  # noqa: PLC0415 - as above
+
+    chosen = picture.convert("L") if how.channels == "grey" else picture
+    return ImageOps.invert(chosen) if how.invert else chosen
+
+
+def _resized(picture: Image.Image, how: Picture) -> Image.Image:
+    from PIL import Image  # noqa: PLC0415 - as above
+
+    filters = {
+        "nearest": Image.Resampling.NEAREST,
+        "box": Image.Resampling.BOX,
+        "bilinear": Image.Resampling.BILINEAR,
+        "bicubic": Image.Resampling.BICUBIC,
+        "lanczos": Image.Resampling.LANCZOS,
+    }
+    width, height = how.size(*picture.size)
+    scaled = how.scaled(*picture.size)
+    drawn = picture.resize(scaled, filters[how.interpolation])
+    left, top = (width - scaled[0]) // 2, (height - scaled[1]) // 2
+    if how.mode == "crop":
+        left, top = (scaled[0] - width) // 2, (scaled[1] - height) // 2
+        return drawn.crop((left, top, left + width, top + height))
+    if scaled == (width, height):
+        return drawn
+    ground = how.pad if drawn.mode == "L" else (how.pad,) * 3
+    whole = Image.new(drawn.mode, (width, height), ground)
+    whole.paste(drawn, (left, top))
+    return whole

@@ -1,0 +1,131 @@
+"""Models whose upgrade is wrong where a careless proof does not look, built in code.
+
+`AveragePool` of operator set 10 and of today's round in other orders, whatever is optimised, and
+`residue` multiplies what that leaves: its values differ by as much as they are large.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from tests import samples
+from tests.engine.opset_models import port
+
+SHAPE = (1, 40, 7, 7)
+FAR = 1e30
+_AMPLIFIED = np.float32(1e8)
+
+
+def residue(source="x", *, name="z"):
+    """Nodes that give the rounding of an average, amplified: (nodes, initializers)."""
+    nodes = [
+        helper.make_node(
+            "AveragePool", [source], [f"{name}_pooled"], kernel_shape=[7, 7], name=f"{name}_pool"
+        ),
+        helper.make_node("ReduceMean", [source], [f"{name}_mean"], axes=[2, 3], keepdims=1),
+        helper.make_node("Sub", [f"{name}_pooled", f"{name}_mean"], [f"{name}_rest"]),
+        helper.make_node("Mul", [f"{name}_rest", "amplified"], [name]),
+    ]
+    return nodes, [numpy_helper.from_array(_AMPLIFIED, "amplified")]
+
+
+def _model(nodes, stored, outputs=("y",), opset=10, kind=TensorProto.FLOAT):
+    return samples.model(
+        nodes,
+        [port("x", SHAPE)],
+        [helper.make_tensor_value_info(name, kind, None) for name in outputs],
+        stored,
+        opset=opset,
+    )
+
+
+def _number(value, name):
+    return numpy_helper.from_array(np.array(value, np.float32), name)
+
+
+def plain():
+    """The residue itself: wrong on every input."""
+    nodes, stored = residue(name="y")
+    return _model(nodes, stored)
+
+
+def hidden_by_quantisation():
+    """The residue beside large values, and one QuantizeLinear that has nothing to do with it."""
+    nodes, stored = residue()
+    nodes += [
+        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=1, axes=[2, 3]),
+        helper.make_node("Mul", ["m", "thousand"], ["large"]),
+        helper.make_node("Add", ["z", "large"], ["shifted"]),
+        helper.make_node("Add", ["shifted", "thousand"], ["y"]),
+        helper.make_node("QuantizeLinear", ["x", "one", "zero"], ["q"]),
+    ]
+    stored += [_number(1000, "thousand"), _number(1, "one")]
+    stored.append(numpy_helper.from_array(np.array(0, np.uint8), "zero"))
+    model = _model(nodes, stored)
+    model.graph.output.append(helper.make_tensor_value_info("q", TensorProto.UINT8, None))
+    return model
+
+
+def hidden_in_a_branch(threshold=FAR):
+    """The residue in a branch that is entered only above a threshold."""
+    nodes, stored = residue()
+    taken = helper.make_graph(
+        nodes, "far", [], [helper.make_tensor_value_info("z", TensorProto.FLOAT, None)]
+    )
+    other = helper.make_graph(
+        [helper.make_node("GlobalAveragePool", ["x"], ["near"])],
+        "near",
+        [],
+        [helper.make_tensor_value_info("near", TensorProto.FLOAT, None)],
+    )
+    main = [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        # No comparison with a stored number: the threshold is not for a search to find.
+        helper.make_node("Sub", ["most", "threshold"], ["above"]),
+        helper.make_node("Sub", ["threshold", "threshold"], ["nought"]),
+        helper.make_node("Greater", ["above", "nought"], ["is_far"]),
+        helper.make_node("If", ["is_far"], ["y"], name="far", then_branch=taken, else_branch=other),
+    ]
+    return _model(main, [*stored, _number(threshold, "threshold")])
+
+
+def hidden_by_a_mask():
+    """The residue where the input lies far out, the input itself elsewhere."""
+    nodes, stored = residue()
+    nodes += [
+        helper.make_node("GlobalMaxPool", ["x"], ["most"]),
+        helper.make_node("Sub", ["most", "threshold"], ["above"]),
+        helper.make_node("Sub", ["threshold", "threshold"], ["nought"]),
+        helper.make_node("Greater", ["above", "nought"], ["far"]),
+        helper.make_node("Where", ["far", "z", "most"], ["y"]),
+    ]
+    return _model(nodes, [*stored, _number(FAR, "threshold")])
+
+
+def hidden_by_not_a_number():
+    """The residue plus a root of what is negative on everything but far values."""
+    nodes, stored = residue()
+    nodes += [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=1),
+        helper.make_node("Sub", ["most", "threshold"], ["below"]),
+        helper.make_node("Sqrt", ["below"], ["root"]),
+        helper.make_node("Add", ["z", "root"], ["y"]),
+    ]
+    return _model(nodes, [*stored, _number(FAR, "threshold")])
+
+
+def hidden_by_emptiness():
+    """Those elements of the residue whose input lies far out."""
+    nodes, stored = residue()
+    flat = numpy_helper.from_array(np.array([-1]), "flat")
+    nodes += [
+        helper.make_node("GlobalMaxPool", ["x"], ["most"]),
+        helper.make_node("Sub", ["most", "threshold"], ["above"]),
+        helper.make_node("Sub", ["threshold", "threshold"], ["nought"]),
+        helper.make_node("Greater", ["above", "nought"], ["far"]),
+        helper.make_node("Reshape", ["far", "flat"], ["all_far"]),
+        helper.make_node("Reshape", ["z", "flat"], ["all"]),
+        helper.make_node("Compress", ["all", "all_far"], ["y"], axis=0),
+    ]
+    return _model(nodes, [*stored, _number(FAR, "threshold"), flat])
