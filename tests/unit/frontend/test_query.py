@@ -95,7 +95,7 @@ def test_long_texts_are_cut():
 
 
 def test_a_table_shows_its_beginning_and_counts_the_rest():
-    lines = [f"{index}\t<urn:{index}>" for index in range(1000)]
+    lines = [f'{index}\t"thing {index}"' for index in range(1000)]
     found = read(TSV, "?n\t?thing", *lines, "")
     assert (found.count, found.capped, found.is_whole) == (1000, False, False)
     assert len(found.rows) == query_results.ROWS
