@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hub.bench import measuring, subjects  # noqa: E402
+from hub.cli.bench import measurement, subjects  # noqa: E402
 from runners.engine.benchmark import verification  # noqa: E402
 
 LAYERS, CHANNELS, SIDE = 7, 32, 48
@@ -70,10 +70,10 @@ def compare(baseline: Path, candidate: Path, given: dict, label: str) -> dict:
     """Compare two files and print the verdict."""
     began = time.monotonic()
     try:
-        made = measuring.compare(
+        made = measurement.compare(
             (found(baseline), found(candidate)), given, sys.executable, lambda *_: None
         )
-    except measuring.NotMeasuredError as error:
+    except measurement.NotMeasuredError as error:
         print(f"{label}: not measured: {error}")
         return {}
     verdict = made["verdict"]

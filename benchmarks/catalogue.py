@@ -63,7 +63,7 @@ SPEEDS = (
 
 def fill(total: int) -> None:
     """Write ``total`` published models with documents; the same ones for the same number."""
-    from registry import facets
+    from registry.catalogue import facets
     from registry.models import (
         DocumentFacets,
         DocumentFact,
@@ -360,7 +360,7 @@ def measure(runs: int) -> None:
 
 def time_downloads() -> None:
     """Print what the downloads of many models take: to write, and to bring to the lists."""
-    from registry import usage
+    from registry.core import usage
     from registry.models import RegisteredModel
 
     downloaded = RegisteredModel.objects.order_by("pk").values_list("pk", flat=True)[:DOWNLOADED]

@@ -57,7 +57,7 @@ def make_model(path: Path, megabytes: int) -> None:
 
 def one(path: str) -> None:
     """In a process of its own: import, describe if there is a path, and print what it took."""
-    from runners.engine.describe import describe
+    from runners.engine.onnx_files.describe import describe
 
     if path:
         with Path(path).open("rb") as file:

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from metadata import facts
+from metadata.graphs import facts
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TASKS = (

@@ -34,8 +34,10 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import version_converter  # noqa: E402
 
-from runners.engine import agreement, datasets, graphwalk, runtimes  # noqa: E402
+from runners.engine import runtimes  # noqa: E402
+from runners.engine.onnx_files import bodies  # noqa: E402
 from runners.engine.opsets import convert  # noqa: E402
+from runners.engine.runs import agreement, datasets  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,7 +121,7 @@ class Judge:
             run = self._runtime.open(path)
         except Exception as error:  # noqa: BLE001 - whatever it says is the outcome
             return f"no load: {str(error)[:300]}"
-        half = graphwalk.uses_half(model) or any(
+        half = bodies.uses_half(model) or any(
             str(getattr(value, "dtype", "")) in {"float16", "bfloat16"}
             for one in sets
             for value in one.inputs.values()

@@ -39,8 +39,8 @@ import made_up
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metadata.facts import VersionFacts
-    from metadata.questions import Question
+    from metadata.graphs.facts import VersionFacts
+    from metadata.sparql.questions import Question
 
 JSON_RESULTS = "application/sparql-results+json"
 HTTP = "HTTP p50 / p95"
@@ -71,7 +71,7 @@ class Truth:
     """What the answers must be, computed from the facts alone."""
 
     def __init__(self, known: list[VersionFacts], home: str, about: dict[str, str]) -> None:
-        from metadata.places import Places
+        from metadata.rdf.iris import Places
 
         self._known = known
         self._home = home
@@ -145,7 +145,7 @@ class Truth:
         return {slug: _cut(slug, sorted(set(rows))) for slug, rows in found.items()}
 
     def _domain(self, one: VersionFacts) -> str:
-        from registry.tasks import DOMAIN_OF
+        from registry.cards.tasks import DOMAIN_OF
 
         return self._places.task(DOMAIN_OF[one.task])
 
@@ -345,7 +345,7 @@ class LiveHub:
         from django.core.management import call_command
 
         from metadata.models import NamedGraph, Revision
-        from metadata.services import digest
+        from metadata.store.services import digest
 
         call_command("migrate", verbosity=0)
         rows = [
@@ -406,7 +406,7 @@ class LiveHub:
 
     def measure_change(self, iri: str, runs: int) -> list[float]:
         """Seconds from the commit of a graph's new text to its being seen through HTTP."""
-        from metadata import services
+        from metadata.store import services
 
         taken = []
         for turn in range(runs):
@@ -430,8 +430,8 @@ def free_port() -> int:
 
 def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
     """Every graph of a hub that has these models."""
-    from metadata import facts, projection, references
-    from metadata.places import Places, graph_of
+    from metadata.graphs import facts, projection, references
+    from metadata.rdf.iris import Places, graph_of
 
     places = Places(home)
     found = {places.catalogue: projection.catalogue_graph(home)}
@@ -451,8 +451,8 @@ def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
 
 def questions_about(known: list[VersionFacts], home: str) -> tuple[dict[str, str], list[Question]]:
     """The fifteen questions, about a version with ancestors and a data set with measurements."""
-    from metadata import questions
-    from metadata.places import Places
+    from metadata.rdf.iris import Places
+    from metadata.sparql import questions
 
     tuned = next(one for one in reversed(known) if "base_model" in one.card)
     data = next(row.dataset for one in known for row in one.measured)

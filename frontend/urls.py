@@ -6,42 +6,40 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import RedirectView
 
-from frontend import receiving
-from frontend.caching import page
-from frontend.query_page import DOWNLOADS
-from frontend.views import (
-    access,
-    account,
-    addresses,
-    benchmarks,
-    carbon,
-    compare,
-    conformance,
-    datasets,
-    documentation,
-    drafts,
-    endings,
-    graphs,
-    home,
-    jobs,
-    lineage,
-    lists,
-    network,
-    people,
-    provenance,
-    query,
-    refused_cards,
-    scoreboard,
-    things,
-    trainings,
-    tryouts,
-    uploads,
-    variants,
-    versions,
-    viewing,
+from frontend.pages.benchmarks import views as benchmark_views
+from frontend.pages.cards import refused_views
+from frontend.pages.catalogue import views as catalogue_views
+from frontend.pages.compare import views as compare_views
+from frontend.pages.datasets import views as dataset_views
+from frontend.pages.documentation import views as documentation_views
+from frontend.pages.drafts import upload_views
+from frontend.pages.drafts import views as draft_views
+from frontend.pages.federated import views as federated_views
+from frontend.pages.graphs import file_views
+from frontend.pages.graphs import views as network
+from frontend.pages.linked_data import client_addresses, graph_views
+from frontend.pages.linked_data import views as linked_data_views
+from frontend.pages.models import (
+    carbon_views,
+    lineage_views,
+    provenance_views,
+    variant_views,
+    withdrawal_views,
 )
-from metadata.entities import KINDS
-from metadata.negotiation import FORMATS
+from frontend.pages.models import (
+    views as model_views,
+)
+from frontend.pages.people import access_views, account_views, views
+from frontend.pages.proofs import conformance_views, suite_views
+from frontend.pages.query import views as query_views
+from frontend.pages.query.page import DOWNLOADS
+from frontend.pages.queue import views as queue_views
+from frontend.pages.site import views as site_views
+from frontend.pages.tryouts import views as tryout_views
+from frontend.parts.caching import page
+from frontend.presenters import multipart
+from metadata.store.entities import KINDS
+from metadata.store.negotiation import FORMATS
 from registry.api import converters  # noqa: F401 - registers `number`
 
 
@@ -52,19 +50,19 @@ class Name(StringConverter):
 
 
 class Ending(StringConverter):
-    """The ending of an address that asks for RDF, as metadata.negotiation has them."""
+    """The ending of an address that asks for RDF, as metadata.store.negotiation has them."""
 
     regex = "|".join(FORMATS)
 
 
 class Place(StringConverter):
-    """The kinds of things that graphs name, as metadata.entities has them."""
+    """The kinds of things that graphs name, as metadata.store.entities has them."""
 
     regex = "|".join(KINDS)
 
 
 class DownloadEnding(StringConverter):
-    """The ending of a result that is taken away, as frontend.query_page has them."""
+    """The ending of a result that is taken away, as frontend.pages.query.page has them."""
 
     regex = "|".join(DOWNLOADS)
 
@@ -79,135 +77,143 @@ VERSION = f"{MODEL}/v/<number:number>"
 NAMESPACE = "account/namespaces/<name:slug>"
 
 urlpatterns = [
-    path("", page(home.home), name="home"),
-    path("help", page(home.guide), name="help"),
-    path("docs", page(documentation.show), name="documentation"),
-    path("docs/<path:name>", page(documentation.show), name="document"),
+    path("", page(site_views.home), name="home"),
+    path("help", page(site_views.guide), name="help"),
+    path("docs", page(documentation_views.show), name="documentation"),
+    path("docs/<path:name>", page(documentation_views.show), name="document"),
     path("help/keys", RedirectView.as_view(url="/help#keys"), name="help-keys"),
-    path("health", home.health, name="health"),
-    path("theme", home.theme, name="theme"),
-    path("keys", home.keys, name="keys"),
-    path("problems/<slug:slug>", home.problem, name="problem"),
-    path("models", page(lists.models), name="models"),
-    path("models/suggest", page(lists.suggest), name="suggest"),
-    path("compare", page(compare.show), name="compare"),
-    path("compare.csv", page(compare.table), name="compare-csv"),
-    path(f"{MODEL}.<ending:ending>", page(graphs.model), name="model-graph"),
-    path(MODEL, page(graphs.model_page), name="model"),
-    path(f"{MODEL}/linkset", page(graphs.model_links), name="model-links"),
-    path(f"{MODEL}/settings", access.settings, name="model-settings"),
-    path(f"{MODEL}/refused-cards", refused_cards.show, name="refused-cards"),
-    path(f"{MODEL}/delete", endings.model, name="model-delete"),
-    path(f"{MODEL}/access", page(access.show), name="model-access"),
-    path(f"{MODEL}/access/ask", access.ask, name="access-ask"),
-    path(f"{MODEL}/access/withdraw", access.withdraw, name="access-withdraw"),
-    path(f"{MODEL}/access/decide", access.decide, name="access-decide"),
-    path(f"{MODEL}/access/grant", access.grant, name="access-grant"),
-    path(f"{MODEL}/trainings", page(trainings.of_model), name="model-trainings"),
-    path(f"{MODEL}/trainings/new", trainings.new, name="training-new"),
-    path(f"{MODEL}/fleets/<str:fleet>", page(trainings.fleet), name="fleet"),
-    path(f"{MODEL}/trainings/<number:number>", page(trainings.show), name="training"),
-    path(f"{MODEL}/trainings/<number:number>/act", trainings.act, name="training-act"),
-    path(f"{MODEL}/trainings/<number:number>/invite", trainings.invite, name="training-invite"),
+    path("health", site_views.health, name="health"),
+    path("theme", site_views.theme, name="theme"),
+    path("keys", site_views.keys, name="keys"),
+    path("problems/<slug:slug>", site_views.problem, name="problem"),
+    path("models", page(catalogue_views.models), name="models"),
+    path("models/suggest", page(catalogue_views.suggest), name="suggest"),
+    path("compare", page(compare_views.show), name="compare"),
+    path("compare.csv", page(compare_views.table), name="compare-csv"),
+    path(f"{MODEL}.<ending:ending>", page(graph_views.model), name="model-graph"),
+    path(MODEL, page(graph_views.model_page), name="model"),
+    path(f"{MODEL}/linkset", page(graph_views.model_links), name="model-links"),
+    path(f"{MODEL}/settings", access_views.settings, name="model-settings"),
+    path(f"{MODEL}/refused-cards", refused_views.show, name="refused-cards"),
+    path(f"{MODEL}/delete", withdrawal_views.model, name="model-delete"),
+    path(f"{MODEL}/access", page(access_views.show), name="model-access"),
+    path(f"{MODEL}/access/ask", access_views.ask, name="access-ask"),
+    path(f"{MODEL}/access/withdraw", access_views.withdraw, name="access-withdraw"),
+    path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
+    path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
+    path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
+    path(f"{MODEL}/trainings/new", federated_views.new, name="training-new"),
+    path(f"{MODEL}/fleets/<str:fleet>", page(federated_views.fleet), name="fleet"),
+    path(f"{MODEL}/trainings/<number:number>", page(federated_views.show), name="training"),
+    path(f"{MODEL}/trainings/<number:number>/act", federated_views.act, name="training-act"),
+    path(
+        f"{MODEL}/trainings/<number:number>/invite", federated_views.invite, name="training-invite"
+    ),
     path(
         f"{MODEL}/trainings/<number:number>/rounds/<number:round_number>",
-        page(trainings.round_),
+        page(federated_views.round_),
         name="training-round",
     ),
-    path(f"{MODEL}/versions", page(versions.every), name="model-versions"),
-    path(f"{MODEL}/upload", uploads.new_version, name="upload-version"),
-    path(f"{VERSION}.<ending:ending>", page(graphs.version), name="version-graph"),
-    path(VERSION, page(graphs.version_page), name="version"),
-    path(f"{VERSION}/linkset", page(graphs.version_links), name="version-links"),
-    path(f"{VERSION}/export/<str:filename>", page(graphs.export), name="version-export"),
-    path(f"{VERSION}/files", page(versions.files), name="version-files"),
-    path(f"{VERSION}/files/<path:path>", versions.content, name="version-file"),
-    path(f"{VERSION}/view/<path:path>", page(viewing.show), name="version-view"),
-    path(f"{VERSION}/provenance", page(provenance.show), name="version-provenance"),
-    path(f"{VERSION}/carbon", page(carbon.show), name="version-carbon"),
-    path(f"{VERSION}/lineage", page(lineage.show), name="version-lineage"),
-    path(f"{VERSION}/benchmarks", page(benchmarks.tab), name="version-benchmarks"),
-    path(f"{VERSION}/benchmarks/again", benchmarks.again, name="benchmarks-again"),
-    path(f"{VERSION}/benchmarks/<number:pk>", page(benchmarks.one), name="benchmark"),
-    path(f"{VERSION}/try", page(tryouts.show), name="version-try"),
-    path(f"{VERSION}/try/ask", receiving.limited(tryouts.ask), name="version-try-ask"),
-    path(f"{VERSION}/try/code", tryouts.code, name="version-try-code"),
-    path(f"{VERSION}/try/contribute", tryouts.contribute, name="version-try-contribute"),
-    path(f"{VERSION}/try/<uuid:uuid>", tryouts.state, name="version-run"),
-    path(f"{VERSION}/try/<uuid:uuid>/<str:filename>", tryouts.output, name="version-run-output"),
-    path("runtime/<str:version>/<str:filename>", tryouts.runtime_file, name="browser-runtime"),
+    path(f"{MODEL}/versions", page(model_views.every), name="model-versions"),
+    path(f"{MODEL}/upload", upload_views.new_version, name="upload-version"),
+    path(f"{VERSION}.<ending:ending>", page(graph_views.version), name="version-graph"),
+    path(VERSION, page(graph_views.version_page), name="version"),
+    path(f"{VERSION}/linkset", page(graph_views.version_links), name="version-links"),
+    path(f"{VERSION}/export/<str:filename>", page(graph_views.export), name="version-export"),
+    path(f"{VERSION}/files", page(model_views.files), name="version-files"),
+    path(f"{VERSION}/files/<path:path>", model_views.content, name="version-file"),
+    path(f"{VERSION}/view/<path:path>", page(file_views.show), name="version-view"),
+    path(f"{VERSION}/provenance", page(provenance_views.show), name="version-provenance"),
+    path(f"{VERSION}/carbon", page(carbon_views.show), name="version-carbon"),
+    path(f"{VERSION}/lineage", page(lineage_views.show), name="version-lineage"),
+    path(f"{VERSION}/benchmarks", page(benchmark_views.tab), name="version-benchmarks"),
+    path(f"{VERSION}/benchmarks/again", benchmark_views.again, name="benchmarks-again"),
+    path(f"{VERSION}/benchmarks/<number:pk>", page(benchmark_views.one), name="benchmark"),
+    path(f"{VERSION}/try", page(tryout_views.show), name="version-try"),
+    path(f"{VERSION}/try/ask", multipart.limited(tryout_views.ask), name="version-try-ask"),
+    path(f"{VERSION}/try/code", tryout_views.code, name="version-try-code"),
+    path(f"{VERSION}/try/contribute", tryout_views.contribute, name="version-try-contribute"),
+    path(f"{VERSION}/try/<uuid:uuid>", tryout_views.state, name="version-run"),
+    path(
+        f"{VERSION}/try/<uuid:uuid>/<str:filename>", tryout_views.output, name="version-run-output"
+    ),
+    path("runtime/<str:version>/<str:filename>", tryout_views.runtime_file, name="browser-runtime"),
     path(f"{VERSION}/graph", page(network.show), name="network"),
     path(f"{VERSION}/graph/make", network.make, name="network-make"),
     path(f"{VERSION}/graph/skeleton.onnx", network.skeleton, name="network-skeleton"),
     path(f"{VERSION}/graph/frame/", network.frame, name="network-frame"),
     path(f"{VERSION}/graph/frame/<str:filename>", network.viewer_file, name="network-viewer"),
     path(f"{VERSION}/graph/diff/<number:earlier>", network.difference, name="network-difference"),
-    path(f"{VERSION}/checks", page(versions.checks), name="version-checks"),
-    path(f"{VERSION}/conformance", page(conformance.matrix), name="version-conformance"),
-    path(f"{VERSION}/conformance/again", conformance.again, name="conformance-again"),
-    path(f"{VERSION}/conformance/<number:pk>", page(conformance.result), name="conformance"),
-    path(f"{VERSION}/variants", page(variants.show), name="version-variants"),
-    path(f"{VERSION}/variants/annotate", variants.annotate, name="variant-annotate"),
+    path(f"{VERSION}/checks", page(model_views.checks), name="version-checks"),
+    path(f"{VERSION}/conformance", page(conformance_views.matrix), name="version-conformance"),
+    path(f"{VERSION}/conformance/again", conformance_views.again, name="conformance-again"),
+    path(f"{VERSION}/conformance/<number:pk>", page(conformance_views.result), name="conformance"),
+    path(f"{VERSION}/variants", page(variant_views.show), name="version-variants"),
+    path(f"{VERSION}/variants/annotate", variant_views.annotate, name="variant-annotate"),
     *(
-        path(f"{VERSION}/{act}", endings.version, {"act": act}, name=f"version-{act}")
-        for act in endings.ACTS
+        path(f"{VERSION}/{act}", withdrawal_views.version, {"act": act}, name=f"version-{act}")
+        for act in withdrawal_views.ACTS
     ),
-    path(f"{VERSION}/draft", drafts.show, name="draft"),
-    path(f"{VERSION}/draft/files", drafts.add, name="draft-add"),
-    path(f"{VERSION}/draft/remove", drafts.remove, name="draft-remove"),
-    path(f"{VERSION}/draft/card", drafts.card, name="draft-card"),
-    path(f"{VERSION}/draft/submit", drafts.submit, name="draft-submit"),
-    path(f"{VERSION}/draft/publish", drafts.publish, name="draft-publish"),
-    path(f"{VERSION}/draft/delete", drafts.delete, name="draft-delete"),
-    path("benchmarks", page(benchmarks.across), name="benchmarks"),
-    path("devices/<slug:name>", page(benchmarks.device), name="device"),
-    path("runtimes/<slug:name>", page(benchmarks.runtime), name="runtime"),
-    path("ns", page(things.terms), name="ns"),
-    path("ns.<ending:ending>", page(things.terms_graph), name="ns-graph"),
-    path("ns/shapes.ttl", page(things.shapes), name="ns-shapes"),
-    path("ns/context.jsonld", page(things.context), name="ns-context"),
-    path("catalog", page(things.catalog), name="catalog"),
-    path("catalog.<ending:ending>", page(things.catalog_graph), name="catalog-graph"),
-    path("catalog.nq.gz", things.dumped, name="catalog-dump"),
-    path(".well-known/void", page(things.void), name="void"),
-    path("<place:place>/<path:name>.<ending:ending>", page(things.thing_graph), name="thing-graph"),
-    path("<place:place>/<path:name>", page(things.thing), name="thing"),
-    path("trainings", page(trainings.every), name="trainings"),
-    path("datasets", page(datasets.every), name="datasets"),
-    path("datasets/new", datasets.new, name="dataset-new"),
-    path("datasets/<slug:slug>.<ending:ending>", page(datasets.graph), name="dataset-graph"),
-    path("datasets/<slug:slug>", page(datasets.show), name="dataset"),
-    path("datasets/<slug:slug>/edit", datasets.edit, name="dataset-edit"),
-    path("datasets/<slug:slug>/withdraw", datasets.withdraw, name="dataset-withdraw"),
-    path("datasets/<slug:slug>/restore", datasets.restore, name="dataset-restore"),
-    path("upload", uploads.new_model, name="upload"),
-    path("query", page(query.ask), name="query"),
-    path("query/result.<download:ending>", query.result, name="query-result"),
-    path("scoreboard", page(scoreboard.board), name="scoreboard"),
-    path("scoreboard/start", scoreboard.start, name="scoreboard-start"),
-    path("scoreboard/<str:runtime>/<str:version>", page(scoreboard.score), name="score"),
-    path("jobs", jobs.queue, name="jobs"),
-    path("jobs/<uuid:uuid>", page(jobs.job), name="job"),
-    path("jobs/<uuid:uuid>/events", jobs.events, name="job-events"),
-    path("jobs/<uuid:uuid>/cancel", jobs.cancel, name="job-cancel"),
-    path("jobs/<uuid:uuid>/lift", jobs.lift, name="job-lift"),
-    path("login", account.login, name="login"),
-    path("logout", account.logout, name="logout"),
-    path("account", account.show, name="account"),
-    path("account/password", account.password, name="password"),
-    path("account/namespaces/new", people.new_namespace, name="namespace-new"),
-    path(NAMESPACE, people.namespace, name="namespace"),
-    path(f"{NAMESPACE}/quota", people.quota, name="namespace-quota"),
-    path(f"{NAMESPACE}/members/<str:username>", people.remove_member, name="member-remove"),
-    path("admin", people.admin, name="admin"),
-    path("admin/accounts", people.accounts, name="accounts"),
-    path("admin/accounts/<str:username>/password", people.new_password, name="account-password"),
-    path("admin/accounts/<str:username>/close", people.close_account, name="account-close"),
-    path("account/tokens", account.tokens, name="tokens"),
-    path("account/tokens/<number:token_id>/revoke", account.revoke, name="token-revoke"),
+    path(f"{VERSION}/draft", draft_views.show, name="draft"),
+    path(f"{VERSION}/draft/files", draft_views.add, name="draft-add"),
+    path(f"{VERSION}/draft/remove", draft_views.remove, name="draft-remove"),
+    path(f"{VERSION}/draft/card", draft_views.card, name="draft-card"),
+    path(f"{VERSION}/draft/submit", draft_views.submit, name="draft-submit"),
+    path(f"{VERSION}/draft/publish", draft_views.publish, name="draft-publish"),
+    path(f"{VERSION}/draft/delete", draft_views.delete, name="draft-delete"),
+    path("benchmarks", page(benchmark_views.across), name="benchmarks"),
+    path("devices/<slug:name>", page(benchmark_views.device), name="device"),
+    path("runtimes/<slug:name>", page(benchmark_views.runtime), name="runtime"),
+    path("ns", page(linked_data_views.terms), name="ns"),
+    path("ns.<ending:ending>", page(linked_data_views.terms_graph), name="ns-graph"),
+    path("ns/shapes.ttl", page(linked_data_views.shapes), name="ns-shapes"),
+    path("ns/context.jsonld", page(linked_data_views.context), name="ns-context"),
+    path("catalog", page(linked_data_views.catalog), name="catalog"),
+    path("catalog.<ending:ending>", page(linked_data_views.catalog_graph), name="catalog-graph"),
+    path("catalog.nq.gz", linked_data_views.dumped, name="catalog-dump"),
+    path(".well-known/void", page(linked_data_views.void), name="void"),
+    path(
+        "<place:place>/<path:name>.<ending:ending>",
+        page(linked_data_views.thing_graph),
+        name="thing-graph",
+    ),
+    path("<place:place>/<path:name>", page(linked_data_views.thing), name="thing"),
+    path("trainings", page(federated_views.every), name="trainings"),
+    path("datasets", page(dataset_views.every), name="datasets"),
+    path("datasets/new", dataset_views.new, name="dataset-new"),
+    path("datasets/<slug:slug>.<ending:ending>", page(dataset_views.graph), name="dataset-graph"),
+    path("datasets/<slug:slug>", page(dataset_views.show), name="dataset"),
+    path("datasets/<slug:slug>/edit", dataset_views.edit, name="dataset-edit"),
+    path("datasets/<slug:slug>/withdraw", dataset_views.withdraw, name="dataset-withdraw"),
+    path("datasets/<slug:slug>/restore", dataset_views.restore, name="dataset-restore"),
+    path("upload", upload_views.new_model, name="upload"),
+    path("query", page(query_views.ask), name="query"),
+    path("query/result.<download:ending>", query_views.result, name="query-result"),
+    path("scoreboard", page(suite_views.board), name="scoreboard"),
+    path("scoreboard/start", suite_views.start, name="scoreboard-start"),
+    path("scoreboard/<str:runtime>/<str:version>", page(suite_views.score), name="score"),
+    path("jobs", queue_views.queue, name="jobs"),
+    path("jobs/<uuid:uuid>", page(queue_views.job), name="job"),
+    path("jobs/<uuid:uuid>/events", queue_views.events, name="job-events"),
+    path("jobs/<uuid:uuid>/cancel", queue_views.cancel, name="job-cancel"),
+    path("jobs/<uuid:uuid>/lift", queue_views.lift, name="job-lift"),
+    path("login", account_views.login, name="login"),
+    path("logout", account_views.logout, name="logout"),
+    path("account", account_views.show, name="account"),
+    path("account/password", account_views.password, name="password"),
+    path("account/namespaces/new", views.new_namespace, name="namespace-new"),
+    path(NAMESPACE, views.namespace, name="namespace"),
+    path(f"{NAMESPACE}/quota", views.quota, name="namespace-quota"),
+    path(f"{NAMESPACE}/members/<str:username>", views.remove_member, name="member-remove"),
+    path("admin", views.admin, name="admin"),
+    path("admin/accounts", views.accounts, name="accounts"),
+    path("admin/accounts/<str:username>/password", views.new_password, name="account-password"),
+    path("admin/accounts/<str:username>/close", views.close_account, name="account-close"),
+    path("account/tokens", account_views.tokens, name="tokens"),
+    path("account/tokens/<number:token_id>/revoke", account_views.revoke, name="token-revoke"),
     # As clients of the Hub protocol print them; last, since they are as short as others.
-    path("<name:namespace>/<name:name>", addresses.model),
-    path("<name:namespace>/<name:name>/tree/<path:rest>", addresses.tree),
-    path("<name:namespace>/<name:name>/blob/<path:rest>", addresses.blob),
-    path("<name:namespace>/<name:name>/commits/<path:rest>", addresses.commits),
+    path("<name:namespace>/<name:name>", client_addresses.model),
+    path("<name:namespace>/<name:name>/tree/<path:rest>", client_addresses.tree),
+    path("<name:namespace>/<name:name>/blob/<path:rest>", client_addresses.blob),
+    path("<name:namespace>/<name:name>/commits/<path:rest>", client_addresses.commits),
 ]

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from metadata import gate, reports, upkeep
-from metadata.places import Places, graph_of
-from registry import mentions, moves, outbox, resolution
-from registry.events import RELEASE_VERBS
+from metadata.rdf.iris import Places, graph_of
+from metadata.store import maintenance
+from metadata.validation import card_check, reports
+from registry.cards import mentions, resolution
+from registry.core import outbox
+from registry.core.events import RELEASE_VERBS
 from registry.models import Dataset, Mention, Namespace, RegisteredModel, Version
+from registry.versions import moves
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -30,7 +33,7 @@ def connect() -> None:
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
     outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
-    outbox.subscribe("metadata.card", ("version.submitted",), gate.on_submitted, apart=True)
+    outbox.subscribe("metadata.card", ("version.submitted",), card_check.on_submitted, apart=True)
     outbox.subscribe(
         "metadata.report", reports.VERBS, reports.on_published, apart=True, released=True
     )
@@ -41,28 +44,28 @@ def _on_version(subject: outbox.Subject) -> None:
     if subject.model_id is None or subject.kind != "version":
         return
     if Version.objects.filter(pk=subject.key, state__in=Version.RELEASED).exists():
-        upkeep.refresh_version(int(subject.key))
-        upkeep.refresh_model(subject.model_id)
+        maintenance.refresh_version(int(subject.key))
+        maintenance.refresh_model(subject.model_id)
 
 
 def _on_hidden(subject: outbox.Subject) -> None:
     """What is no longer for everybody leaves its graphs at once."""
     hidden = RegisteredModel.objects.filter(pk=subject.model_id or 0).select_related("namespace")
     if not all(model.is_public for model in hidden):
-        upkeep.refresh_model(hidden[0].pk, with_versions=True)
+        maintenance.refresh_model(hidden[0].pk, with_versions=True)
 
 
 def _on_moved(subject: outbox.Subject) -> None:
     """What was told under a name that a model no longer has leaves it at once."""
     if subject.model_id is not None:
-        upkeep.empty_former(subject.model_id)
+        maintenance.empty_former(subject.model_id)
 
 
 def _on_model(subject: outbox.Subject) -> None:
     """A model's event concerns the graphs of all its versions, however many."""
     if subject.model_id is not None:
-        upkeep.refresh_model(subject.model_id, with_versions=True)
-        upkeep.refresh_catalogue()
+        maintenance.refresh_model(subject.model_id, with_versions=True)
+        maintenance.refresh_catalogue()
 
 
 def _on_base(subject: outbox.Subject) -> None:
@@ -72,27 +75,27 @@ def _on_base(subject: outbox.Subject) -> None:
         names = [model.ref, *(former.name for former in moves.former_names(model))]
         confirmed = model.confirmed_as_base.values_list("name", flat=True)
         keys = {*confirmed, *(mentions.key(name) for name in names)}
-        upkeep.refresh_versions(
+        maintenance.refresh_versions(
             _versions(Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=keys))
         )
 
 
 def _on_dataset(subject: outbox.Subject) -> None:
     """A data set's event concerns its own graph."""
-    upkeep.refresh_dataset(int(subject.key))
+    maintenance.refresh_dataset(int(subject.key))
 
 
 def _on_used(subject: outbox.Subject) -> None:
     """And the graphs of the versions whose cards name it, however many."""
     for dataset in Dataset.objects.filter(pk=subject.key):
-        upkeep.refresh_versions(_versions(resolution.like(dataset)))
-    upkeep.refresh_catalogue()
+        maintenance.refresh_versions(_versions(resolution.like(dataset)))
+    maintenance.refresh_catalogue()
 
 
 def _on_namespace(subject: outbox.Subject) -> None:
     """What a namespace is called is told in the graph of the agent that it is."""
     for space in Namespace.objects.filter(pk=subject.key):
-        upkeep.refresh_entity(graph_of(Places(settings.HUB_PUBLIC_URL).agent(space.slug)))
+        maintenance.refresh_entity(graph_of(Places(settings.HUB_PUBLIC_URL).agent(space.slug)))
 
 
 def _versions(rows: QuerySet[Mention]) -> list[int]:

@@ -9,9 +9,9 @@ class RegistryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry import documents  # noqa: PLC0415 - models must be loaded first
         from registry.api import schema  # noqa: F401, PLC0415 - registers itself
-        from registry.api.onnx_hub import archives  # noqa: PLC0415
+        from registry.catalogue import documents  # noqa: PLC0415 - models must be loaded first
+        from registry.protocols.onnx_hub import archives  # noqa: PLC0415
 
         documents.connect()
         archives.connect()

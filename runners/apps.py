@@ -9,8 +9,10 @@ class RunnersConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from runners import consumers, timed, verdicts  # noqa: PLC0415 - models must be loaded first
+        from runners import consumers  # noqa: PLC0415 - models must be loaded first
+        from runners.benchmarks import speed_index  # noqa: PLC0415 - models must be loaded first
+        from runners.proofs import verdicts  # noqa: PLC0415 - models must be loaded first
 
         consumers.connect()
         verdicts.connect()
-        timed.connect()
+        speed_index.connect()

@@ -9,23 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
-from registry import cards, outbox
+from registry.cards import cards
+from registry.core import outbox
 from registry.models import Check, File, Variant, Version
-from registry.services import checks
-from runners import (
-    benchmarking,
-    differences,
-    federated,
-    helping,
-    measuring,
-    networks,
-    readings,
-    results,
-    services,
-    tensors,
-    verification,
-)
+from registry.versions.services import checks
+from runners.benchmarks import records, scheduling
+from runners.drafts import facts as draft_facts
+from runners.federated import jobs as federated_jobs
+from runners.graphs import derived_files, differences, networks, tensors
 from runners.models import Job
+from runners.proofs import results, verification
+from runners.queue import services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +32,13 @@ def connect() -> None:
     outbox.subscribe("runners.proofs", owed, _on_published, released=True)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
-    federated.connect()
+    federated_jobs.connect()
 
 
 def models_of(version: Version) -> list[str]:
     """The paths of the ONNX files that a version brought, the likeliest entry first."""
     paths = File.objects.filter(version=version, derived=False, path__iendswith=".onnx")
-    return sorted(paths.values_list("path", flat=True), key=readings.likelihood)
+    return sorted(paths.values_list("path", flat=True), key=draft_facts.likelihood)
 
 
 def variant_name(path: str, all_paths: list[str]) -> str:
@@ -71,7 +65,7 @@ def _on_published(subject: outbox.Subject) -> None:
     if version is not None:
         verification.owe(version)
         networks.owe(version)
-        benchmarking.owe(version)
+        scheduling.owe(version)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:
@@ -79,15 +73,15 @@ def _on_withdrawn(subject: outbox.Subject) -> None:
     version = Version.objects.filter(pk=subject.key, state=Version.State.WITHDRAWN).first()
     if version is not None:
         differences.forget(version)
-        measuring.forget(version)
+        records.forget(version)
 
 
 def _on_finished(subject: outbox.Subject) -> None:
     job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
-    if job is None or not job.is_ended or job.input.get(readings.MARK):
+    if job is None or not job.is_ended or job.input.get(draft_facts.MARK):
         return
-    if job.kind in federated.KINDS:
-        federated.take(job)
+    if job.kind in federated_jobs.KINDS:
+        federated_jobs.take(job)
         return
     if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
         TAKERS[job.kind](job)
@@ -131,14 +125,14 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "upgrade": results.take_variant,
     "convert": results.take_variant,
     "annotate": results.take_copy,
-    "benchmark": measuring.take,
-    "calibrate": measuring.take_calibration,
-    "compare-speed": measuring.take_comparison,
-    "skeleton": partial(helping.keep, folder=networks.FOLDER),
+    "benchmark": records.take,
+    "calibrate": records.take_calibration,
+    "compare-speed": records.take_comparison,
+    "skeleton": partial(derived_files.keep, folder=networks.FOLDER),
     "difference": differences.keep,
     "conformance": results.take_conformance,
     "suite": results.take_suite,
-    "tensors": partial(helping.keep, folder=tensors.FOLDER),
+    "tensors": partial(derived_files.keep, folder=tensors.FOLDER),
 }
 
 
@@ -195,7 +189,7 @@ def _newest(version: Version, manifest: str) -> list[Job]:
     newest = {
         (row.kind, row.entry): row
         for row in rows
-        if row.input.get("manifest_sha256") == manifest and not row.input.get(readings.MARK)
+        if row.input.get("manifest_sha256") == manifest and not row.input.get(draft_facts.MARK)
     }
     return list(newest.values())
 

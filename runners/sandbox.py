@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from runners.reports import Finding, InvalidReportError, Report
+from runners.engine.reports import Finding, InvalidReportError, Report
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.25
@@ -324,7 +324,7 @@ def _environment() -> dict[str, str]:
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "PYTHONPATH": str(Path(__file__).resolve().parent.parent),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/nonexistent",
         # The runtime would otherwise start a thread and keep a database of usage at import.

@@ -11,19 +11,15 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
-from registry import usage
-from runners import (
-    benchmarking,
-    environments,
-    federated,
-    registration,
-    scrubbing,
-    services,
-    verification,
-)
-from runners.execution import execute
-from runners.kinship import die_with_parent
+from registry.core import usage
+from runners.benchmarks import scheduling
+from runners.federated import jobs
+from runners.proofs import verification
+from runners.queue import environments, registration, services
+from runners.queue.parent_death import die_with_parent
 from runners.sandbox import Sandbox
+from runners.work import storage_verification
+from runners.work.execution import execute
 
 # The registered worker whose pool this process belongs to; itself where there is no pool.
 _main: int | None = None
@@ -61,8 +57,8 @@ def sweep() -> None:
     """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
     services.sweep()
     verification.keep_up()
-    federated.keep_up()
-    benchmarking.keep_up()
+    jobs.keep_up()
+    scheduling.keep_up()
 
 
 @shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]
@@ -76,10 +72,10 @@ def tidy() -> None:
     """Forget what is over, and queue the operator suite where it is owed."""
     services.tidy()
     verification.owe_suite()
-    benchmarking.catch_up()
+    scheduling.catch_up()
 
 
 @shared_task(name="runners.scrub", ignore_result=True)  # type: ignore[untyped-decorator]
 def scrub() -> None:
     """Read a share of storage again."""
-    scrubbing.start().join()
+    storage_verification.start().join()

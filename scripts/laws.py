@@ -137,7 +137,7 @@ class Tree:
 
 
 def _makes_tables(file: str) -> bool:
-    return "/migrations/" in file or file == "registry/laws.py"
+    return "/migrations/" in file or file == "registry/core/laws.py"
 
 
 def _baseline(tree: Tree, laws: list[Law]) -> str:

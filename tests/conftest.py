@@ -46,7 +46,7 @@ def _storage(request, tmp_path, settings):
     """Every test has an empty cache and a blob store of its own: empty, or that of shared rows."""
     from django.core.cache import cache, caches
 
-    from registry import usage
+    from registry.core import usage
 
     storage = tmp_path / "storage"
     if "start" in request.fixturenames:

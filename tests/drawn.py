@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from registry import outbox
-from registry.blobs import store
-from runners import differences, networks, services
-from runners.engine import comparison, nodes, skeleton
-from runners.reports import Report
+from registry.core import outbox
+from registry.storage.files import store
+from runners.engine.graphs import comparison, skeleton
+from runners.engine.onnx_files import nodes
+from runners.engine.reports import Report
+from runners.graphs import differences, networks
+from runners.queue import services
 from tests import proven
 
 

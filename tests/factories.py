@@ -6,22 +6,16 @@ import base64
 import json
 import uuid
 
+from registry.datasets import services
 from registry.models import Namespace, Upload, User, Version
-from registry.services import (
-    blobs,
-    datasets,
-    files,
-    namespaces,
-    registered_models,
-    tokens,
-    users,
-    versions,
-)
-from registry.services.uploads import LIFETIME
-from runners import services as runners
-from runners.engine.describe import METHOD
+from registry.people.services import namespaces, tokens, users
+from registry.storage.services import blobs
+from registry.storage.services.uploads import LIFETIME
+from registry.versions.services import files, registered_models, versions
+from runners.engine.onnx_files.describe import METHOD
+from runners.engine.reports import Finding, Report
 from runners.models import Job
-from runners.reports import Finding, Report
+from runners.queue import services as runners
 from tests import samples
 
 FACTS = {
@@ -67,7 +61,7 @@ def somebody(name):
 
 
 def admin():
-    from hub.server.seeds import make_admin
+    from hub.server.first_run import make_admin
 
     return make_admin("a long enough password")
 
@@ -89,7 +83,7 @@ def model(owner, name="net", *, slug=None, **described):
 def dataset(owner, slug="stones", **described):
     """An entry of a data set in its owner's own namespace."""
     space = Namespace.objects.get(slug=owner.username)
-    return datasets.create(owner, namespace=space, slug=slug, **described)
+    return services.create(owner, namespace=space, slug=slug, **described)
 
 
 def blob(owner, content: bytes) -> str:
@@ -121,7 +115,7 @@ def draft(owner, of=None, contents=None, *, card=CARD, **fields):
 
 def submitted(owner, of=None, contents=None, *, publish=True, **fields):
     """A submitted version whose jobs wait; deliveries are made."""
-    from registry import outbox
+    from registry.core import outbox
 
     version = draft(owner, of, contents, **fields)
     version = versions.submit(owner, version=version, publish=publish)
@@ -131,8 +125,9 @@ def submitted(owner, of=None, contents=None, *, publish=True, **fields):
 
 def listed(owner, of=None, contents=None, *, facts=None, **fields):
     """A published version that lists know, without the jobs and deliveries that would make it."""
-    from registry import documents, lifecycle
-    from registry.services import checks
+    from registry.catalogue import documents
+    from registry.versions import lifecycle
+    from registry.versions.services import checks
     from runners.consumers import models_of
 
     told = FACTS | (facts or {})
@@ -168,7 +163,7 @@ def report(kind, outcome="passed", findings=(), facts=None):
 
 def work(outcome="passed", *, limit=100, facts=None):
     """Do every waiting job as a worker would, each with the given outcome; returns how many."""
-    from registry import outbox
+    from registry.core import outbox
 
     done = 0
     outbox.deliver()

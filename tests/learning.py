@@ -9,14 +9,14 @@ import struct
 import uuid
 
 from hub.protocol import federated, safetensors
-from registry import outbox
+from registry.core import outbox
 from registry.federated.models import Training
 from registry.federated.services import participants, trainings
-from registry.services import derivatives
-from runners import federated as learning
-from runners import services as runners
+from registry.versions.services import derivatives
+from runners.engine.reports import Finding, Report
+from runners.federated import jobs as learning
 from runners.models import Job
-from runners.reports import Finding, Report
+from runners.queue import services as runners
 from tests import factories
 
 PARTS = (

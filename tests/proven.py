@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 
 from hub.protocol.proofs import Output, Proof
-from registry import outbox
+from registry.core import outbox
 from registry.models import Variant
-from registry.services import derivatives
-from runners import services
+from registry.versions.services import derivatives
+from runners.engine.reports import Finding, Report
 from runners.models import ConformanceResult, SuiteRun
-from runners.reports import Finding, Report
+from runners.queue import services
 from tests.factories import FACTS
 
 POOL = "gpu-nobody"

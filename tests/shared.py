@@ -57,5 +57,5 @@ def fresh(made):
 
 def pass_cards(patched):
     """Have cards pass and reports not made: shapes are asked in a process of its own."""
-    patched.setattr("metadata.gate.judge", lambda _: ("passed", {"files": []}))
-    patched.setattr("metadata.reports.renew", lambda _: False)
+    patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
+    patched.setattr("metadata.validation.reports.renew", lambda _: False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from registry import outbox
-from registry.services import datasets, names, registered_models, versions
+from registry.core import outbox
+from registry.datasets import services
+from registry.versions.services import names, registered_models, versions
 from tests import factories, proven
 
 
@@ -33,7 +34,7 @@ GRID = {"operators": [{"domain": "ai.onnx", "name": "GridSample", "count": 1}], 
 
 def fill(ada, bob):
     """Publish them all; nobody but ada may know of the hidden ones."""
-    datasets.create(
+    services.create(
         bob, namespace=bob.memberships.get().namespace, slug="faces", personal_data="yes"
     )
     publish(ada, "tiny", license="mit", pipeline_tag="fill-mask", co2_eq_emissions=1500)

@@ -11,14 +11,16 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from registry import outbox
+from registry.core import outbox
 from registry.models import Variant
-from registry.services import derivatives
-from runners import benchmarking, challenges, measuring, services, vetting
+from registry.versions.services import derivatives
+from runners.benchmarks import challenges, record_checks, scheduling
+from runners.benchmarks import records as benchmark_records
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
+from runners.engine.reports import Report
 from runners.models import Challenge, Measurement
-from runners.reports import Report
+from runners.queue import services
 from tests.engine import timings
 from tests.proven import POOL
 
@@ -170,9 +172,9 @@ def contributed(version, user, median_ms=1.0, *, variant="default", sweeps=(), *
 
 def report(told, *, seconds=600.0, outcome="passed", table=True):
     """The report of a benchmark job that wrote this record."""
-    files = {vetting.RECORD: form.canonical(told)}
+    files = {record_checks.RECORD: form.canonical(told)}
     if table:
-        files[measuring.SAMPLES] = b"process,sample,nanoseconds\n0,0,1\n"
+        files[benchmark_records.SAMPLES] = b"process,sample,nanoseconds\n0,0,1\n"
     outputs = []
     for name, content in files.items():
         sha256, size = derivatives.store_bytes(io.BytesIO(content))
@@ -203,14 +205,14 @@ def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more
     chosen = Variant.objects.select_related("entry").get(version=version, name=variant)
     job = running(version, entry=chosen.entry.path)
     told = record(chosen.entry.blob_id, median_ms, **more)
-    found = vetting.vetted(job, report(told))
+    found = record_checks.vetted(job, report(told))
     assert found.outcome == "passed", found.findings
     assert services.finish(job, found)
     if deliver:
         outbox.deliver()
     else:
         job.refresh_from_db()
-        measuring.take(job)
+        benchmark_records.take(job)
     return Measurement.objects.filter(job=job).order_by("ordinal").first()
 
 
@@ -220,7 +222,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         Variant.objects.select_related("entry", "version").filter(version=version).first()
         for version in (baseline, candidate)
     ]
-    given = benchmarking._sides(*sides) | {"runtime": "onnxruntime"}
+    given = scheduling._sides(*sides) | {"runtime": "onnxruntime"}
     job = services.enqueue(
         kind="compare-speed", version=candidate, entry=sides[1].entry.path, given=given, pool=POOL
     )
@@ -239,14 +241,14 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
     if tampered:
         made["verdict"]["word"] = "same" if made["verdict"]["word"] != "same" else "faster"
     sha256, size = derivatives.store_bytes(io.BytesIO(form.canonical(made)))
-    outputs = [{"name": vetting.COMPARISON, "sha256": sha256, "size": size}]
+    outputs = [{"name": record_checks.COMPARISON, "sha256": sha256, "size": size}]
     told = Report("compare-speed", {}, "0" * 64, "passed", outputs=outputs, seconds=600.0)
-    found = vetting.vetted(job, told)
+    found = record_checks.vetted(job, told)
     if found.outcome == "passed":
         assert services.finish(job, found)
     if deliver:
         outbox.deliver()
     else:
         job.refresh_from_db()
-        measuring.take_comparison(job)
+        benchmark_records.take_comparison(job)
     return job

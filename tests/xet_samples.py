@@ -6,7 +6,7 @@ import struct
 
 import lz4.frame
 
-from registry.xet import hashes, shards
+from registry.storage.xet import hashes, shards
 
 
 def grouped(content):

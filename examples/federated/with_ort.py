@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from digits import Samples
 
-    from hub.client.training_tasks import Task
+    from hub.client.training.tasks import Task
 
 # The newest of what it reads; the optimiser's file is written as the installed onnx would.
 IR_VERSION = 10

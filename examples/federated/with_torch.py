@@ -8,13 +8,13 @@ import torch
 from model import HIDDEN
 from with_numpy import BATCH, MOMENTUM, RATE
 
-from hub.client import training_torch
+from hub.client.training import torch as training_torch
 
 if TYPE_CHECKING:
     import numpy as np
     from digits import Samples
 
-    from hub.client.training_tasks import Task
+    from hub.client.training.tasks import Task
 
 torch.set_num_threads(1)
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend import marking
+from frontend.parts import highlighting
 
 register = template.Library()
 
@@ -19,6 +19,6 @@ def marked(text: str, asked: str) -> SafeString | str:
     return mark_safe(  # noqa: S308 - each piece is escaped
         "".join(
             format_html("<mark>{}</mark>", part) if hit else conditional_escape(part)
-            for part, hit in marking.parts(text, asked)
+            for part, hit in highlighting.parts(text, asked)
         )
     )

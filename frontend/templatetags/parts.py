@@ -10,15 +10,16 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend import barcode as barcodes
-from frontend import formatting, words
-from frontend import tally as tallies
+from frontend.parts import formatting
+from frontend.parts import labels as words
+from frontend.parts.svg import barcode as barcodes
+from frontend.parts.svg import case_bars as tallies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from frontend.filters import Choice, Group
+    from frontend.presenters.list_filters import Choice, Group
 
 register = template.Library()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
-    from hub.client.training import Training
+    from hub.client.training.training import Training
 
 _lock = threading.Lock()
 _default: Hub | None = None

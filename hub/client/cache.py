@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.client.config import ALWAYS, CHANGED, origin
-from hub.client.verified import Verified
+from hub.client.verified_files import Verified
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from hub.client.cache import explained, mismatch
-from hub.client.partial import Partial
+from hub.client.partial_downloads import Partial
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hub.client.cache import Cache, RemoteFile
-    from hub.client.partial import Span
+    from hub.client.partial_downloads import Span
     from hub.client.retries import Retries
     from hub.client.transport import Stream, Transport
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hub.client import snapshots
 from hub.client.cache import Resolved
-from hub.client.partial import is_abandoned
+from hub.client.partial_downloads import is_abandoned
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from hub.client.cache import RemoteFile
-    from hub.client.training import Training
+    from hub.client.training.training import Training
 
 PAGE = 100
 FASTEST = "fastest"
@@ -322,7 +322,7 @@ class Hub:
         the device's TLS client certificate, `certificate_key` one with its key where that is not
         in the same file; without them it is what this hub was made with.
         """
-        from hub.client.training import Training  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client.training.training import Training  # noqa: PLC0415  (each verb imports what it needs)
 
         self._require_network(ref, "hub.training")
         return Training(

@@ -168,7 +168,7 @@ def download_model_with_test_data(
     Asks as `load` does. Raise `KeyError` for a model that comes without test data,
     `AssertionError` as `load` does, and `hub.errors.HubError` for an archive that is not safe.
     """
-    from hub.client import untar  # noqa: PLC0415  (only this function needs it)
+    from hub.client import archives  # noqa: PLC0415  (only this function needs it)
 
     chosen = get_model_info(model, repo, opset)
     try:
@@ -185,7 +185,7 @@ def download_model_with_test_data(
             _compare(chosen.model, hashlib.file_digest(reader, "sha256").hexdigest(), sha256)
     folder = Path(str(path).removesuffix(_ARCHIVE))
     folder.mkdir(exist_ok=True)
-    written = untar.extract(path, folder)
+    written = archives.extract(path, folder)
     return f"{folder}/{written[0].partition('/')[0]}"
 
 

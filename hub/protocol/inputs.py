@@ -45,7 +45,7 @@ _INTEGERS = {
 
 
 class Notes(Protocol):
-    """Takes what is wrong with a declaration; `registry.authoring.findings.Notes` is one.
+    """Takes what is wrong with a declaration; `registry.cards.findings.Notes` is one.
 
     ``pointer`` is a JSON pointer (RFC 6901) into the front matter.
     """

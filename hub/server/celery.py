@@ -16,4 +16,4 @@ app = Celery("hub")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.beat_schedule = SCHEDULE
 app.autodiscover_tasks()
-app.steps["consumer"].add("runners.signs:SignsOfLife")
+app.steps["consumer"].add("runners.queue.heartbeats:SignsOfLife")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-    from metadata.sparql.following import Follower
+    from metadata.sparql.replication import Follower
 
 TURN_SECONDS = 0.25
 # After a failure the next try waits longer each time, up to this.
@@ -99,12 +99,12 @@ class Keeper:
         follower.close()
 
     def _keep(self, follower: Follower) -> None:
-        from metadata import periodic  # noqa: PLC0415 - after Django is set up
+        from metadata import nightly  # noqa: PLC0415 - after Django is set up
 
         while not self._stopping:
             failed = [
                 not self._try("deliveries", self._deliver),
-                not self._try("periodic work", periodic.run_due),
+                not self._try("periodic work", nightly.run_due),
                 not self._try("the store of graphs", follower.turn),
             ]
             self._failures = self._failures + 1 if any(failed) else 0
@@ -113,7 +113,7 @@ class Keeper:
         self._try("the store of graphs", follower.close)
 
     def _deliver(self) -> None:
-        from registry import outbox  # noqa: PLC0415 - after Django is set up
+        from registry.core import outbox  # noqa: PLC0415 - after Django is set up
 
         if outbox.waits():
             outbox.deliver(limit=_DELIVERIES)

@@ -13,10 +13,10 @@ from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from metadata.sparql import service
-from registry import scrub
 from registry.api.authentication import TokenAuthentication
-from registry.blobs import store
-from runners import aliases, selectors
+from registry.storage import verification
+from registry.storage.files import store
+from runners.queue import aliases, selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -95,7 +95,7 @@ def _storage() -> dict[str, Any]:
 def _blobs() -> dict[str, Any]:
     """How many blobs are missing or changed, and which."""
     try:
-        unsound = scrub.unsound()
+        unsound = verification.unsound()
         count = unsound.count()
         digests = {f"sha256:{row.pk}": row.problem for row in unsound[:MOST_DIGESTS]}
     except DatabaseError as error:

@@ -15,9 +15,9 @@ from django.shortcuts import render
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
-from registry import moves
 from registry.api import parameters
 from registry.api.problems import respond, translate
+from registry.versions import moves
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,12 +26,13 @@ from django.middleware.security import SecurityMiddleware
 from hub.protocol import problems
 from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
-from registry import summaries, usage
 from registry.api import downloads
-from registry.api.huggingface import published
-from registry.api.huggingface.views import EXPOSED
 from registry.api.throttles import AnonThrottle
+from registry.catalogue import summaries
+from registry.core import usage
 from registry.models import Blob
+from registry.protocols.huggingface import published
+from registry.protocols.huggingface.views import EXPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,7 +2,7 @@
 
 Neither a statement that changes rows nor one that takes a lock gets through, a transaction
 included, since on SQLite it begins with the lock that all writers share. What a read leaves behind
-goes to ``registry.usage``.
+goes to ``registry.core.usage``.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from urllib.request import urlopen
 
 from django.db import DatabaseError, connections
 
-from runners.kinship import die_with_parent
+from runners.queue.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +132,7 @@ def _set_up(*, samples: bool) -> str | None:
     from django.core.management import call_command  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
-    from hub.server import seeds  # noqa: PLC0415
+    from hub.server import first_run  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
 
     _print("Preparing the database.")
@@ -141,11 +141,11 @@ def _set_up(*, samples: bool) -> str | None:
     password = None
     if not User.objects.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
-        seeds.make_admin(password)
+        first_run.make_admin(password)
         # At once: whatever stops this start, nobody can read the password anywhere later.
         _tell(password)
     if samples:
-        seeds.plant()
+        first_run.plant()
     connections.close_all()
     return password
 
@@ -199,10 +199,10 @@ class Supervisor:
 
         They take seconds, and until they are published a first `hub.load("resnet50")` would fail.
         """
-        from hub.server import seeds  # noqa: PLC0415 - after Django is set up
+        from hub.server import first_run  # noqa: PLC0415 - after Django is set up
 
         address = os.environ["HUB_PUBLIC_URL"]
-        first = pending = seeds.unchecked()
+        first = pending = first_run.unchecked()
         if pending and "worker" not in self._commands:
             return [f"{_samples(pending)} to be checked by a worker; see {address}/jobs"]
         until = time.monotonic() + SAMPLES_SECONDS
@@ -214,12 +214,12 @@ class Supervisor:
                 last = line
             self._restart_ended()
             try:
-                pending = seeds.unchecked()
+                pending = first_run.unchecked()
             except DatabaseError:  # it is away for a moment
                 connections.close_all()
         notes = [
             f"{name} did not pass its checks; see {address}/models/{name}"
-            for name in seeds.refused()
+            for name in first_run.refused()
             if name in first
         ]
         if pending:

@@ -38,7 +38,7 @@ def _create(args: argparse.Namespace) -> int:
     from django.db import DatabaseError  # noqa: PLC0415
 
     from registry.models import Namespace, User  # noqa: PLC0415
-    from registry.services import tokens  # noqa: PLC0415
+    from registry.people.services import tokens  # noqa: PLC0415
 
     try:
         user = User.objects.filter(username=args.user).first()

@@ -21,7 +21,7 @@ urlpatterns = [
     path("sparql", sparql.endpoint, name="sparql"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
-    path("", include("registry.api.onnx_hub.urls")),
-    path("", include("registry.api.huggingface.urls")),
+    path("", include("registry.protocols.onnx_hub.urls")),
+    path("", include("registry.protocols.huggingface.urls")),
     path("", include("frontend.urls")),
 ]

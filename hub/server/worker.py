@@ -33,7 +33,8 @@ def main(argv: Sequence[str]) -> int:
     from django.conf import settings  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
-    from runners import environments, pools  # noqa: PLC0415
+    from runners import pools  # noqa: PLC0415
+    from runners.queue import environments  # noqa: PLC0415
 
     wrong = [name for name in args.pools if not pools.is_pool(name)]
     if wrong:
@@ -75,7 +76,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _poll(names: Sequence[str], runtime: str) -> int:
-    from runners.worker import Worker  # noqa: PLC0415 - after Django is set up
+    from runners.work.worker import Worker  # noqa: PLC0415 - after Django is set up
 
     worker = Worker(names, runtime=runtime)
     queues = ", ".join(worker.queues)

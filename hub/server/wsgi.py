@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
 _django = get_wsgi_application()
 
 from hub.server.public_files import PublicFiles  # noqa: E402 - models must be loaded first
-from registry import usage  # noqa: E402
+from registry.core import usage  # noqa: E402
 
 application = PublicFiles(_django)
 usage.notes.start()

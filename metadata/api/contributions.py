@@ -10,9 +10,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.views import APIView
 
-from metadata import contributions
-from metadata.dump import MEDIA_TYPE
-from metadata.places import Places
+from metadata.graphs import contributions
+from metadata.rdf.iris import Places
+from metadata.store.dump import MEDIA_TYPE
 from registry.federated import selectors
 from registry.federated.selectors import Seeker
 

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from metadata import reports
 from metadata.models import ShapeReport
-from registry import selectors
+from metadata.validation import reports
 from registry.api.serializers import Digest
+from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

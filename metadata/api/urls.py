@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from metadata.api import contributions, copies, shapes
+from metadata.api import annotated_files, contributions, shapes
 from registry.api import converters  # noqa: F401 - registers `number`
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
@@ -15,7 +15,7 @@ urlpatterns = [
     path(f"{VERSION}/checks/mldcat-ap", shapes.ShapeReportDetail.as_view()),
     path(
         f"{VERSION}/variants/<str:variant>/with-metadata",
-        copies.CopyDetail.as_view(),
+        annotated_files.CopyDetail.as_view(),
         name="variant-with-metadata",
     ),
 ]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from metadata import negotiation
 from metadata.exports import card, cyclonedx, schemaorg, sheet, spdx
-from metadata.places import Places
-from registry import cards
+from metadata.rdf.iris import Places
+from metadata.store import negotiation
+from registry.cards import cards
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from registry.authoring.vocabularies import LICENCES
+from registry.cards.vocabularies import LICENCES
 
 if TYPE_CHECKING:
     from metadata.exports.sheet import Sheet

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from metadata.terms import FAIR4ML, SCHEMA
+from metadata.rdf.terms import FAIR4ML, SCHEMA
 
 if TYPE_CHECKING:
     from metadata.exports.sheet import Agent, FileLine, Sheet

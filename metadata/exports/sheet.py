@@ -14,9 +14,9 @@ from urllib.parse import unquote
 
 import pyoxigraph
 
-from metadata import quads
-from metadata.places import Places
-from metadata.terms import (
+from metadata.rdf import quads
+from metadata.rdf.iris import Places
+from metadata.rdf.terms import (
     ACCESS,
     DCAT,
     DCTERMS,

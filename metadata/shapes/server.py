@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from metadata.shapes import child
-from runners.engine import children, probe
-from runners.engine.isolation import Confinement, Limits
+from runners.engine.confine import children, probe
+from runners.engine.confine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,14 +18,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from metadata import vocabulary
-from metadata.vocabulary import ShapesUnavailableError
-from runners.engine.isolation import Limits
+from metadata.rdf import vocabulary
+from metadata.rdf.vocabulary import ShapesUnavailableError
+from runners.engine.confine.isolation import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metadata.vocabulary import Shapes
+    from metadata.rdf.vocabulary import Shapes
 
 _LIMITS = Limits(wall_seconds=15, cpu_seconds=10, memory_bytes=3 << 30, output_bytes=16 << 20)
 # Shorter than a delivery is kept for whoever took it. The first question also waits for the

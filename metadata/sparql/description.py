@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from metadata import negotiation
-from metadata.places import Places
-from metadata.quads import Graph, link, words
+from metadata.rdf.iris import Places
+from metadata.rdf.quads import Graph, link, words
 from metadata.sparql.protocol import GRAPHS, RESULTS
+from metadata.store import negotiation
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 VOID = "http://rdfs.org/ns/void#"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pyoxigraph
 import structlog
 
-from metadata.sparql.following import quads_of
-from metadata.sparql.holding import remove_unheld
+from metadata.sparql.copy_locks import remove_unheld
+from metadata.sparql.replication import quads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
-from registry import parsing
+from registry.core import parsing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ from django.conf import settings
 
 from hub.protocol import problems
 from metadata.sparql import tasks
-from metadata.sparql.complaints import syntax_problem
-from registry import children
-from registry.children import DATA, DONE, FAILED, Child, LostError
+from metadata.sparql.error_messages import syntax_problem
+from registry.core import child_processes
+from registry.core.child_processes import DATA, DONE, FAILED, Child, LostError
 from runners.sandbox import IsolationLevel
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Pool:
     def __init__(self, snapshots: Path) -> None:
         self._snapshots = snapshots
         self._layers: list[str] | None = None
-        self._processes = children.Pool(self._start, "sparql-starter")
+        self._processes = child_processes.Pool(self._start, "sparql-starter")
 
     def run(self, task: Task, is_gone: IsGone) -> IO[bytes]:
         """Compute one query.

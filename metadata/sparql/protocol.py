@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from hub.protocol import problems
-from metadata import negotiation
 from metadata.sparql.guard import LONGEST_BYTES
+from metadata.store import negotiation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

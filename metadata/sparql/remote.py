@@ -17,7 +17,7 @@ from django.conf import settings
 
 from hub.protocol import problems
 from metadata.sparql import tasks
-from metadata.sparql.following import quads_of
+from metadata.sparql.replication import quads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from hub.protocol import problems
 from metadata.models import NamedGraph, Revision
 from metadata.sparql import guard, limits, protocol, stores
-from metadata.sparql.following import State, read_state
+from metadata.sparql.replication import State, read_state
 from metadata.sparql.tasks import SnapshotGoneError, Task
 from registry.models import Delivery
 

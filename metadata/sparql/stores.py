@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from metadata.sparql.embedded import SNAPSHOTS, EmbeddedStore
-from metadata.sparql.following import Follower
 from metadata.sparql.pool import Pool
 from metadata.sparql.remote import RemoteEngine, RemoteStore, plain
+from metadata.sparql.replication import Follower
 
 if TYPE_CHECKING:
-    from metadata.sparql.following import Store
+    from metadata.sparql.replication import Store
     from metadata.sparql.tasks import Engine
 
 _lock = threading.Lock()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph
 
-from metadata.sparql.holding import hold
-from registry.children import DATA, DONE, FAILED, READY, send
-from runners.engine import isolation
-from runners.engine.isolation import Confinement, Limits
+from metadata.sparql.copy_locks import hold
+from registry.core.child_processes import DATA, DONE, FAILED, READY, send
+from runners.engine.confine import isolation
+from runners.engine.confine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,14 +10,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import selectors
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
 from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
 from registry.api.parameters import PAGED, asks
 from registry.models import AccessRequest, RegisteredModel
-from registry.services import access, registered_models
+from registry.versions import selectors
+from registry.versions.services import access, registered_models
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

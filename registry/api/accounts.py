@@ -9,14 +9,14 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, Items, parse
 from registry.api.parameters import PAGED, asks
 from registry.api.people import MembershipOutput
+from registry.core.permissions import SCOPES, require_user
 from registry.models import AccessToken
-from registry.permissions import SCOPES, require_user
-from registry.services import tokens
+from registry.people.services import tokens
+from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -11,9 +11,9 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 
 from hub.protocol import problems
-from registry import usage
+from registry.core import usage
 from registry.models import AccessToken
-from registry.services.tokens import digest
+from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -12,18 +12,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import cards, selectors
 from registry.api import etags
 from registry.api.inputs import Input, parse
-from registry.authoring import edits, imports
-from registry.permissions import require
-from registry.services import files
+from registry.cards import cards, edits, imports
+from registry.core.permissions import require
+from registry.versions import selectors
+from registry.versions.services import files
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from registry.authoring.findings import Finding
-    from registry.cards import Checked
+    from registry.cards.cards import Checked
+    from registry.cards.findings import Finding
 
 
 class CardFindingOutput(serializers.Serializer[Any]):

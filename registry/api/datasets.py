@@ -9,15 +9,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.views import APIView
 
-from registry import datasets as selectors
-from registry import selectors as registry
 from registry.api import etags, pagination
 from registry.api.inputs import Input, Items, parse
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput, api_url
+from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
+from registry.datasets import selectors, services
 from registry.models import Dataset
-from registry.personal_data import CATEGORIES, LEGAL_BASES
-from registry.services import datasets
+from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -79,10 +78,10 @@ class DatasetEdit(Input):
     legal_basis = serializers.ChoiceField(sorted(LEGAL_BASES), allow_blank=True, required=False)
     source = serializers.CharField(max_length=500, allow_blank=True, required=False)
     rows = serializers.IntegerField(
-        min_value=0, max_value=datasets.LARGEST, allow_null=True, required=False
+        min_value=0, max_value=services.LARGEST, allow_null=True, required=False
     )
     size_bytes = serializers.IntegerField(
-        min_value=0, max_value=datasets.LARGEST, allow_null=True, required=False
+        min_value=0, max_value=services.LARGEST, allow_null=True, required=False
     )
     collected_on = serializers.DateField(allow_null=True, required=False)
 
@@ -132,7 +131,7 @@ class DatasetList(APIView):
         """Describe a data set."""
         given = parse(DatasetInput, request.data)
         namespace = registry.namespace(given.pop("namespace"))
-        dataset = datasets.create(request.user, namespace=namespace, **given)
+        dataset = services.create(request.user, namespace=namespace, **given)
         response = etags.respond(request, detail(request, dataset), status=201)
         response["Location"] = api_url("datasets", dataset.slug)
         return response
@@ -152,7 +151,7 @@ class DatasetDetail(APIView):
         dataset = selectors.dataset(slug)
         etags.require(request, etags.of(detail(request, dataset)))
         given = parse(DatasetEdit, request.data)
-        dataset = datasets.edit(request.user, dataset=dataset, **given)
+        dataset = services.edit(request.user, dataset=dataset, **given)
         return etags.respond(request, detail(request, dataset))
 
 
@@ -164,7 +163,7 @@ class DatasetWithdraw(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Withdraw a data set; its page stays and says why."""
-        dataset = datasets.withdraw(
+        dataset = services.withdraw(
             request.user, dataset=selectors.dataset(slug), **parse(ReasonInput, request.data)
         )
         return etags.respond(request, detail(request, dataset))
@@ -176,5 +175,5 @@ class DatasetRestore(APIView):
     @extend_schema(operation_id="datasets_restore", request=Input, responses=DatasetDetailOutput)
     def post(self, request: Request, slug: str) -> Response:
         """Undo a withdrawal."""
-        dataset = datasets.restore(request.user, dataset=selectors.dataset(slug))
+        dataset = services.restore(request.user, dataset=selectors.dataset(slug))
         return etags.respond(request, detail(request, dataset))

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseNotModified
 
 from hub.protocol import problems
-from registry.blobs import store
+from registry.storage.files import store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

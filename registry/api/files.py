@@ -12,12 +12,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import cards, selectors, summaries, usage
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.versions import version_data
-from registry.services import files
+from registry.cards import cards
+from registry.catalogue import summaries
+from registry.core import usage
+from registry.versions import selectors
+from registry.versions.services import files
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

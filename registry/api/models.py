@@ -10,21 +10,22 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import conditions, search, selectors, speeds, summaries
-from registry import facets as facet_counts
 from registry.api import etags, pagination, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
-from registry.services import registered_models
+from registry.catalogue import conditions, search, speeds, summaries
+from registry.catalogue import facets as facet_counts
+from registry.versions import selectors
+from registry.versions.services import registered_models
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rest_framework.request import Request
 
+    from registry.core.permissions import Actor
     from registry.models import RegisteredModel
-    from registry.permissions import Actor
 
 LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
 PLAIN = (

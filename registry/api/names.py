@@ -10,12 +10,13 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import names, selectors
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
+from registry.cards import names
 from registry.models import Mention
 from registry.models.mentions import NAME_CHARACTERS
-from registry.services import names as services
+from registry.versions import selectors
+from registry.versions.services import names as services
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -9,13 +9,15 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import people, selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
 from registry.api.parameters import PAGED, asks
+from registry.core.permissions import require_admin, require_user
 from registry.models import Membership, Namespace, User
-from registry.permissions import require_admin, require_user
-from registry.services import namespaces, quotas, users
+from registry.people import selectors as people_selectors
+from registry.people.services import namespaces, users
+from registry.storage.services import quotas
+from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -136,14 +138,14 @@ class NamespaceDetail(APIView):
     @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
     def get(self, request: Request, slug: str) -> Response:
         """Its name and the room it has; 404 for whoever does not belong to it."""
-        return _detail(people.namespace(request.user, slug))
+        return _detail(people_selectors.namespace(request.user, slug))
 
     @extend_schema(
         operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Rename it as its owner; change its quota as an administrator."""
-        found = people.namespace(request.user, slug)
+        found = people_selectors.namespace(request.user, slug)
         changed = namespaces.edit(
             request.user, namespace=found, **parse(NamespaceChange, request.data)
         )
@@ -156,8 +158,8 @@ class MemberList(APIView):
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """Every member by name, for members."""
-        found = people.namespace(request.user, slug)
-        return Response([MemberOutput(row).data for row in people.members(found)])
+        found = people_selectors.namespace(request.user, slug)
+        return Response([MemberOutput(row).data for row in people_selectors.members(found)])
 
 
 class MemberDetail(APIView):
@@ -166,7 +168,10 @@ class MemberDetail(APIView):
     @extend_schema(operation_id="members_set", request=RoleInput, responses=MemberOutput)
     def put(self, request: Request, slug: str, username: str) -> Response:
         """Give somebody a role, as an owner."""
-        found, user = people.namespace(request.user, slug), people.user(username)
+        found, user = (
+            people_selectors.namespace(request.user, slug),
+            people_selectors.user(username),
+        )
         role = parse(RoleInput, request.data)["role"]
         namespaces.set_member(request.user, namespace=found, user=user, role=role)
         return Response({"username": user.username, "role": role})
@@ -174,7 +179,10 @@ class MemberDetail(APIView):
     @extend_schema(operation_id="members_remove", responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
         """Take somebody's role away, as an owner; the last owner stays."""
-        found, user = people.namespace(request.user, slug), people.user(username)
+        found, user = (
+            people_selectors.namespace(request.user, slug),
+            people_selectors.user(username),
+        )
         namespaces.set_member(request.user, namespace=found, user=user, role=None)
         return Response(status=204)
 
@@ -187,7 +195,7 @@ class UserList(APIView):
     def get(self, request: Request) -> Response:
         """Every account, newest first; administrators only."""
         rows, cursor = pagination.by_number(
-            request, people.users(request.user), "pk", pagination.limit_of(request)
+            request, people_selectors.users(request.user), "pk", pagination.limit_of(request)
         )
         return pagination.respond(request, UserOutput, rows, cursor)
 
@@ -208,7 +216,7 @@ class UserDetail(APIView):
         """Open or close an account; what it published stays."""
         require_admin(request.user)
         active = parse(UserChange, request.data)["is_active"]
-        user = users.set_active(request.user, user=people.user(username), active=active)
+        user = users.set_active(request.user, user=people_selectors.user(username), active=active)
         return Response(UserOutput(user).data)
 
 
@@ -222,6 +230,6 @@ class UserPassword(APIView):
         All sessions of the account end and its tokens are revoked.
         """
         require_admin(request.user)
-        user = people.user(username)
+        user = people_selectors.user(username)
         password = users.renew_password(request.user, user=user)
         return Response({"username": user.username, "password": password})

@@ -12,7 +12,7 @@ from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 
 from hub.protocol import problems
-from registry import moves
+from registry.versions import moves
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from registry.facets import GROUPS
-from registry.search import FASTEST, SORTS
-from registry.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
-from registry.tasks import TASKS_OF
+from registry.cards.tasks import TASKS_OF
+from registry.catalogue.facets import GROUPS
+from registry.catalogue.search import FASTEST, SORTS
+from registry.catalogue.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

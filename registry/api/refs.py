@@ -9,12 +9,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import refs
-from registry import selectors
 from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import asks
-from registry.services import refs as ref_services
+from registry.versions import selectors
+from registry.versions.services import refs as ref_services
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -9,10 +9,11 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import refused_cards, selectors
 from registry.api.cards import CardFindingOutput, finding_data
 from registry.api.parameters import asks
+from registry.cards import refused_cards
 from registry.models import RefusedCard
+from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

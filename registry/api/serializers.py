@@ -24,7 +24,7 @@ from registry.models import (
 )
 
 if TYPE_CHECKING:
-    from registry.summaries import Detail, Summary
+    from registry.catalogue.summaries import Detail, Summary
 
 
 PARAMETERS = (

@@ -20,8 +20,8 @@ from django.contrib.auth.backends import ModelBackend
 from django.core.cache import caches
 
 from hub.protocol import problems
-from registry import rates
 from registry.api.throttles import address_of
+from registry.core import rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import throttling
 
-from registry import rates
+from registry.core import rates
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -19,7 +19,7 @@ _SUBSCRIBER_BITS = 64
 
 
 class _Throttle(throttling.SimpleRateThrottle):
-    """DRF keeps the time of each request in one list; here they are counted (registry.rates)."""
+    """DRF keeps request times in one list; here they are counted (registry.core.rates)."""
 
     num_requests: int
     duration: int

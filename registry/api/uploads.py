@@ -15,10 +15,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import selectors
 from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
 from registry.api.serializers import Digest, api_url
-from registry.services import uploads
+from registry.storage.services import uploads
+from registry.versions import selectors
 
 if TYPE_CHECKING:
     from uuid import UUID

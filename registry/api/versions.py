@@ -9,13 +9,13 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import selectors
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
 from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key, parse
 from registry.api.parameters import PAGED, asks
 from registry.models import File, Variant, Version
-from registry.services import versions
+from registry.versions import selectors
+from registry.versions.services import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ class FederatedConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry import outbox  # noqa: PLC0415 - models must be loaded first
+        from registry.core import outbox  # noqa: PLC0415 - models must be loaded first
         from registry.federated.services import trainings  # noqa: PLC0415
 
         outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)

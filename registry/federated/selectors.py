@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.db.models import OuterRef, Subquery
 
 from hub.protocol import problems
-from registry import selectors as registry
+from registry.core.permissions import can, require
 from registry.federated.models import (
     Contribution,
     Fleet,
@@ -22,14 +22,14 @@ from registry.federated.models import (
     Training,
 )
 from registry.models import RegisteredModel, RetiredName, Version
-from registry.permissions import can, require
+from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from django.db.models import QuerySet
 
-    from registry.permissions import Actor
+    from registry.core.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ may join them; a tag never moves. A refusal arrives as IntegrityError.
 
 from django.db import migrations
 
-from registry import laws
+from registry.core import laws
 
 VERSION_KEEPS = (
     "number", "model_id", "commit_id", "tree_id", "card", "readme", "manifest_sha256", "label",

@@ -4,7 +4,7 @@ import django.db.models.deletion
 import django.db.models.functions.text
 from django.db import migrations, models
 
-from registry import mentions
+from registry.cards import mentions
 
 
 def note_mentions(apps, schema_editor):

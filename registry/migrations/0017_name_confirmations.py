@@ -2,7 +2,7 @@
 
 Until now a name meant whatever entry had it, whoever registered that: documents and graphs said so.
 Names that mean nothing any more are suggested to maintainers. The graphs follow by the comparison
-that the new form of them brings about (metadata/periodic.py).
+that the new form of them brings about (metadata/nightly.py).
 """
 
 import django.db.models.deletion

@@ -11,8 +11,8 @@ from registry.models.registered_models import RegisteredModel
 class DownloadCount(models.Model):
     """The downloads of one model, all versions; a model that has no row was never downloaded.
 
-    Written by ``registry.usage`` alone, every few seconds. ``SearchDocument.downloads`` is a copy
-    for lists, which follows within minutes.
+    Written by ``registry.core.usage`` alone, every few seconds. ``SearchDocument.downloads`` is a
+    copy for lists, which follows within minutes.
     """
 
     model = models.OneToOneField(

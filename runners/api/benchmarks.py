@@ -13,11 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, Items, parse
 from registry.api.parameters import asks
-from runners import benchmarking, benchmarks, challenges, contributions, enrolment, samples
+from registry.versions import selectors
 from runners.api.measurements import (
     ChallengeOutput,
     ComparisonOutput,
@@ -27,6 +26,16 @@ from runners.api.measurements import (
     SamplesOutput,
 )
 from runners.api.serializers import JobOutput
+from runners.benchmarks import (
+    challenges,
+    contributions,
+    enrolment,
+    samples,
+    scheduling,
+)
+from runners.benchmarks import (
+    selectors as benchmark_selectors,
+)
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -105,10 +114,10 @@ class BenchmarkList(APIView):
         """List the results that count: of each variant and comparability key the newest one."""
         version = selectors.version(request.user, namespace, name, number)
         asked = request.query_params
-        filters = benchmarks.Filters(
+        filters = benchmark_selectors.Filters(
             **{key: asked.get(key, "") for key in FILTERS}, batch=whole(asked, "batch")
         )
-        rows = benchmarks.of_version(
+        rows = benchmark_selectors.of_version(
             version, filters, with_history=asked.get("history", "") in ("1", "true")
         )
         return pagination.respond(request, MeasurementOutput, rows, None)
@@ -217,7 +226,7 @@ class BenchmarkRuns(APIView):
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """Have benchmarks run, for maintainers; the answer is the jobs that will."""
         version = selectors.version(request.user, namespace, name, number)
-        jobs = benchmarking.ask(request.user, version=version, **parse(RunInput, request.data))
+        jobs = scheduling.ask(request.user, version=version, **parse(RunInput, request.data))
         return _jobs(request, jobs)
 
 
@@ -298,7 +307,7 @@ class ComparisonList(APIView):
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the newest comparison with each earlier variant on each runtime."""
         version = selectors.version(request.user, namespace, name, number)
-        rows = benchmarks.comparisons_of(version)
+        rows = benchmark_selectors.comparisons_of(version)
         return pagination.respond(request, ComparisonOutput, rows, None)
 
     @extend_schema(
@@ -311,7 +320,7 @@ class ComparisonList(APIView):
         version = selectors.version(request.user, namespace, name, number)
         given = parse(ComparisonInput, request.data)
         before = selectors.version(request.user, namespace, name, given["baseline"])
-        jobs = benchmarking.ask_comparison(
+        jobs = scheduling.ask_comparison(
             request.user,
             baseline=selectors.variant(before, given["baseline_variant"] or None, None, None),
             candidate=selectors.variant(version, given["variant"] or None, None, None),
@@ -328,12 +337,12 @@ class ComparisonDetail(APIView):
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
         """Read a comparison."""
         version = selectors.version(request.user, namespace, name, number)
-        return Response(ComparisonOutput(benchmarks.comparison(version, pk)).data)
+        return Response(ComparisonOutput(benchmark_selectors.comparison(version, pk)).data)
 
 
 def _one(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
     version: Version = selectors.version(request.user, namespace, name, number)
-    return benchmarks.one(version, pk)
+    return benchmark_selectors.one(version, pk)
 
 
 def _whole(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:

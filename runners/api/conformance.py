@@ -9,14 +9,15 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
 from registry.api.serializers import Digest, file_url, page_url
-from runners import proofs, verification
+from registry.versions import selectors
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult, ConformanceVerdict
+from runners.proofs import selectors as proof_selectors
+from runners.proofs import verification
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -105,7 +106,7 @@ class ConformanceList(APIView):
         """List the newest result of each check on each runtime."""
         version = selectors.version(request.user, namespace, name, number)
         with_history = request.query_params.get("history", "") in ("1", "true")
-        rows = proofs.results_of(version, with_history=with_history)
+        rows = proof_selectors.results_of(version, with_history=with_history)
         variant, runtime = (request.query_params.get(key) for key in ("variant", "runtime"))
         rows = [
             row
@@ -139,6 +140,6 @@ class ConformanceDetail(APIView):
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
         """Read a result with its figures."""
         version = selectors.version(request.user, namespace, name, number)
-        result = proofs.result(version, pk)
+        result = proof_selectors.result(version, pk)
         result.variant.version = version
         return Response(ConformanceDetailOutput(result).data)

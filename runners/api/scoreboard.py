@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from registry.api import pagination
 from registry.api.parameters import PAGED, asks
-from runners import proofs, verification
 from runners.models import Runtime, SuiteResult
+from runners.proofs import selectors, verification
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -91,7 +91,7 @@ class Scoreboard(APIView):
     @asks()
     def get(self, request: Request) -> Response:
         """List the runs of the suite."""
-        return pagination.respond(request, ScoreOutput, proofs.scores(), None)
+        return pagination.respond(request, ScoreOutput, selectors.scores(), None)
 
 
 class ScoreDetail(APIView):
@@ -104,12 +104,14 @@ class ScoreDetail(APIView):
     @asks(OpenApiParameter("with", str, description="a version to compare with"))
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """Read a run by operator and opset; `with` compares it with another version's."""
-        shown = proofs.score(runtime, version)
+        shown = selectors.score(runtime, version)
         other = request.query_params.get("with", "")
-        changes = proofs.suite_changes(proofs.score(runtime, other).run, shown.run) if other else []
+        changes = (
+            selectors.suite_changes(selectors.score(runtime, other).run, shown.run) if other else []
+        )
         tables = (
-            ("operators", "operator", proofs.by_operator(shown.run)),
-            ("opsets", "opset", proofs.by_opset(shown.run)),
+            ("operators", "operator", selectors.by_operator(shown.run)),
+            ("opsets", "opset", selectors.by_opset(shown.run)),
         )
         data = dict(ScoreOutput(shown).data)
         for field, key, rows in tables:
@@ -135,8 +137,8 @@ class CaseList(APIView):
     )
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """List cases in the order of their operators; `operator` and `outcome` narrow."""
-        rows = proofs.suite_cases(
-            proofs.score(runtime, version).run,
+        rows = selectors.suite_cases(
+            selectors.score(runtime, version).run,
             operator=request.query_params.get("operator", ""),
             outcome=request.query_params.get("outcome", ""),
         )

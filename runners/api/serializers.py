@@ -8,8 +8,9 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from runners import aliases, differences, selectors
+from runners.graphs import differences
 from runners.models import Attempt, Job, Worker
+from runners.queue import aliases, selectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 
 from registry.api import pagination
 from registry.api.parameters import PAGED, asks
-from runners import benchmarks, standings
 from runners.api.benchmarks import whole
 from runners.api.measurements import (
     DeviceOutput,
@@ -18,6 +17,7 @@ from runners.api.measurements import (
     KeyOutput,
     StandingOutput,
 )
+from runners.benchmarks import rankings, selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -36,7 +36,7 @@ class Standings(APIView):
     @asks(
         *(OpenApiParameter(name, str) for name in TEXTS),
         *(OpenApiParameter(name, int) for name in NUMBERS),
-        OpenApiParameter("sort", enum=list(standings.SORTS)),
+        OpenApiParameter("sort", enum=list(rankings.SORTS)),
         OpenApiParameter("contributed", bool, description="contributed results, too"),
         *PAGED,
     )
@@ -47,7 +47,7 @@ class Standings(APIView):
         """
         asked = request.query_params
         texts = {name: asked.get(name, "") for name in TEXTS}
-        wanted = standings.Wanted(
+        wanted = rankings.Wanted(
             **texts,
             batch=whole(asked, "batch"),
             max_parameters=whole(asked, "max_parameters"),
@@ -55,7 +55,7 @@ class Standings(APIView):
             sort=asked.get("sort", "p50"),
             contributed=asked.get("contributed", "") in ("1", "true"),
         )
-        found = standings.across(
+        found = rankings.across(
             request.user,
             wanted,
             limit=pagination.limit_of(request),
@@ -74,7 +74,7 @@ class DeviceList(APIView):
     @asks()
     def get(self, request: Request) -> Response:
         """List device classes, the most measured first."""
-        rows = benchmarks.devices(request.user)[: pagination.LONGEST]
+        rows = selectors.devices(request.user)[: pagination.LONGEST]
         return pagination.respond(request, DeviceOutput, rows, None)
 
 
@@ -84,7 +84,7 @@ class EnvironmentDetail(APIView):
     @extend_schema(operation_id="environments_read", responses=EnvironmentOutput)
     def get(self, request: Request, digest: str) -> Response:
         """Read an environment in which something that you can see was measured."""
-        row = benchmarks.environment(request.user, digest)
+        row = selectors.environment(request.user, digest)
         return Response(EnvironmentOutput(row).data)
 
 
@@ -95,5 +95,5 @@ class EnvironmentList(APIView):
     @asks()
     def get(self, request: Request) -> Response:
         """List the newest environments of the results that you can see."""
-        rows = benchmarks.environments(request.user)[: pagination.LONGEST]
+        rows = selectors.environments(request.user)[: pagination.LONGEST]
         return pagination.respond(request, EnvironmentOutput, list(rows), None)

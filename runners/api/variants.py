@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry import selectors
 from registry.api import pagination
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
 from registry.api.serializers import Digest, VariantOutput, api_url
-from runners import derivations
+from registry.versions import selectors
 from runners.api.serializers import JobOutput
+from runners.proofs import derivations
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -11,9 +11,9 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import etags, pagination
 from registry.api.parameters import PAGED, asks
-from runners import selectors, services
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job
+from runners.queue import selectors, services
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.engine.server import serve
+from runners.engine.server.server import serve
 
 if __name__ == "__main__":
     serve()

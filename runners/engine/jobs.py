@@ -11,15 +11,17 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import check, children, fresh, inputs, isolation, text
-from runners.engine.isolation import Confinement, Limits
-from runners.reports import Finding, InvalidReportError, Outcome, Report
+from runners.engine.checks import check
+from runners.engine.confine import children, fresh, isolation
+from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.onnx_files import staging, text
+from runners.engine.reports import Finding, InvalidReportError, Outcome, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from runners.engine.children import Ending, Stop
+    from runners.engine.confine.children import Ending, Stop
 
 # What is left to a stage when its job's time is nearly over: enough to fail with a verdict.
 _LEAST_SECONDS = 1.0
@@ -77,9 +79,9 @@ class Job:
             return self.report("failed", refusal.findings)
         except JobError as error:
             return self.report("errored", (Finding(error.code, "error", str(error)),))
-        except inputs.UnusableInputError as error:
+        except staging.UnusableInputError as error:
             return self.report("errored", (Finding("input-missing", "error", str(error)),))
-        except inputs.StoppedError:
+        except staging.StoppedError:
             return self.report("errored", (_CANCELLED,))
         except OSError as error:
             words = f"The job's scratch folder failed: {os.strerror(error.errno or 0)}."
@@ -117,9 +119,9 @@ class Job:
         request = self.request
         if request.entry not in request.files:
             raise JobError("input-missing", "The version has no file at the model's path.")
-        sizes = inputs.sizes(request.files)
+        sizes = staging.sizes(request.files)
         limits = request.limits.grown_by(sizes[request.entry])
-        handle = inputs.open_plain(request.files[request.entry])
+        handle = staging.open_plain(request.files[request.entry])
         try:
             ending = children.run(
                 lambda: task(children.SOURCE, request.entry, sizes),
@@ -155,8 +157,8 @@ class Job:
         """Copy these files of the version into the input folder, once for a job."""
         wanted = list(dict.fromkeys(paths))
         self.tell(_LAYING_OUT, "input")
-        inputs.lay_out(self.input, self.request.files, wanted, self.stop.requested)
-        sizes = inputs.sizes({path: self.request.files[path] for path in wanted})
+        staging.lay_out(self.input, self.request.files, wanted, self.stop.requested)
+        sizes = staging.sizes({path: self.request.files[path] for path in wanted})
         self._size = sum(sizes.values())
         return self.input
 
@@ -264,7 +266,7 @@ class Job:
 
     def _blame_ourselves_if_due(self, ending: Ending, stage: str) -> None:
         if ending.kind == "stopped":
-            raise inputs.StoppedError
+            raise staging.StoppedError
         if ending.kind == "killed":
             raise JobError(
                 "child-killed",

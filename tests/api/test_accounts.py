@@ -86,7 +86,7 @@ def test_tokens_that_cannot_be(api, ada, body):
 
 
 def test_a_role_that_is_lost_is_lost_at_once(api, ada, bob):
-    from registry.services import namespaces
+    from registry.people.services import namespaces
 
     lab = factories.namespace(ada, "lab")
     namespaces.set_member(ada, namespace=lab, user=bob, role="writer")
@@ -98,7 +98,7 @@ def test_a_role_that_is_lost_is_lost_at_once(api, ada, bob):
 
 def test_the_last_owner_cannot_leave(ada):
     from hub.protocol import problems
-    from registry.services import namespaces
+    from registry.people.services import namespaces
 
     space = Namespace.objects.get(slug="ada")
     for role in (None, "reader"):

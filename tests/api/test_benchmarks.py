@@ -12,10 +12,11 @@ from django.utils import timezone
 from hub.protocol import federated, problems
 from hub.protocol.signatures import benchmark_statement
 from registry.models import RegisteredModel
-from runners import challenges, contributions, services
+from runners.benchmarks import challenges, contributions
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary, verdicts
 from runners.models import Challenge, Job, Measurement
+from runners.queue import services
 from tests import factories, timed
 from tests.engine.test_benchmark_rules import impossible
 from tests.unit.runners.test_benchmarks import OFFERED, listed, row_of

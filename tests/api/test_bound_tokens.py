@@ -14,10 +14,12 @@ import pytest
 from django.db import connection, transaction
 from django.urls import get_resolver
 
+from registry.datasets import services
 from registry.models import AccessToken, Namespace, Upload
-from registry.services import access, datasets, tokens
-from runners import tryouts
+from registry.people.services import tokens
+from registry.versions.services import access
 from runners.models import Job
+from runners.tryouts import tryouts
 from tests import factories, samples
 from tests.api.test_models import problem
 
@@ -128,7 +130,7 @@ def world(ada, bob):
     gated = factories.model(bob, "gated", gate="manual")
     factories.published(bob, gated)
     access.ask(ada, model=gated, message=MARK)
-    datasets.create(ada, namespace=lab, slug="stones", title="Stones")
+    services.create(ada, namespace=lab, slug="stones", title="Stones")
     token, _ = tokens.issue(ada, name=MARK, scopes=["read"])
     digest = factories.blob(ada, f"{MARK} of an upload".encode())
     upload = Upload.objects.get(blob=digest.removeprefix("sha256:"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from registry import outbox
+from registry.core import outbox
+from registry.datasets import services
 from registry.models import Dataset, Event
-from registry.services import datasets, registered_models
+from registry.versions.services import registered_models
 from tests import factories
 
 GIVEN = {
@@ -135,5 +136,5 @@ def test_who_uses_it_is_told_as_far_as_the_reader_may_see(ada, bob, api, stones)
     registered_models.delete(ada, model=shown.model)
     outbox.deliver()
     assert uses(api()) == []
-    datasets.withdraw(ada, dataset=stones, reason="Gone.")
+    services.withdraw(ada, dataset=stones, reason="Gone.")
     assert uses(api()) == []

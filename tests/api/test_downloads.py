@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 import pytest
 
-from registry import usage
-from registry.blobs import store
+from registry.core import usage
 from registry.models import RegisteredModel
+from registry.storage.files import store
 from tests import factories, samples, shared
 from tests.api.test_models import problem
 

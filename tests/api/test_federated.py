@@ -480,8 +480,8 @@ def test_rules_and_schedule_are_read_strictly(api, ada, training):
 
 
 def test_bytes_are_forgotten_and_figures_stay(training, device, other):
-    from registry import collector
     from registry.federated.services import retention
+    from registry.storage import collector
 
     for one, value in ((device, 0.1), (other, 0.2)):
         one.push(one.task(), learning.tensors(value))

@@ -8,13 +8,15 @@ import pytest
 from django.utils import timezone
 
 from hub.protocol import training_rules
-from registry.blobs import store
 from registry.federated.models import Contribution, Participant, Round, Training
 from registry.federated.services import contributions, retention, rounds
 from registry.models import Blob, Event, Namespace, Version
-from registry.services import quotas, registered_models
-from runners import federated, services
+from registry.storage.files import store
+from registry.storage.services import quotas
+from registry.versions.services import registered_models
+from runners.federated import jobs
 from runners.models import Job
+from runners.queue import services
 from tests import factories, learning
 from tests.shared import fresh, rows
 
@@ -79,7 +81,7 @@ class TestDeletedModels:
         Training.objects.filter(pk=broken.pk).update(weights=None)
         for one in (broken, sound):
             pass_deadline(one)
-        federated.keep_up()
+        jobs.keep_up()
         assert broken.rounds.get().state == "closing"
         assert [row.state for row in sound.rounds.order_by("number")] == ["failed", "open"]
 

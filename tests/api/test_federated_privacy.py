@@ -7,10 +7,10 @@ from django.test import Client
 
 from hub.protocol import privacy
 from hub.protocol.privacy import Term
-from metadata import projection, subjects
-from registry import lifecycle
+from metadata.graphs import projection, subjects
 from registry.federated.models import Round, Training
 from registry.models import Version
+from registry.versions import lifecycle
 from tests import factories, learning
 from tests.shared import fresh, rows
 

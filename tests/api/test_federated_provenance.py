@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from metadata import terms
+from metadata.rdf import terms
 from registry.federated.models import Contribution
 from tests import factories, learning
 

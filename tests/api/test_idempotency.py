@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from registry.models import DraftKey, Event, Upload, Version
-from registry.services import versions
+from registry.versions.services import versions
 from tests import factories
 from tests.api.test_models import problem
 

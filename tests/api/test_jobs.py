@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from registry import outbox
-from runners import aliases, services
+from registry.core import outbox
 from runners.models import Bar, Job
+from runners.queue import aliases, services
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from registry import documents
+from registry.catalogue import documents
 from registry.models import RegisteredModel
 from tests import factories, shared, timed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from registry import usage
+from registry.core import usage
 from registry.models import Event, RegisteredModel, RetiredName
 from tests import factories
 

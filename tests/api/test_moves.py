@@ -6,9 +6,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from metadata import upkeep
 from metadata.models import NamedGraph
-from registry import outbox
+from metadata.store import maintenance
+from registry.core import outbox
 from registry.models import Event, Mention, RegisteredModel, RetiredName
 from tests import factories, shared
 
@@ -81,7 +81,7 @@ def test_graphs_follow_and_tell_what_they_replace(ada, api, version):
     replaces = "<http://purl.org/dc/terms/replaces>"
     assert f"<{home}/models/ada/Lattice> {replaces} <{home}/models/ada/net>" in told
     assert f"<{home}/models/ada/Lattice/v/1> {replaces} <{home}/models/ada/net/v/1>" in told
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_an_old_iri_becomes_the_next_models(ada, api, version):
@@ -96,7 +96,7 @@ def test_an_old_iri_becomes_the_next_models(ada, api, version):
     assert (
         "replaces" not in NamedGraph.objects.get(iri=f"{home}/models/ada/lattice/metadata").nquads
     )
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_a_card_goes_on_meaning_the_model_that_it_named(ada, api, version):
@@ -109,7 +109,7 @@ def test_a_card_goes_on_meaning_the_model_that_it_named(ada, api, version):
     told = NamedGraph.objects.get(version=heir).nquads
     assert f"<{home}/models/ada/lattice/v/1>" in told
     assert f"<{home}/models/ada/net/v/1>" not in told
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_a_move_takes_who_may_see_it_along(ada, bob, api):
@@ -131,7 +131,7 @@ def test_case_alone_may_change(ada, api, version):
     outbox.deliver()
     assert not RetiredName.objects.exists()
     assert RegisteredModel.objects.get().ref == "ada/Net"
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_only_a_living_model_can_be_where_a_name_leads(ada, api, version):

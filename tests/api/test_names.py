@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from metadata import upkeep
 from metadata.models import NamedGraph
-from registry import datasets as selectors
-from registry import outbox, search
+from metadata.store import maintenance
+from registry.catalogue import search
+from registry.core import outbox
+from registry.datasets import selectors, services
 from registry.models import Mention, NameConfirmation
-from registry.services import datasets, namespaces, registered_models
+from registry.people.services import namespaces
+from registry.versions.services import registered_models
 from tests import factories
 
 HOME = "http://testserver"
@@ -112,7 +114,7 @@ def test_a_maintainer_confirms_and_withdraws(published, ada, bob, api):
     assert selectors.use_counts(bob, [entry]) == {entry.pk: 1}
     # Of a model of another namespace the same name still means nothing.
     assert NameConfirmation.objects.get().confirmed_by == ada
-    datasets.edit(bob, dataset=entry, personal_data="no")
+    services.edit(bob, dataset=entry, personal_data="no")
     outbox.deliver()
     assert personal("no") == ["ada/net"]
     assert api(ada).delete(f"{NAMES}?kind=dataset&name=faces").status_code == 204
@@ -209,7 +211,7 @@ def test_an_entry_is_not_the_same_as_a_thing_of_the_hub(ada, bob, api):
     # A row of before is not told either.
     entry = factories.dataset(bob, "old")
     type(entry).objects.filter(pk=entry.pk).update(iri=sent["iri"])
-    upkeep.refresh_dataset(entry.pk)
+    maintenance.refresh_dataset(entry.pk)
     nquads = NamedGraph.objects.get(iri=f"{HOME}/datasets/old/metadata").nquads
     assert "sameAs" not in nquads
 

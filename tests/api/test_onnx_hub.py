@@ -15,10 +15,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import outbox, usage
-from registry.api.onnx_hub import archives, kept, manifest, scope
+from registry.core import outbox, usage
 from registry.models import Event, RegisteredModel
-from registry.services import derivatives, refs, registered_models, versions
+from registry.protocols.onnx_hub import archives, manifest, manifest_cache, scope
+from registry.versions.services import derivatives, refs, registered_models, versions
 from tests import factories, samples
 from tests.proven import PROOF
 
@@ -220,14 +220,17 @@ def test_a_manifest_follows_what_happens(api, ada):
 
 def test_an_event_that_was_committed_late_is_seen(ada):
     version = publish(ada)
-    seen = kept.public(scope.Scope.of("onnx", "models", "main"))
-    rows, is_whole = kept._events(seen.top)
+    seen = manifest_cache.public(scope.Scope.of("onnx", "models", "main"))
+    rows, is_whole = manifest_cache._events(seen.top)
     assert is_whole
-    assert kept._changed(seen, rows) == set()
+    assert manifest_cache._changed(seen, rows) == set()
     published = Event.objects.get(verb="version.published").pk
     lacks = replace(seen, seen=seen.seen - {published})
-    assert kept._changed(lacks, rows) == {version.model_id}
-    assert kept._changed(lacks, [*rows, (published + 9_999, "namespace.edited", None)]) is None
+    assert manifest_cache._changed(lacks, rows) == {version.model_id}
+    assert (
+        manifest_cache._changed(lacks, [*rows, (published + 9_999, "namespace.edited", None)])
+        is None
+    )
 
 
 def test_only_what_changed_is_made_anew(api, ada, bob, monkeypatch):
@@ -251,7 +254,7 @@ def test_only_what_changed_is_made_anew(api, ada, bob, monkeypatch):
         "bob/other@2/model.onnx",
     ]
     assert second[0] == first[0]
-    monkeypatch.setattr(kept, "MOST_CHANGED", 0)
+    monkeypatch.setattr(manifest_cache, "MOST_CHANGED", 0)
     publish(ada, contents={"model.onnx": samples.mlp(hidden=10)})
     listed(api().get(ALL))
     assert made == ["bob/other", "ada/net", "bob/other"]
@@ -333,7 +336,7 @@ def test_the_digest_of_an_archive_is_null_until_it_is_known(api, ada, monkeypatc
     assert entry["metadata"]["model_with_data_sha"] is None
     packed = body(api().get(f"{HEAD}/media/a/b/main/{entry['metadata']['model_with_data_path']}"))
     assert listed(api().get(ALL))[0]["metadata"]["model_with_data_sha"] is None
-    monkeypatch.setattr(kept, "WAITING_SECONDS", 0)
+    monkeypatch.setattr(manifest_cache, "WAITING_SECONDS", 0)
     [entry] = listed(api().get(ALL))
     assert entry["metadata"]["model_with_data_sha"] == hashlib.sha256(packed).hexdigest()
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from registry.api import parameters
-from registry.api.huggingface import repos
+from registry.protocols.huggingface import repos
 
 pytestmark = pytest.mark.django_db
 DOCUMENT = yaml.safe_load((Path(__file__).parents[2] / "docs/openapi.yaml").read_text())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from registry.models import RegisteredModel
-from runners import proofs, verification
 from runners.models import Job, SuiteResult, SuiteRun
+from runners.proofs import selectors, verification
 from tests import factories, shared
 from tests.proven import PROOF
 from tests.unit.runners.test_proofs import conformance, end, offer, upgraded, waiting
@@ -161,7 +161,7 @@ def test_runtimes_and_scoreboard(client):
     )
     shown = client.get("/api/v1/scoreboard/onnxruntime/1.31.1").json()
     assert shown["cases"] == 3
-    assert shown["totals"] == dict.fromkeys(proofs.SUITE_WORDS, 0) | {"passed": 2, "failed": 1}
+    assert shown["totals"] == dict.fromkeys(selectors.SUITE_WORDS, 0) | {"passed": 2, "failed": 1}
     assert shown["finished_at"] is None
     assert [one["operator"] for one in shown["operators"]] == ["Abs"]
     cases = client.get("/api/v1/scoreboard/onnxruntime/1.31.1/cases?outcome=failed").json()

@@ -10,10 +10,10 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
 from hub.server.public_files import PublicFiles
-from registry import usage
 from registry.api.throttles import AnonThrottle
+from registry.core import usage
 from registry.models import DownloadCount
-from registry.services import registered_models, versions
+from registry.versions.services import registered_models, versions
 from tests import factories, samples, shared
 
 pytestmark = pytest.mark.django_db
@@ -229,7 +229,7 @@ def test_guests_are_counted_and_refused_as_in_the_views(version, monkeypatch):
 
 
 def test_damaged_bytes_are_refused_by_django_in_words(version):
-    from registry.blobs import store
+    from registry.storage.files import store
 
     store().path(version.files.get(path="config.json").blob_id).write_bytes(b"short")
     with pytest.raises(Elsewhere):

@@ -10,10 +10,11 @@ import pytest
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry import collector
-from registry.blobs import store
 from registry.models import Blob, File, Namespace, Reservation, Upload, Version
-from registry.services import commits, derivatives, files, quotas, uploads, versions
+from registry.storage import collector
+from registry.storage.files import store
+from registry.storage.services import quotas, uploads
+from registry.versions.services import commits, derivatives, files, versions
 from tests import factories, xet_samples
 from tests.api.huggingface.test_writing import Xet, batch, commit
 from tests.api.test_models import problem

@@ -15,8 +15,9 @@ from django.urls import URLPattern, get_resolver
 from hub.protocol import problems
 from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
 from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
-from registry import documents, outbox, usage
 from registry.api.models import fresh_model_data
+from registry.catalogue import documents
+from registry.core import outbox, usage
 from registry.federated.services import fleets
 from registry.models import (
     AccessToken,
@@ -26,7 +27,8 @@ from registry.models import (
     SearchDocument,
     XetStore,
 )
-from registry.services import files, uploads
+from registry.storage.services import uploads
+from registry.versions.services import files
 from runners.models import Job
 from tests import factories, learning, proven, samples, timed, xet_samples
 

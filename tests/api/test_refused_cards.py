@@ -12,9 +12,11 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from registry import refused_cards
+from registry.cards import refused_cards
 from registry.models import Namespace, RefusedCard
-from registry.services import namespaces, quotas, registered_models, versions
+from registry.people.services import namespaces
+from registry.storage.services import quotas
+from registry.versions.services import registered_models, versions
 from tests import factories
 
 BROKEN = "---\nlicense: [mit\ndate: 2026-13-45\n---\n# My long prose\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from metadata import gate
 from metadata.models import ShapeReport
 from metadata.shapes import validator
+from metadata.validation import card_check
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -105,9 +105,9 @@ def test_the_report_of_what_is_hidden_later_is_hidden(api, ada, answers):
 
 
 def test_a_refused_card_is_told_on_the_draft_and_over_http(api, ada, real_shapes, monkeypatch):
-    finding = gate._finding("card-shape", "Name the data.", factories.CARD, "license")
-    report = gate._report([finding])
-    monkeypatch.setattr(gate, "judge", lambda _: ("failed", report))
+    finding = card_check._finding("card-shape", "Name the data.", factories.CARD, "license")
+    report = card_check._report([finding])
+    monkeypatch.setattr(card_check, "judge", lambda _: ("failed", report))
     factories.submitted(ada)
     version = api(ada).get(V1).json()
     assert version["state"] == "draft"

@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 
-from registry import rates
+from registry.core import rates
 from registry.models import AccessToken, Event
 from tests import factories
 from tests.api.test_models import problem

@@ -7,8 +7,8 @@ import hashlib
 
 import pytest
 
-from registry.blobs import store
 from registry.models import Blob, Upload
+from registry.storage.files import store
 from tests import factories
 from tests.api.test_models import problem
 

@@ -9,7 +9,7 @@ import yaml
 
 from hub.protocol import manifests, problems
 from registry.models import Check, File, Ref, Version
-from registry.services import files, versions
+from registry.versions.services import files, versions
 from runners.models import Job
 from tests import factories, samples, shared
 from tests.api.test_models import problem
@@ -154,7 +154,7 @@ def test_an_end_without_a_reason_is_none(ada, published, reason):
 
 
 def test_a_late_report_on_other_bytes_changes_nothing(api, ada):
-    from registry.services import checks
+    from registry.versions.services import checks
 
     version = factories.submitted(ada)
     assert not checks.settle(
@@ -380,8 +380,8 @@ def test_a_version_costs_a_fixed_number_of_queries(api, ada, published):
 
 
 def test_each_branch_has_its_own_newest_version(ada):
-    from registry import lifecycle, selectors
     from registry.models import Branch
+    from registry.versions import lifecycle, selectors
 
     model = factories.model(ada)
     first = factories.submitted(ada, model, publish=False)

@@ -24,10 +24,10 @@ from onnx import helper
 from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
-from frontend import browser_runtime
+from frontend.presenters import browser_runtime
 from hub.protocol import inputs
-from registry import cards
-from runners.engine import pictures
+from registry.cards import cards
+from runners.engine.runs import pictures
 from tests import samples
 from tests.browser.conftest import ROOT
 

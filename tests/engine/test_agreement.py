@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from runners.engine import agreement
-from runners.engine.agreement import EXACT, FP16, FP32, QUANTISED, compare
+from runners.engine.runs import agreement
+from runners.engine.runs.agreement import EXACT, FP16, FP32, QUANTISED, compare
 from tests import samples
 
 

@@ -9,7 +9,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from runners.engine import annotate, wire
+from runners.engine.graphs import annotate
+from runners.engine.onnx_files import wire
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from runners.engine import children, fresh, probe
 from runners.engine.benchmark import (
     answers,
     devices,
@@ -31,7 +30,8 @@ from runners.engine.benchmark import (
     verification,
 )
 from runners.engine.benchmark import record as form
-from runners.engine.isolation import Confinement
+from runners.engine.confine import children, fresh, probe
+from runners.engine.confine.isolation import Confinement
 from runners.engine.jobs import JobError
 from runners.sandbox import Limits, Request
 from tests import kernel, samples

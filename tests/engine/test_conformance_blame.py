@@ -12,15 +12,17 @@ import numpy as np
 import onnx
 import pytest
 
-from runners.engine import conformance, datasets, generate, runtimes
-from runners.engine.children import Ending
-from runners.engine.datasets import DataSet
-from runners.engine.isolation import Limits
+from runners.engine import runtimes
+from runners.engine.confine.children import Ending
+from runners.engine.confine.isolation import Limits
+from runners.engine.conformance import task as conformance_task
 from runners.engine.jobs import Job, JobError
+from runners.engine.runs import datasets, generate
+from runners.engine.runs.datasets import DataSet
 from tests import samples
 from tests.engine.faulty import Faulty
 
-CHECKS = conformance.CHECKS
+CHECKS = conformance_task.CHECKS
 
 
 def plain():
@@ -89,7 +91,7 @@ def judge(tmp_path, monkeypatch):
         )
         stop = SimpleNamespace(requested=lambda: False)
         job = Inline(request, frozenset(), {"onnxruntime": "1", "onnx": "2"}, stop, lambda *_: None)
-        report = conformance.run(job)
+        report = conformance_task.run(job)
         return report, dict(zip(CHECKS, report.measures, strict=True))
 
     return run

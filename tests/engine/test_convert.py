@@ -322,8 +322,9 @@ class TestLargeFiles:
     @pytest.mark.parametrize("recipe", ["fp16", "int8", "int8-qdq"])
     def test_weights_go_to_a_file_beside(self, monkeypatch, tmp_path, recipe):
         from runners.engine import runtimes
-        from runners.engine.convert import files, makers, parity, prepare
+        from runners.engine.convert import makers, parity, prepare
         from runners.engine.convert.recipes import RECIPES
+        from runners.engine.onnx_files import whole_models as files
 
         monkeypatch.setattr(files, "INLINE_BYTES", 1000)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from runners.engine.describe import barcode
-from runners.engine.vocabulary import CATEGORIES
+from runners.engine.onnx_files.describe import barcode
+from runners.engine.onnx_files.vocabulary import CATEGORIES
 from tests import samples
 from tests.engine.conftest import codes
 
@@ -195,7 +195,7 @@ def test_refused_files_have_no_facts(run):
 
 def test_describing_imports_no_library():
     program = (
-        "import runners.engine.describe, sys;"
+        "import runners.engine.onnx_files.describe, sys;"
         "sys.exit(bool({'onnx', 'onnxruntime', 'numpy', 'django'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

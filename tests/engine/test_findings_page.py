@@ -8,8 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 OURS = (
-    "runners/sandbox.py", "runners/vetting.py", "registry/federated/services/trainings.py",
-)  # fmt: skip
+    "runners/sandbox.py",
+    "runners/benchmarks/record_checks.py",
+    "registry/federated/services/trainings.py",
+)
 SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), *(ROOT / name for name in OURS)]
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|cancelled|crashed|truncated|malformed")
 # Words of the same shape that are not codes: verdicts, forms and kinds of ending.

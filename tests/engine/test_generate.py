@@ -8,8 +8,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol import inputs as declarations
-from runners.engine import generate, runtimes
-from runners.engine.generate import datasets, search, thresholds, varied
+from runners.engine import runtimes
+from runners.engine.runs import generate
+from runners.engine.runs.generate import datasets, search, thresholds, varied
 from tests import samples
 
 INT64 = TensorProto.INT64

@@ -20,9 +20,10 @@ from pathlib import Path
 
 import pytest
 
-from runners.engine import children, isolation, seccomp, text
-from runners.engine import kernel as calls
-from runners.engine.isolation import Confinement, Limits
+from runners.engine.confine import children, isolation, seccomp
+from runners.engine.confine import kernel as calls
+from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.onnx_files import text
 from tests import kernel
 
 LIMITS = Limits(wall_seconds=10, cpu_seconds=3, memory_bytes=1 << 30, output_bytes=1 << 16)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.engine import children, isolation, mounts
-from runners.engine.isolation import Confinement, Limits
+from runners.engine.confine import children, isolation, mounts
+from runners.engine.confine.isolation import Confinement, Limits
 from tests import kernel
 
 GIB = 1 << 30

@@ -12,10 +12,13 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from runners.engine import body_runs, datasets, generate, graphwalk, localise, runtimes, verdicts
-from runners.engine.localise import Parties, Places
+from runners.engine import runtimes
+from runners.engine.conformance import verdicts
+from runners.engine.onnx_files import bodies
+from runners.engine.runs import body_runs, datasets, generate, localise
+from runners.engine.runs.child_runs import Form
+from runners.engine.runs.localise import Parties, Places
 from runners.engine.runtimes.exposing import expose
-from runners.engine.trials import Form
 from tests import samples
 from tests.engine.faulty import Faulty
 
@@ -158,7 +161,7 @@ class Spoilt:
         nodes = list(graph.node)
         del graph.node[:]
         for node in nodes:
-            for body in graphwalk.bodies(node):
+            for body in bodies.bodies(node):
                 self._spoil(body)
             graph.node.append(node)
             if node.op_type != self._operator:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from onnx import numpy_helper
 
-from runners.engine import cases
+from runners.engine.conformance import cases
 from runners.sandbox import Request, Sandbox
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from hub.protocol import inputs
-from runners.engine import pictures
+from runners.engine.runs import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = ROOT / "frontend/static/frontend/try-picture.js"

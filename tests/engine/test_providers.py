@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runners.engine import probe, providers
+from runners.engine.benchmark import providers
+from runners.engine.confine import probe
 
 CPU = providers.CPU
 

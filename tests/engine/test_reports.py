@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from runners.reports import Finding, InvalidReportError, Report
+from runners.engine.reports import Finding, InvalidReportError, Report
 
 REPORT = Report(
     task="check",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from runners.engine import pictures
+from runners.engine.runs import pictures
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes

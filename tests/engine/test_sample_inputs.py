@@ -11,10 +11,10 @@ from PIL import Image, ImageDraw
 
 from hub.protocol import inputs
 from hub.server.samples import SAMPLES, files
-from registry import cards
-from registry.authoring.findings import Notes
-from runners.engine import pictures
-from runners.engine.describe import describe
+from registry.cards import cards
+from registry.cards.findings import Notes
+from runners.engine.onnx_files.describe import describe
+from runners.engine.runs import pictures
 
 # Strokes of digits on 200 x 200 pixels, as somebody draws them with a thick pen.
 STROKES = {

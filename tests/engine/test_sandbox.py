@@ -125,14 +125,14 @@ def test_external_data_behind_a_link_is_not_read(sandbox, stored, tmp_path):
 
 
 def test_hard_links_reach_the_libraries_as_copies(tmp_path):
-    from runners.engine import inputs
+    from runners.engine.onnx_files import staging
 
     blob = tmp_path / "blob"
     blob.write_bytes(b"weights")
     os.link(blob, tmp_path / "second-name")
     folder = tmp_path / "input"
     folder.mkdir()
-    inputs.lay_out(folder, {"a/w.bin": str(blob)}, ["a/w.bin"], lambda: False)
+    staging.lay_out(folder, {"a/w.bin": str(blob)}, ["a/w.bin"], lambda: False)
     copy = folder / "a" / "w.bin"
     assert copy.read_bytes() == b"weights"
     assert copy.stat().st_nlink == 1
@@ -140,12 +140,12 @@ def test_hard_links_reach_the_libraries_as_copies(tmp_path):
 
 
 def test_copying_stops_when_asked(tmp_path):
-    from runners.engine import inputs
+    from runners.engine.onnx_files import staging
 
     blob = tmp_path / "blob"
     blob.write_bytes(b"weights")
-    with pytest.raises(inputs.StoppedError):
-        inputs.lay_out(tmp_path, {"w": str(blob)}, ["w"], lambda: True)
+    with pytest.raises(staging.StoppedError):
+        staging.lay_out(tmp_path, {"w": str(blob)}, ["w"], lambda: True)
 
 
 def test_cancelling_ends_the_children(own, stored):

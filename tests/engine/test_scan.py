@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from runners.engine import external
-from runners.engine.scan import scan
+from runners.engine.onnx_files import external
+from runners.engine.onnx_files.scan import scan
 from tests import samples
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.engine import children, jobs
-from runners.engine.isolation import Confinement, Limits
+from runners.engine import jobs
+from runners.engine.confine import children
+from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.jobs import Job, Request
 from tests import kernel
 from tests.engine.conftest import SUBJECT, codes

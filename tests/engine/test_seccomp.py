@@ -10,8 +10,8 @@ import struct
 
 import pytest
 
-from runners.engine import children, isolation, seccomp
-from runners.engine.isolation import Confinement, Limits
+from runners.engine.confine import children, isolation, seccomp
+from runners.engine.confine.isolation import Confinement, Limits
 from tests import kernel
 from tests.engine.system_calls import ALLOWED, CLONE, CLONE3, DENIED, KILL, PRCTL, PRLIMIT, TGKILL
 

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from runners.engine import seccomp
+from runners.engine.confine import seccomp
 
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 FAMILIES = list(ARCH)

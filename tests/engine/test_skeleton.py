@@ -9,7 +9,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runners.engine import nodes, skeleton
+from runners.engine.graphs import skeleton
+from runners.engine.onnx_files import nodes
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes

@@ -11,8 +11,9 @@ import numpy as np
 import onnx
 import pytest
 
-from runners.engine import cases, runtimes, suite
-from runners.engine.children import Ending
+from runners.engine import runtimes
+from runners.engine.confine.children import Ending
+from runners.engine.conformance import cases, suite
 from runners.sandbox import Request
 from tests.engine.conftest import SMALL, SUBJECT, codes
 

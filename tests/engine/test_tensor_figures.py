@@ -11,8 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runners import tensors
-from runners.engine import tensor_figures
+from runners.engine.graphs import tensor_figures
+from runners.graphs import tensors
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes

@@ -8,9 +8,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.proofs import Proof
-from runners.engine import candidates, runtimes, upgrade
-from runners.engine.datasets import DataSet, write
-from runners.engine.trials import Form
+from runners.engine import runtimes
+from runners.engine.runs.child_runs import Form
+from runners.engine.runs.datasets import DataSet, write
+from runners.engine.upgrades import candidates, task
 from tests import samples
 from tests.engine.conftest import codes
 from tests.engine.opset_models import close, floats, old, port, run
@@ -263,7 +264,7 @@ def test_a_refused_model_gets_no_further_than_the_scan(lift):
 )
 def test_the_ladder_begins_where_the_runtime_ends(source, wanted, rungs):
     standing = {"source": source, "highest": 27, "ir_version": 8, "highest_ir": 13}
-    assert upgrade.ladder(standing, wanted) == rungs
+    assert task.ladder(standing, wanted) == rungs
 
 
 def test_the_first_node_that_gives_other_values_is_named(tmp_path):

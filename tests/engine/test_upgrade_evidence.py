@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.proofs import Proof
-from runners.engine import noise
 from runners.engine.opsets import convert
+from runners.engine.upgrades import noise
 from tests import samples
 from tests.engine import evidence_models as hidden
 from tests.engine.conftest import codes

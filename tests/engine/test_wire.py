@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from runners.engine import wire
+from runners.engine.onnx_files import wire
 from tests.samples import field, varint
 
 

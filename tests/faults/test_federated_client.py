@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hub.client import training_tensors, upload
+from hub.client import upload
 from hub.client.hub import Hub as Client
+from hub.client.training import tensors
 from hub.protocol import problems
 from tests import samples
 from tests.faults.conftest import wait_for
@@ -70,7 +71,7 @@ def test_a_hub_killed_during_an_upload_gets_all_of_it(hub, devices, tmp_path, mo
         lambda: hub.call("GET", place)[2].get("state") == "published", "the result's version", 120
     )
     folder = Client(hub.address, token="", cache=tmp_path / "cache").download("zoo/deep@2")
-    found = training_tensors.read(folder / "weights.safetensors")
+    found = tensors.read(folder / "weights.safetensors")
     for name, before in base.items():
         wanted = before + sum(n * change[name].astype(float) for n, change in changes.items()) / 40
         assert np.all(np.abs(found[name] - wanted) <= np.spacing(np.abs(wanted).astype("f4")))

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from registry import git
+from registry.versions import git_names
 from tests import chromium
 from tests.faults.conftest import Hub, wait_for
 from tests.integration import tiny_bert
@@ -230,7 +230,7 @@ def test_scripts_of_another_site_read_the_hub_and_run_a_model(hub, site):
         "part": [206, list(WEIGHTS[1000:1004]), f"bytes 1000-1003/{len(WEIGHTS)}", f'"{digest}"'],
         "commit": commit,
         "paths": [200, ["config.json"]],
-        "raw": git.pointer(digest, len(WEIGHTS)).decode(),
+        "raw": git_names.pointer(digest, len(WEIGHTS)).decode(),
         "missing": [404, "EntryNotFound", commit],
         "listed": [200, True],
     }

@@ -6,7 +6,8 @@ import urllib.request
 
 import onnx
 
-from runners.engine import annotate, wire
+from runners.engine.graphs import annotate
+from runners.engine.onnx_files import wire
 from tests import samples
 from tests.faults.conftest import Hub, wait_for
 

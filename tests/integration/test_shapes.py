@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from metadata import projection, vocabulary
+from metadata.graphs import projection
+from metadata.rdf import vocabulary
+from metadata.rdf.vocabulary import Shapes, ShapesUnavailableError
 from metadata.shapes import validator
-from metadata.vocabulary import Shapes, ShapesUnavailableError
 from tests.unit.metadata import shaping
 from tests.unit.metadata.test_projection import CARD, HOME, KNOWN
 
@@ -66,7 +67,8 @@ def test_shapes_that_are_no_turtle_are_told():
 def test_no_process_of_the_site_loads_rdflib():
     code = (
         "import django, sys; django.setup()\n"
-        "import hub.server.urls, hub.server.wsgi, runners.worker, metadata.gate, metadata.reports\n"
+        "import hub.server.urls, hub.server.wsgi, runners.work.worker\n"
+        "import metadata.validation.card_check, metadata.validation.reports\n"
         "from metadata.shapes import validator\n"
         "print(sorted({'rdflib', 'pyshacl', 'onnx', 'owlrl'} & set(sys.modules)))"
     )

@@ -18,7 +18,7 @@ from random import Random
 import onnx
 import pytest
 
-from runners.engine.flows import FLOWS
+from runners.engine.server.tasks import FLOWS
 from runners.sandbox import Limits, Request, Sandbox
 from tests import samples
 from tests.engine.timings import TIMED

@@ -1,4 +1,4 @@
-// A picture's pixels -> the values of a tensor, by the same steps as runners/engine/pictures.py.
+// A picture's pixels -> the values of a tensor, by the same steps as runners/engine/runs/pictures.py.
 
 // Name -> factor and offset on values of 0 to 255; another name is a factor.
 const SCALES = { "0-255": [1, 0], "0-1": [1 / 255, 0], "-1-1": [2 / 255, -1] };

@@ -1,4 +1,4 @@
-// Outputs with the shape of a picture, drawn by the rules of runners/engine/pictures.py.
+// Outputs with the shape of a picture, drawn by the rules of runners/engine/runs/pictures.py.
 
 const LEAST = 16, MOST = 8192;
 

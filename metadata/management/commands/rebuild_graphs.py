@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from hub.counting import Counter
-from metadata import upkeep
 from metadata.models import NamedGraph
+from metadata.store import maintenance
 
 
 class Command(BaseCommand):
@@ -19,12 +19,12 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if not options["check"]:
-            with Counter("graphs made", upkeep.sources()) as counter:
-                changed = upkeep.rebuild(counter.advance)
+            with Counter("graphs made", maintenance.sources()) as counter:
+                changed = maintenance.rebuild(counter.advance)
             self.stdout.write(f"{changed} graphs changed")
             return
         with Counter("graphs compared", NamedGraph.objects.exclude(nquads="").count()) as counter:
-            wrong = list(upkeep.differences(counter.advance))
+            wrong = list(maintenance.differences(counter.advance))
         for line in wrong:
             self.stdout.write(line)
         if wrong:

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from hub.counting import Counter
-from metadata import reports
-from metadata.vocabulary import ShapesUnavailableError
+from metadata.rdf.vocabulary import ShapesUnavailableError
+from metadata.validation import reports
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ from registry.federated.api import certificates
 from registry.federated.models import Participant
 from registry.federated.selectors import Seeker
 from registry.federated.services.participants import TOKEN_PREFIX
-from registry.services.tokens import digest
+from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

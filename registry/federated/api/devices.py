@@ -13,7 +13,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
 from hub.protocol import digests, federated, problems, safetensors
-from registry import selectors as registry
 from registry.api import downloads, etags
 from registry.api.inputs import JSONParser, parse
 from registry.api.uploads import BODY, TusView, UploadOutput, _headers, _metadata, _number
@@ -23,7 +22,8 @@ from registry.federated.api import shapes
 from registry.federated.api.authentication import participant, seeker
 from registry.federated.api.views import TrainingView, found
 from registry.federated.services import contributions, receiving
-from registry.services import uploads
+from registry.storage.services import uploads
+from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from uuid import UUID

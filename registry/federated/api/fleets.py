@@ -11,18 +11,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import digests, problems
-from registry import selectors as registry
 from registry.api import etags
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
 from registry.api.serializers import Digest
+from registry.core.permissions import require
 from registry.federated import selectors
 from registry.federated.models import Fleet, FleetDevice
 from registry.federated.models.fleets import NAME
 from registry.federated.services import fleets
-from registry.permissions import require
-from registry.services.tokens import digest
+from registry.people.services.tokens import digest
+from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

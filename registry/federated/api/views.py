@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry import selectors as registry
 from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
 from registry.api.throttles import UserThrottle
+from registry.core.permissions import can
 from registry.federated import selectors
 from registry.federated.api import certificates, shapes
 from registry.federated.api.authentication import (
@@ -27,7 +27,7 @@ from registry.federated.api.authentication import (
 )
 from registry.federated.models import Round, Training
 from registry.federated.services import participants, rounds, trainings
-from registry.permissions import can
+from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

@@ -5,7 +5,7 @@ A refusal arrives as IntegrityError.
 
 from django.db import migrations
 
-from registry import laws
+from registry.core import laws
 
 _ROUND = "(SELECT {} FROM federated_round WHERE id = NEW.round_id)"
 

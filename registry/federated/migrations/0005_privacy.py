@@ -8,7 +8,7 @@ from importlib import import_module
 
 from django.db import migrations, models
 
-from registry import laws
+from registry.core import laws
 
 BEFORE = import_module("registry.federated.migrations.0004_choices").LAWS
 

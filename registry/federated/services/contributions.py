@@ -15,12 +15,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import digests, federated, problems, safetensors
-from registry import events
-from registry.blobs import store
+from registry.core import events
 from registry.federated.models import Contribution, Participant, Round
 from registry.federated.services import receiving
 from registry.models import Event
-from registry.services import blobs, quotas
+from registry.storage.files import store
+from registry.storage.services import blobs, quotas
 
 if TYPE_CHECKING:
     from registry.models import Upload

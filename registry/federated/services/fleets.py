@@ -11,17 +11,17 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry import events
+from registry.core import events
+from registry.core.permissions import require, require_user
 from registry.federated.models import Fleet, FleetDevice
 from registry.models import Version
-from registry.permissions import require, require_user
-from registry.services.tokens import digest
+from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from registry.core.permissions import Actor
     from registry.models import RegisteredModel
-    from registry.permissions import Actor
 
 TOKEN_PREFIX = "ff_"  # noqa: S105 - how such tokens begin
 # Fewer reports than this say nothing of a rate.

@@ -13,15 +13,15 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from hub.protocol import federated, problems
-from registry import events
+from registry.core import events
+from registry.core.permissions import require, require_user
 from registry.federated.models import Invite, Participant
 from registry.federated.services import contributions, rounds
-from registry.permissions import require, require_user
-from registry.services.tokens import digest
+from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
+    from registry.core.permissions import Actor
     from registry.federated.models import Training
-    from registry.permissions import Actor
 
 TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
 LONGEST_DAYS = 366

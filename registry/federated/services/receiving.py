@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import digests, federated, problems, safetensors
-from registry.blobs import store
 from registry.models import Upload, User
-from registry.services import quotas, uploads
+from registry.storage.files import store
+from registry.storage.services import quotas, uploads
 
 if TYPE_CHECKING:
     from uuid import UUID

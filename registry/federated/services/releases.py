@@ -13,11 +13,14 @@ import yaml
 from django.db import transaction
 
 from hub.protocol import federated, problems
-from registry import cards, events, lifecycle
+from registry.cards import cards
+from registry.core import events
 from registry.federated import history, privacy
 from registry.federated.models import Aggregate, Round, Training
 from registry.models import Blob, File, RegisteredModel
-from registry.services import blobs, files, quotas
+from registry.storage.services import blobs, quotas
+from registry.versions import lifecycle
+from registry.versions.services import files
 
 if TYPE_CHECKING:
     from registry.models import Version

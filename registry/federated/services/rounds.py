@@ -18,19 +18,19 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol import problems, training_rules
-from registry import events
+from registry.core import events
+from registry.core.permissions import require
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
 from registry.federated.schedule import Schedule
 from registry.federated.services import receiving, releases
-from registry.permissions import require
-from registry.services import blobs
+from registry.storage.services import blobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from registry.permissions import Actor
+    from registry.core.permissions import Actor
 
 log = structlog.get_logger(__name__)
 

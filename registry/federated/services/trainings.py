@@ -12,18 +12,18 @@ from django.utils import timezone
 
 from hub.protocol import federated, problems, training_rules
 from hub.protocol.training_rules import Rules
-from registry import events
+from registry.core import events
+from registry.core.permissions import require, require_user
 from registry.federated import selection
 from registry.federated.models import Round, Training
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
 from registry.models import File, RegisteredModel, Version
-from registry.permissions import require, require_user
-from registry.services import blobs
+from registry.storage.services import blobs
 
 if TYPE_CHECKING:
-    from registry.outbox import Subject
-    from registry.permissions import Actor
+    from registry.core.outbox import Subject
+    from registry.core.permissions import Actor
 
 LONGEST_HYPERPARAMETERS = 20_000
 MOST_PATTERNS, LONGEST_PATTERN = 100, 200

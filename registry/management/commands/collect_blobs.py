@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from hub.counting import Counter
-from registry import collector
+from registry.storage import collector
 
 
 class Command(BaseCommand):

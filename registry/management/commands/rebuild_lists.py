@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from hub.counting import Counter
-from registry import documents, kept
+from registry.catalogue import documents
+from registry.core import public_counts
 from registry.models import RegisteredModel
 
 
@@ -22,6 +23,6 @@ class Command(BaseCommand):
                 with transaction.atomic():
                     documents.refresh(pk)
                 counter.advance()
-        kept.forget()
+        public_counts.forget()
         if options["verbosity"]:
             self.stdout.write(f"the lists know {len(keys)} models again")

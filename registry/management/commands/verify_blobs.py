@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Sum
 
 from hub.counting import Counter, size
-from registry import scrub
 from registry.models import Blob
+from registry.storage import verification
 
 
 class Command(BaseCommand):
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         stored = Blob.objects.filter(erased_at=None).aggregate(bytes=Sum("size"))["bytes"] or 0
         with Counter("blobs read", stored, words=size) as counter:
-            wrong = list(scrub.verify(counter.advance))
+            wrong = list(verification.verify(counter.advance))
         for sha256, what in wrong:
             self.stdout.write(f"sha256:{sha256} {what}")
         if any("orphan" not in what for _, what in wrong):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import datasets, generate, runtimes, text, trials
+from runners.engine import runtimes
 from runners.engine.benchmark import stored
-from runners.engine.datasets import required_inputs
+from runners.engine.onnx_files import text
+from runners.engine.runs import child_runs, datasets, generate
+from runners.engine.runs.datasets import required_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from runners.engine.datasets import Value
+    from runners.engine.runs.datasets import Value
 
 # Sizes of dimensions that nobody named: a usual length of text first.
 _LADDER = (128, 16, 1, 576)
@@ -32,7 +34,7 @@ class UnsuitableInputError(Exception):
 
 def make(model_path: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Write inputs that the runtime can run into `folder`; answers their ports and their source."""
-    model = trials.load(model_path)
+    model = child_runs.load(model_path)
     refused = ""
     for source, values in _candidates(model, model_path.parent, asked):
         refused = _try(model_path, values, asked["runtime"])
@@ -59,7 +61,7 @@ def _candidates(
     if asked["batch"] == 1 and not asked["shapes"]:
         for one in datasets.read(beside, model)[:3]:
             if all(port.name in one.inputs for port in required_inputs(model)):
-                yield f"bundled {trials.shown(one.name)}", one.inputs
+                yield f"bundled {child_runs.shown(one.name)}", one.inputs
     if words:
         raise UnsuitableInputError(words)
 

@@ -14,13 +14,13 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.jobs import Job, JobError
-from runners.reports import Finding
+from runners.engine.reports import Finding
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.benchmark.options import Options
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 COMPARISON = "comparison.json"
 # No limit of a calibrated host is below these: clocks tick in hundredths, and kernels do chores.

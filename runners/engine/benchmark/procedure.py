@@ -9,11 +9,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import inputs
 from runners.engine.benchmark import devices, readings, summary, verdicts
 from runners.engine.benchmark.assembling import assemble, now
 from runners.engine.benchmark.record import NOT_EXPOSED
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def _sleep(job: Job, seconds: float) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if job.stop.requested():
-            raise inputs.StoppedError
+            raise staging.StoppedError
         time.sleep(min(left, 0.25))
 
 

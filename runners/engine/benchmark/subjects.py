@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import text
-from runners.engine.bench import told
 from runners.engine.benchmark import answers, devices, environments, feeds, sessions, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.onnx_files import text
+from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.benchmark.options import Options
-    from runners.engine.children import Ending
+    from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
 _FILE_BYTES = 1 << 30

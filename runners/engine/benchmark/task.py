@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import datasets
 from runners.engine.benchmark import power, procedure, summary
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.engine.benchmark.subjects import Subject
 from runners.engine.jobs import JobError
-from runners.reports import Finding
+from runners.engine.reports import Finding
+from runners.engine.runs import datasets
 
 if TYPE_CHECKING:
     from runners.engine.jobs import Job
-    from runners.reports import Outcome, Report
+    from runners.engine.reports import Outcome, Report
 
 RECORD, SAMPLES = "record.json", "samples.csv"
 _OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"}

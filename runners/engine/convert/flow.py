@@ -11,19 +11,20 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import datasets, inputs, text
 from runners.engine.convert.recipes import RECIPES
 from runners.engine.jobs import JobError, findings_of
-from runners.reports import Finding
+from runners.engine.onnx_files import staging, text
+from runners.engine.reports import Finding
+from runners.engine.runs import datasets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runners.engine.children import Ending
+    from runners.engine.confine.children import Ending
     from runners.engine.convert.recipes import Recipe, Settings
     from runners.engine.jobs import Job
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 _MEMORY_COPIES = 6
 _ROOM_BYTES = 1 << 30
@@ -91,7 +92,7 @@ class _Conversion:
             raise _EndError(_NO_DATA)
         own = [self._sample] if self._sample and recipe.calibrates else []
         job.lay_out([request.entry, *needed, *data, *own])
-        sizes = inputs.sizes({path: request.files[path] for path in (request.entry, *needed)})
+        sizes = staging.sizes({path: request.files[path] for path in (request.entry, *needed)})
         self._size = sum(sizes.values())
         facts["tool"] = {"name": recipe.tool, "version": job.versions.get("onnxruntime", "")}
 
@@ -142,12 +143,13 @@ class _Conversion:
         self._facts["prepared"] = said["steps"]
 
     def _attempt(self, settings: Settings, ran: dict[str, Any]) -> Report:
-        from runners.engine.convert import judging, makers, parity  # noqa: PLC0415
+        from runners.engine.checks import written_models  # noqa: PLC0415
+        from runners.engine.convert import makers, parity  # noqa: PLC0415
 
         job, recipe = self._job, self._recipe
         task = functools.partial(makers.make, recipe, settings, job.model, job.work, self._target)
         made = self._answer(self._stage("convert", task), recipe.tool, _FAILED, {})
-        judge = functools.partial(judging.judge, self._target)
+        judge = functools.partial(written_models.judge, self._target)
         judged = self._answer(self._stage("judge", judge), "the variant's load", _UNUSABLE, _JUDGED)
         refused = [one for one in findings_of(judged) if one.severity == "error"]
         if refused:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import TensorProto
 
-from runners.engine import graphwalk
-from runners.engine.convert import calibration, files, prepare
+from runners.engine.convert import calibration, prepare
+from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import schemas
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def make(
     """
     tempfile.tempdir = str(work)
     made = work / _TOOL_FILE
-    for old in files.family(made):
+    for old in whole_models.family(made):
         old.unlink(missing_ok=True)
     if recipe.quantises:
         kept = _quantise(recipe, settings, work, made)
@@ -40,8 +40,8 @@ def make(
     _refuse_unchanged(model, recipe)
     _drop_twins(model.graph)
     _sort(model.graph)
-    files.restore(model, onnx.load(str(source), load_external_data=False))
-    files.save(model, target)
+    whole_models.restore(model, onnx.load(str(source), load_external_data=False))
+    whole_models.save(model, target)
     return {"left_in_float32": kept}
 
 
@@ -59,7 +59,7 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, made: Path) -> int
         "weight_type": QuantType.QInt8,
         "per_channel": settings.per_channel,
         "nodes_to_exclude": left,
-        "use_external_data_format": len(files.family(prepared)) > 1,
+        "use_external_data_format": len(whole_models.family(prepared)) > 1,
     }
     # What operators outside the standard give has no known type; the models here are in float32.
     extra: dict[str, Any] = {"DefaultTensorType": TensorProto.FLOAT}
@@ -83,7 +83,7 @@ def _not_to_quantise(model: onnx.ModelProto, settings: Settings) -> list[str]:
     weighted = {node.name for node in prepare.weighted(model)}
     return [
         node.name
-        for node in graphwalk.nodes(model)
+        for node in bodies.nodes(model)
         if (settings.weights_only and node.name not in weighted)
         or (node.op_type.startswith("Conv") and node.name not in weighted)
         or (node.op_type == "Attention" and node.domain != "com.microsoft")
@@ -92,9 +92,11 @@ def _not_to_quantise(model: onnx.ModelProto, settings: Settings) -> list[str]:
 
 def _refuse_unchanged(model: onnx.ModelProto, recipe: Recipe) -> None:
     if recipe.quantises:
-        changed = any(tensor.data_type == TensorProto.INT8 for tensor in files.tensors(model))
+        changed = any(
+            tensor.data_type == TensorProto.INT8 for tensor in whole_models.tensors(model)
+        )
     else:
-        changed = graphwalk.uses_half(model)
+        changed = bodies.uses_half(model)
     if not changed:
         raise prepare.NothingToConvertError(
             f"{recipe.tool} changed no weight of the model: they may lie in the bodies of If, Loop "
@@ -110,7 +112,7 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
     version = prepare.opset_of(model) or schemas.NEWEST
     kept = [
         node.name
-        for node in graphwalk.nodes(model)
+        for node in bodies.nodes(model)
         if node.op_type in settings.kept
         or not prepare.fits_half(node, version)
         or (settings.guarded and _is_foreign(node))
@@ -121,7 +123,7 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
 
 
 def _is_foreign(node: onnx.NodeProto) -> bool:
-    return bool(graphwalk.bodies(node)) or node.domain not in {"", "ai.onnx"}
+    return bool(bodies.bodies(node)) or node.domain not in {"", "ai.onnx"}
 
 
 def _drop_twins(graph: onnx.GraphProto) -> None:
@@ -171,7 +173,7 @@ def _sort(graph: onnx.GraphProto) -> None:
 def _reads(node: onnx.NodeProto) -> set[str]:
     """Name what a node reads, its bodies' readings of outer values included."""
     names = {name for name in node.input if name}
-    for body in graphwalk.bodies(node):
+    for body in bodies.bodies(node):
         inside = {output for one in body.node for output in one.output}
         inside |= {tensor.name for tensor in body.initializer} | {port.name for port in body.input}
         read = {name for one in body.node for name in _reads(one)}

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from runners.engine import agreement, datasets, generate, runtimes, text
+from runners.engine import runtimes
 from runners.engine.convert import calibration
+from runners.engine.onnx_files import text
+from runners.engine.runs import agreement, datasets, generate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runners.engine.agreement import Figures
-    from runners.engine.datasets import DataSet, Value
+    from runners.engine.runs.agreement import Figures
+    from runners.engine.runs.datasets import DataSet, Value
 
 FLOOR_COSINE = 0.5
 MAX_SETS = 12

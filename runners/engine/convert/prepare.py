@@ -14,8 +14,7 @@ import onnx
 import onnx.inliner
 from onnx import TensorProto, numpy_helper
 
-from runners.engine import graphwalk
-from runners.engine.convert import files
+from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import convert as convert_opset
 from runners.engine.opsets import schemas
 
@@ -82,20 +81,20 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
     if recipe.quantises:
         steps.append(_pre_process(model, work, target))
         model = onnx.load(str(target))
-        for path in files.family(target):
+        for path in whole_models.family(target):
             path.unlink()
         _name(model)
     else:
         _claim_types(model)
     _refuse_empty(model, recipe)
-    files.save(model, target)
+    whole_models.save(model, target)
     return {**said, "steps": steps}
 
 
 def _refuse_quantised(model: onnx.ModelProto) -> None:
     told = Counter(
         operator
-        for _, operator in graphwalk.operators(model)
+        for _, operator in bodies.operators(model)
         if operator.endswith(("QuantizeLinear", "DequantizeLinear", "Integer", "NBits"))
         or operator.startswith("QLinear")
     )
@@ -168,7 +167,7 @@ def _fix_weights(model: onnx.ModelProto) -> bool:
 
 def _write_constants_out(model: onnx.ModelProto) -> None:
     """Give every constant number as a tensor, the one form that all tools look at."""
-    for node in graphwalk.nodes(model):
+    for node in bodies.nodes(model):
         if node.op_type != "Constant" or not node.attribute:
             continue
         attribute = node.attribute[0]
@@ -200,7 +199,7 @@ def _claim_types(model: onnx.ModelProto) -> None:
 def _name(model: onnx.ModelProto) -> None:
     """Name every node, and none like another: the tools tell nodes apart by name."""
     taken: set[str] = set()
-    for place, node in enumerate(graphwalk.nodes(model)):
+    for place, node in enumerate(bodies.nodes(model)):
         if not node.name or node.name in taken:
             node.name = f"{node.op_type}_n{place}"
         taken.add(node.name)
@@ -214,8 +213,8 @@ def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
     from onnxruntime.quantization.shape_inference import quant_pre_process  # noqa: PLC0415
 
     plain = work / "plain.onnx"
-    files.save(model, plain)
-    large = files.weight_bytes(model) > files.INLINE_BYTES
+    whole_models.save(model, plain)
+    large = whole_models.weight_bytes(model) > whole_models.INLINE_BYTES
     said = "optimised, shapes inferred"
     for skipped in ({}, {"skip_optimization": True}):
         try:
@@ -234,10 +233,10 @@ def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
             target.unlink(missing_ok=True)
             said = "shapes inferred"
         else:
-            for path in files.family(plain):
+            for path in whole_models.family(plain):
                 path.unlink()
             return said
-    files.save(onnx.load(str(plain)), target)
+    whole_models.save(onnx.load(str(plain)), target)
     return "as it is"
 
 
@@ -245,7 +244,7 @@ def _refuse_empty(model: onnx.ModelProto, recipe: Recipe) -> None:
     if not recipe.quantises:
         if not any(
             tensor.data_type == TensorProto.FLOAT and any(size > 1 for size in tensor.dims)
-            for tensor in files.tensors(model)
+            for tensor in whole_models.tensors(model)
         ):
             raise NothingToConvertError(
                 "The model holds no float32 weights, so half precision would only add casts. "
@@ -262,15 +261,17 @@ def _refuse_empty(model: onnx.ModelProto, recipe: Recipe) -> None:
 def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     """List the nodes with a float32 weight that the quantising tools would change."""
     constants = {
-        tensor.name for tensor in files.tensors(model) if tensor.data_type == TensorProto.FLOAT
+        tensor.name
+        for tensor in whole_models.tensors(model)
+        if tensor.data_type == TensorProto.FLOAT
     }
-    for node in graphwalk.nodes(model):
+    for node in bodies.nodes(model):
         if node.op_type == "Constant":
             held = {attribute.t.data_type for attribute in node.attribute}
             constants.update(node.output if TensorProto.FLOAT in held else ())
     return [
         node
-        for node in graphwalk.nodes(model)
+        for node in bodies.nodes(model)
         if any(
             place < len(node.input) and node.input[place] in constants
             for place in _WEIGHTED.get(node.op_type, ())

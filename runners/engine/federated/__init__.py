@@ -12,7 +12,7 @@ from runners.engine.jobs import JobError
 
 if TYPE_CHECKING:
     from runners.engine.jobs import Job
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 _ELSEWHERE = "This runtime's environment has no part in trainings: the hub's own worker does them."
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import federated
 from hub.protocol.problems import InvalidRequest
 from hub.protocol.training_rules import Rules
-from runners.engine.bench import told
 from runners.engine.federated import aggregation, judging, mapping
 from runners.engine.federated.aggregation import Member, Round
 from runners.engine.federated.check_flow import read_options
 from runners.engine.federated.updates import Update, Weights
 from runners.engine.jobs import JobError, mapping_of
-from runners.reports import Finding
+from runners.engine.reports import Finding
+from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hub.protocol.federated import Part
     from runners.engine.jobs import Job
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 _ROOM_BYTES = 1 << 20
 _SEED_BYTES = 32

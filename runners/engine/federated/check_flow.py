@@ -6,15 +6,15 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.federated import Part
-from runners.engine.bench import told
 from runners.engine.federated import judging, mapping
 from runners.engine.federated.judging import Wanted
 from runners.engine.federated.updates import Weights
 from runners.engine.jobs import JobError
+from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
     from runners.engine.jobs import Job
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 # So many contributions share a child: what one costs in time is then taken from few.
 _TOGETHER = 64

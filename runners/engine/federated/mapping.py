@@ -11,7 +11,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import inputs
+from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ def mapped(files: Mapping[str, str], wanted: Iterable[str]) -> Iterator[dict[str
     try:
         for path in dict.fromkeys(wanted):
             if path not in files:
-                raise inputs.UnusableInputError(f"The job names {path!r}, which it was not given.")
+                raise staging.UnusableInputError(f"The job names {path!r}, which it was not given.")
             place, size = _map(files[path])
             if size:
                 made.append((place, size))
@@ -54,7 +54,7 @@ def mapped(files: Mapping[str, str], wanted: Iterable[str]) -> Iterator[dict[str
 
 
 def _map(path: str) -> tuple[int, int]:
-    handle = inputs.open_plain(path)
+    handle = staging.open_plain(path)
     try:
         size = os.fstat(handle).st_size
         if not size:
@@ -62,7 +62,7 @@ def _map(path: str) -> tuple[int, int]:
         place = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE, handle, 0)
         if place in {None, _FAILED}:
             words = os.strerror(ctypes.get_errno())
-            raise inputs.UnusableInputError(f"A stored file cannot be mapped: {words}.")
+            raise staging.UnusableInputError(f"A stored file cannot be mapped: {words}.")
         return place, size
     finally:
         os.close(handle)

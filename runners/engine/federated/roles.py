@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from hub.protocol.federated import FROZEN, ROLES, STATISTIC
-from runners.engine import graphwalk, text
-from runners.reports import Finding
+from runners.engine.onnx_files import bodies, text
+from runners.engine.reports import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,7 +78,7 @@ def uses_of(model: onnx.ModelProto) -> Uses:
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
     for node in graph.node:
         yield node
-        for body in graphwalk.bodies(node):
+        for body in bodies.bodies(node):
             yield from _nodes(body)
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from hub.protocol import federated
-from runners.engine import inputs
-from runners.engine.bench import told
 from runners.engine.federated import splitting
 from runners.engine.jobs import JobError, findings_of, is_refused, mapping_of
-from runners.reports import Finding
+from runners.engine.onnx_files import staging
+from runners.engine.reports import Finding
+from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.jobs import Job
-    from runners.reports import Report
+    from runners.engine.reports import Report
 
 _ROOM_BYTES = 16 << 20
 _MEMORY_COPIES = 4
@@ -29,7 +29,7 @@ def run(job: Job) -> Report:
     job.tell(5, "scan")
     needed = [job.request.entry, *job.scan()]
     job.lay_out(needed)
-    size = sum(inputs.sizes({path: job.request.files[path] for path in needed}).values())
+    size = sum(staging.sizes({path: job.request.files[path] for path in needed}).values())
     job.tell(40, "schema")
     model, out = job.model, job.out
     ending = job.stage(

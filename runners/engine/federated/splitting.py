@@ -17,9 +17,9 @@ from onnx import numpy_helper
 
 from hub.protocol import federated, safetensors
 from hub.protocol.federated import FROZEN, TRAINABLE, Part
-from runners.engine import graphwalk, text
 from runners.engine.federated import roles
-from runners.reports import Finding
+from runners.engine.onnx_files import bodies, text
+from runners.engine.reports import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -147,7 +147,7 @@ def _not_exchangeable(model: onnx.ModelProto) -> tuple[str, ...]:
 
 def _inner(node: onnx.NodeProto) -> list[str]:
     names = []
-    for body in graphwalk.bodies(node):
+    for body in bodies.bodies(node):
         names += [tensor.name for tensor in body.initializer if _is_large(tensor)]
         names += _constants_of(body.node)
         names += [name for inner in body.node for name in _inner(inner)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from runners.engine.graphwalk import bodies
+from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import functions, names, normal, schemas, skeleton
 from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError

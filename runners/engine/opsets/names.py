@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runners.engine.graphwalk import bodies
+from runners.engine.onnx_files.bodies import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from runners.engine import graphwalk
+from runners.engine.onnx_files import bodies
 from runners.engine.opsets import names, schemas
 from runners.engine.opsets.outcome import InvalidModelError
 
@@ -93,7 +93,7 @@ def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
     """Give all nodes of a function, inner ones included."""
     for node in function.node:
         yield node
-        for inner in graphwalk.bodies(node):
+        for inner in bodies.bodies(node):
             for graph in names.within(inner):
                 yield from graph.node
 

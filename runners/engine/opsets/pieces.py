@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from runners.engine.graphwalk import bodies
+from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import adapters, expanding, rules, schemas
 from runners.engine.opsets.adapters import Loose
 from runners.engine.opsets.outcome import Blocking, CannotConvertError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from runners.engine import wire
+from runners.engine.onnx_files import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from runners.engine.datasets import Value
+    from runners.engine.runs.datasets import Value
 
     Run = Callable[[dict[str, Value]], list[Value]]
 

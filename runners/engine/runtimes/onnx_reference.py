@@ -6,7 +6,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import graphwalk
+from runners.engine.onnx_files import bodies
 from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from runners.engine.datasets import Value
+    from runners.engine.runs.datasets import Value
     from runners.engine.runtimes import Run, Runtime
 
 
@@ -92,7 +92,7 @@ class _Reference:
 
 def _spell_alike(model: Any) -> None:
     """Write the default domain's longer name as the short one, which alone the evaluator knows."""
-    for named in (*model.opset_import, *graphwalk.nodes(model)):
+    for named in (*model.opset_import, *bodies.nodes(model)):
         if named.domain == "ai.onnx":
             named.domain = ""
 

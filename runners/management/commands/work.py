@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from hub.protocol.problems import HubError
-from runners import environments, pools
-from runners.worker import Worker
+from runners import pools
+from runners.queue import environments
+from runners.work.worker import Worker
 
 
 class Command(BaseCommand):

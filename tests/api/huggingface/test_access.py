@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry.api.huggingface import errors
+from registry.protocols.huggingface import errors
 from tests import factories
 from tests.api.huggingface.conftest import refused
 

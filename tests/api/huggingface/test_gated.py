@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import AccessRequest, Event, RegisteredModel
-from registry.services import access
+from registry.versions.services import access
 from tests import factories, samples
 from tests.api.huggingface.conftest import WEIGHTS, body, refused
 

@@ -8,14 +8,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import git
+from registry.versions import git_names
 from tests import factories, samples
 from tests.api.huggingface.conftest import CONFIG, WEIGHTS, refused
 
 pytestmark = pytest.mark.django_db
 MODEL = "/api/models/ada/net"
 DIGEST = hashlib.sha256(WEIGHTS).hexdigest()
-POINTER = git.pointer(DIGEST, len(WEIGHTS))
+POINTER = git_names.pointer(DIGEST, len(WEIGHTS))
 
 
 def test_a_model(api, version):
@@ -39,9 +39,9 @@ def test_a_model(api, version):
     assert info["securityRepoStatus"] == {"scansDone": True, "filesWithIssues": []}
     files = {entry["rfilename"]: entry for entry in info["siblings"]}
     assert files["config.json"] == {
-        "rfilename": "config.json", "size": len(CONFIG), "blobId": git.blob_id(CONFIG),
+        "rfilename": "config.json", "size": len(CONFIG), "blobId": git_names.blob_id(CONFIG),
     }  # fmt: skip
-    assert files["weights/model.onnx_data"]["blobId"] == git.blob_id(POINTER)
+    assert files["weights/model.onnx_data"]["blobId"] == git_names.blob_id(POINTER)
     assert files["weights/model.onnx_data"]["lfs"] == {
         "sha256": DIGEST, "size": len(WEIGHTS), "pointerSize": len(POINTER),
     }  # fmt: skip
@@ -67,8 +67,8 @@ def test_a_tree(api, version):
     paths = ["weights/deep", "weights/deep/notes.txt", "weights/model.onnx_data"]
     assert [entry["path"] for entry in below] == paths
     assert below[2]["lfs"] == {"oid": DIGEST, "size": len(WEIGHTS), "pointerSize": len(POINTER)}
-    assert below[2]["oid"] == git.blob_id(POINTER)
-    assert below[0]["oid"] == git.tree_id([("notes.txt", git.blob_id(b"deep\n"))])
+    assert below[2]["oid"] == git_names.blob_id(POINTER)
+    assert below[0]["oid"] == git_names.tree_id([("notes.txt", git_names.blob_id(b"deep\n"))])
     for path in ("nope", "config.json", "additional_chat_templates"):
         refused(api().get(f"{MODEL}/tree/main/{path}"), 404, "EntryNotFound")
 

@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import git, usage
+from registry.core import usage
 from registry.models import RegisteredModel
-from registry.services import refs, versions
+from registry.versions import git_names
+from registry.versions.services import refs, versions
 from tests import factories, samples
 from tests.api.huggingface.conftest import CONFIG, WEIGHTS, body, refused
 
@@ -22,7 +23,7 @@ def test_a_small_file_has_the_name_that_git_gives_it(api, version):
     for method, content in (("GET", CONFIG), ("HEAD", b"")):
         response = api()(method, f"{AT}/config.json")
         assert response.status_code == 200
-        assert response["ETag"] == f'"{git.blob_id(CONFIG)}"'
+        assert response["ETag"] == f'"{git_names.blob_id(CONFIG)}"'
         assert response["X-Repo-Commit"] == version.commit_id
         assert response["Content-Length"] == str(len(CONFIG))
         assert response["Accept-Ranges"] == "bytes"
@@ -41,11 +42,11 @@ def test_a_large_file_has_its_digest_as_its_name(api, version):
 
 
 def test_raw_is_what_git_holds(api, version):
-    pointer = git.pointer(hashlib.sha256(WEIGHTS).hexdigest(), len(WEIGHTS))
+    pointer = git_names.pointer(hashlib.sha256(WEIGHTS).hexdigest(), len(WEIGHTS))
     raw = "/ada/net/raw/main"
     large = api().get(f"{raw}/weights/model.onnx_data")
     assert body(large) == pointer
-    assert large["ETag"] == f'"{git.blob_id(pointer)}"'
+    assert large["ETag"] == f'"{git_names.blob_id(pointer)}"'
     assert large["X-Repo-Commit"] == version.commit_id
     head = api()("HEAD", f"{raw}/weights/model.onnx_data")
     assert (head.status_code, head["Content-Length"]) == (200, str(len(pointer)))
@@ -65,7 +66,7 @@ def test_ranges(api, version):
         assert body(response) == CONFIG[start:end]
         assert response["Content-Range"] == f"bytes {start}-{end - 1}/{size}"
         assert response["X-Repo-Commit"] == version.commit_id
-        assert response["ETag"] == f'"{git.blob_id(CONFIG)}"'
+        assert response["ETag"] == f'"{git_names.blob_id(CONFIG)}"'
     response = api().get(f"{AT}/config.json", Range="bytes=9999-")
     refused(response, 416)
     assert response["Content-Range"] == f"bytes */{len(CONFIG)}"

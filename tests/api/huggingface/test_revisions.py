@@ -6,7 +6,7 @@ import pytest
 
 from hub.protocol import problems
 from registry.models import Version
-from registry.services import refs, versions
+from registry.versions.services import refs, versions
 from tests import factories, samples, shared
 from tests.api.huggingface.conftest import body, refused
 

@@ -11,8 +11,6 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from registry import chunks, collector, history
-from registry.blobs import store
 from registry.models import (
     Blob,
     Branch,
@@ -25,8 +23,11 @@ from registry.models import (
     Xorb,
     XorbPart,
 )
-from registry.services import files as file_services
-from registry.services import versions
+from registry.storage import chunks, collector
+from registry.storage.files import store
+from registry.versions import history
+from registry.versions.services import files as file_services
+from registry.versions.services import versions
 from tests import factories, samples, xet_samples
 from tests.api.huggingface.conftest import refused
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hub import cli
-from hub.bench import command, measuring
+from hub.cli import main
+from hub.cli.bench import command, measurement
 from hub.protocol import federated
 from hub.protocol.signatures import benchmark_statement
 from runners.engine.benchmark import record as form
@@ -35,12 +35,12 @@ def asked(monkeypatch):
         seen.update(subject=subject, options=options, interpreter=interpreter)
         return timings.record()
 
-    monkeypatch.setattr(measuring, "benchmark", benchmark)
+    monkeypatch.setattr(measurement, "benchmark", benchmark)
     return seen
 
 
 def bench(capsys, *arguments):
-    code = cli.main(["bench", *arguments])
+    code = main.main(["bench", *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
@@ -167,7 +167,7 @@ def test_models_are_compared_in_turns(monkeypatch, capsys, tmp_path):
         (tmp_path / name).write_bytes(b"x")
     side = timings.record()
     made = verdicts.complete(side, side, "ABAB")
-    monkeypatch.setattr(measuring, "compare", lambda *_: made)
+    monkeypatch.setattr(measurement, "compare", lambda *_: made)
     code, out, _ = bench(capsys, "compare", "a.onnx", "b.onnx", "--output", "c.json")
     assert code == 0
     assert "verdict     same" in out
@@ -179,7 +179,7 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
         (tmp_path / name).write_bytes(b"x")
     side, asked = timings.record(), []
     made = verdicts.complete(side, side, "ABAB")
-    monkeypatch.setattr(measuring, "compare", lambda _, given, *__: asked.append(given) or made)
+    monkeypatch.setattr(measurement, "compare", lambda _, given, *__: asked.append(given) or made)
     bench(capsys, "compare", "a.onnx", "b.onnx", "--quick", "--baseline-threads", "2")
     bench(capsys, "compare", "a.onnx", "b.onnx", "--quick", "--processes", "6")
     assert [one["processes"] for one in asked] == [verdicts.LEAST_PAIRS, 6]
@@ -218,7 +218,7 @@ def test_an_estimate_is_marked_and_short(capsys, asked, monkeypatch, tmp_path):
     stated = {"provenance": "estimated", "method": "stated", "watts_per_core": 7.7, "source": "me"}
     france = {"region": "FRA", "g_per_kwh": 56.0, "year": 2023, "source": "a table"}
     record = timings.record(power=stated, grid=france)
-    monkeypatch.setattr(measuring, "benchmark", lambda *_: record)
+    monkeypatch.setattr(measurement, "benchmark", lambda *_: record)
     _, out, _ = bench(capsys, "m.onnx", "--output", "r.json")
     assert "≈ 0.0077 J an inference (estimated: stated)" in out
     assert "≈ 1.2e-07 g CO2e an inference (FRA 2023, 56 g/kWh)" in out

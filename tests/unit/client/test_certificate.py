@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from hub.client import training_identity
 from hub.client import transport as transports
 from hub.client.config import Config
 from hub.client.hub import Hub
+from hub.client.training import identity
 from hub.client.transport import Transport
 from hub.protocol import problems
 
@@ -232,8 +232,8 @@ def test_a_training_shows_the_device_s_own(papers, serve, tmp_path):
     )
     assert part.info() == {"seen": digest}
     # Joined, it shows the same one beside its token.
-    place = training_identity.path_of(url, ref, "default")
-    training_identity.keep(place, training_identity.Identity(b"k" * 32, "p_1", "fp_1", "id"))
+    place = identity.path_of(url, ref, "default")
+    identity.keep(place, identity.Identity(b"k" * 32, "p_1", "fp_1", "id"))
     again = hub.training(ref, certificate=folder / "both.pem")
     assert again.participant == "p_1"
     assert again.info() == {"seen": digest}

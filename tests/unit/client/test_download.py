@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from hub.client import download, partial
+from hub.client import download, partial_downloads
 from hub.client.cache import RemoteFile
-from hub.client.partial import JOURNAL_BYTES, Partial, is_abandoned
+from hub.client.partial_downloads import JOURNAL_BYTES, Partial, is_abandoned
 from hub.protocol import problems
 
 MIB = 1 << 20
@@ -246,7 +246,7 @@ def test_full_disk_says_what_to_do(put, transport, cache, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(partial.os, "posix_fallocate", full)
+    monkeypatch.setattr(partial_downloads.os, "posix_fallocate", full)
     with pytest.raises(problems.CacheUnusable, match="hub cache clean"):
         download.fetch(transport, cache, file)
     assert left_overs(cache) == []
@@ -269,10 +269,10 @@ def test_process_that_is_dead_but_not_waited_for_does_not_count_as_running():
     child.stdout.read()
     child.stdout.close()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert not partial._is_running(child.pid)
+    assert not partial_downloads._is_running(child.pid)
     child.wait()
-    assert not partial._is_running(child.pid)
-    assert partial._is_running(os.getppid())
+    assert not partial_downloads._is_running(child.pid)
+    assert partial_downloads._is_running(os.getppid())
 
 
 def test_partial_of_another_machine_is_taken_over_once_it_is_old(cache):

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hub.client import download, hf_import
-from hub.client.hf_source import Source
+from hub.client import download
+from hub.client.imports import hf
+from hub.client.imports.hf_source import Source
 from hub.protocol import problems
-from registry import git
+from registry.versions import git_names
 
 COMMIT = "1a" * 20
 SMALL = b'{"a": 1}'
@@ -22,7 +23,7 @@ LARGE_SHA256 = hashlib.sha256(LARGE).hexdigest()
 
 
 def oid(content):
-    return git.blob_id(content)
+    return git_names.blob_id(content)
 
 
 class Server:
@@ -289,19 +290,19 @@ def test_a_gated_file_is_told_after_its_open_description(source, server, cache):
 def test_hf_token_goes_to_its_own_server_only(monkeypatch):
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
     monkeypatch.setenv("HF_TOKEN", "hf_theirs")
-    assert hf_import.source_token(None, "https://huggingface.co") == "hf_theirs"
-    assert hf_import.source_token(None, "https://other.example") is None
-    assert hf_import.source_token(" hf_given ", "https://other.example") == "hf_given"
+    assert hf.source_token(None, "https://huggingface.co") == "hf_theirs"
+    assert hf.source_token(None, "https://other.example") is None
+    assert hf.source_token(" hf_given ", "https://other.example") == "hf_given"
     monkeypatch.setenv("HF_ENDPOINT", "https://other.example")
-    assert hf_import.source_token(None, "https://other.example") == "hf_theirs"
-    assert hf_import.source_token(None, "https://huggingface.co") is None
-    assert hf_import.source_url(None) == "https://other.example"
+    assert hf.source_token(None, "https://other.example") == "hf_theirs"
+    assert hf.source_token(None, "https://huggingface.co") is None
+    assert hf.source_url(None) == "https://other.example"
 
 
 def test_the_hubs_own_token_is_not_sent_to_a_source(monkeypatch):
     monkeypatch.setenv("HUB_URL", "https://here.example")
     monkeypatch.setenv("HUB_TOKEN", "hf_here")
-    assert hf_import.source_token(None, "https://there.example") is None
+    assert hf.source_token(None, "https://there.example") is None
 
 
 @pytest.mark.parametrize(
@@ -323,7 +324,7 @@ def test_the_hubs_own_token_is_not_sent_to_a_source(monkeypatch):
 )
 def test_a_card_tells_where_it_came_from(card, expected):
     told = {"commit": "1a"}
-    made = hf_import.with_provenance(card, told)
+    made = hf.with_provenance(card, told)
     assert made == expected
-    assert hf_import.with_provenance(made, told) == made
-    assert hf_import.without_provenance(made) == hf_import.without_provenance(expected)
+    assert hf.with_provenance(made, told) == made
+    assert hf.without_provenance(made) == hf.without_provenance(expected)

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from hub.client import housekeeping
-from hub.client.partial import Partial
+from hub.client.partial_downloads import Partial
 from tests.unit.client.conftest import make_model
 
 

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from hub.client import training, training_identity, training_torch
 from hub.client.hub import Hub
 from hub.client.retries import Notices, Retries
+from hub.client.training import identity, torch, training
 from hub.client.transport import Answer
 from hub.protocol import federated, problems, safetensors
 from hub.protocol.federated import Manifest, Part
@@ -159,9 +159,9 @@ def test_a_device_joins_once_and_is_remembered(world, device):
     assert world.tokens == [None, "fp_secret"]
     again = Hub("http://hub.example").training(REF)
     assert again.join("spent") == "p_1"
-    place = training_identity.path_of("http://hub.example", REF, "default")
+    place = identity.path_of("http://hub.example", REF, "default")
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert b"fp_secret" not in repr(training_identity.read(place)).encode()
+    assert b"fp_secret" not in repr(identity.read(place)).encode()
     with pytest.raises(problems.InviteInvalid):
         Hub("http://hub.example").training(REF, device="other").join("spent")
     with pytest.raises(problems.NotAuthenticated, match="join"):
@@ -304,16 +304,16 @@ def test_a_module_takes_tensors_by_name_and_lacks_counters_alone(world, device, 
     task = device.pull()
     shapes = {"w": (70, 90), "mean": (4,), "frozen": (2,)}
     module = Module({**shapes, "norm.num_batches_tracked": ()})
-    training_torch.load(module, task)
+    torch.load(module, task)
     assert set(module.loaded) == set(shapes)
     assert module.fixed == {"frozen"}
     # A frozen tensor may be one of the graph alone, such as the shape of a Reshape.
     graph_only = Module({name: shapes[name] for name in ("w", "mean")})
-    training_torch.load(graph_only, task)
+    torch.load(graph_only, task)
     assert set(graph_only.loaded) == {"w", "mean"}
     for wrong in ({**shapes, "more": (1,)}, {"w": (70, 90)}, {**shapes, "w": (90, 70)}):
         with pytest.raises(problems.TensorMismatch):
-            training_torch.load(Module(wrong), task)
+            torch.load(Module(wrong), task)
 
 
 def test_a_base_that_was_damaged_meanwhile_is_fetched_again(world, device, tmp_path):

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from hub.client import untar
+from hub.client import archives
 from hub.protocol import problems
 
 
@@ -46,14 +46,14 @@ def folder(tmp_path):
 
 def test_files_are_unpacked_in_order(packed, folder):
     pack(packed, special("net", tarfile.DIRTYPE), ("./net/b", b"1"), ("net/deep/a", b""))
-    assert untar.extract(packed, folder) == ["net/b", "net/deep/a"]
+    assert archives.extract(packed, folder) == ["net/b", "net/deep/a"]
     assert (folder / "net" / "b").read_bytes() == b"1"
-    assert untar.extract(packed, folder) == ["net/b", "net/deep/a"]
+    assert archives.extract(packed, folder) == ["net/b", "net/deep/a"]
 
 
 def test_only_what_is_chosen_is_written(packed, folder):
     pack(packed, ("net/model.onnx", b"1"), ("net/test_data_set_0/input_0.pb", b"2"))
-    written = untar.extract(
+    written = archives.extract(
         packed, folder, choose=lambda path: "kept" if path.endswith(".pb") else None
     )
     assert written == ["kept"]
@@ -77,14 +77,14 @@ def test_only_what_is_chosen_is_written(packed, folder):
 def test_what_could_lead_elsewhere_refuses_the_archive(packed, folder, tmp_path, member, words):
     pack(packed, ("net/model.onnx", b"1"), member)
     with pytest.raises(problems.HubError, match=words):
-        untar.extract(packed, folder, choose=lambda _: None)
+        archives.extract(packed, folder, choose=lambda _: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz", "out"]
 
 
 def test_the_same_path_twice_is_refused(packed, folder):
     pack(packed, ("net/a", b"1"), ("net/a", b"2"))
     with pytest.raises(problems.HubError, match="twice"):
-        untar.extract(packed, folder)
+        archives.extract(packed, folder)
 
 
 def test_limits_hold_before_anything_large_is_written(packed, folder):
@@ -92,11 +92,11 @@ def test_limits_hold_before_anything_large_is_written(packed, folder):
     info.size = 1 << 40
     packed.write_bytes(gzip.compress(info.tobuf() + b"\0" * 2048))
     with pytest.raises(problems.HubError, match="more than"):
-        untar.extract(packed, folder)
+        archives.extract(packed, folder)
     assert list(folder.iterdir()) == []
     pack(packed, ("a", b""), ("b", b""))
     with pytest.raises(problems.HubError, match="more than 1 files"):
-        untar.extract(packed, folder, limits=untar.Limits(members=1))
+        archives.extract(packed, folder, limits=archives.Limits(members=1))
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-40], lambda raw: b"PK" + raw, lambda _: b""])
@@ -104,4 +104,4 @@ def test_damage_is_told(packed, folder, damage):
     pack(packed, ("net/a", bytes(5000)), ("net/b", b"2"))
     packed.write_bytes(damage(packed.read_bytes()))
     with pytest.raises(problems.HubError, match=r"cannot be read|ends too early"):
-        untar.extract(packed, folder)
+        archives.extract(packed, folder)

@@ -8,11 +8,12 @@ from collections import defaultdict
 
 import pytest
 
-from hub import cli
-from hub.client import zoo_cards, zoo_import, zoo_source
+from hub.cli import main
 from hub.client.hub import Hub
+from hub.client.imports import zoo as zoo_import
+from hub.client.imports import zoo_cards, zoo_source
+from hub.client.imports.zoo import Wishes, import_zoo
 from hub.client.onnx_hub import hub_name
-from hub.client.zoo_import import Wishes, import_zoo
 from hub.protocol import problems
 from tests.unit.client.test_untar import pack, special
 
@@ -251,7 +252,7 @@ def test_the_command_tells_and_fails(target, zoo, capsys):
         "--namespace",
         "lab",
     ]
-    assert cli.main(command) == 1
+    assert main.main(command) == 1
     said = capsys.readouterr()
     assert said.out.splitlines() == [
         "imported  lab/resnet-50  @1  opset 12, 7; 1 data sets",
@@ -260,7 +261,7 @@ def test_the_command_tells_and_fails(target, zoo, capsys):
     ]
     assert said.err.startswith("hub: lab/wrong: opset 9: vision/wrong-9.onnx has the digest")
     assert 'license: "mit"' in target.versions["lab/resnet-50"][0]["card"]
-    assert cli.main([*command, "--only", "ResNet 50"]) == 0
+    assert main.main([*command, "--only", "ResNet 50"]) == 0
 
 
 def test_without_a_token_nothing_begins(target, zoo, monkeypatch):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from frontend import barcode, facts
+from frontend.parts.svg import barcode
+from frontend.presenters import facts
 
 
 def test_one_path_for_each_category():

@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from frontend import charts, run_facts, run_view, strips, timings
-from frontend.views import benchmarks as views
-from metadata import evaluations
+from frontend.pages.benchmarks import run, run_facts, views
+from frontend.parts.svg import charts, latency_strips
+from frontend.presenters import timings
+from metadata.graphs import evaluations
 from registry.models import Version
-from runners import benchmarks, samples, standings, timelines
+from runners.benchmarks import rankings, samples, selectors, timelines
 from runners.models import Comparison, Measurement
 from tests import factories, proven, shared, timed
 
@@ -158,7 +159,7 @@ def test_the_key_with_most_results_is_listed_whole_page_by_page(guest, ada, monk
     assert re.findall(r'<tr data-item><td class="num">(\d+)<', rest) == ["3"]
     assert "ada/m2@1" in rest
     assert "Other comparabilities" in rest
-    monkeypatch.setattr(standings, "CANDIDATES", 2)
+    monkeypatch.setattr(rankings, "CANDIDATES", 2)
     assert "Only the best 2 are listed" in guest.page("/benchmarks")
 
 
@@ -254,7 +255,7 @@ def test_a_list_that_is_cut_says_so(guest, version, monkeypatch):
         assert said not in guest.page(place)
     assert "do not stand here" not in guest.page(TAB)
     monkeypatch.setattr(timelines, "MOST", 2)
-    monkeypatch.setattr(benchmarks, "RESULTS", 2)
+    monkeypatch.setattr(selectors, "RESULTS", 2)
     assert f"{said}1 more result." in guest.page("/devices/example-cpu-2-cores")
     assert f"{said}2 more results." in guest.page("/runtimes/onnxruntime")
     assert "2 more results do not stand here" in guest.page(TAB)
@@ -333,30 +334,32 @@ def test_a_strip_draws_the_processes_that_its_figures_are_over(version):
     fast = [timed.process(n, timed.scattered(1, 20, n)) for n in range(2, 5)]
     row = timed.benchmark(version, processes=[*slow, *fast], deliver=False)
     assert (row.status, row.processes) == ("noisy", 5)
-    assert max(strips.spread_of(row).dots) > 8
+    assert max(latency_strips.spread_of(row).dots) > 8
     more = [timed.process(n, timed.scattered(1, 20, n)) for n in range(5, 7)]
     row = timed.benchmark(version, processes=[*slow, *fast, *more], deliver=False)
     assert (row.status, row.processes) == ("accepted", 5)
-    assert max(strips.spread_of(row).dots) < 2
+    assert max(latency_strips.spread_of(row).dots) < 2
 
 
 # --- drawing --------------------------------------------------------------------------------------
 
 
 def test_an_axis_has_room_and_decades():
-    axis = strips.axis_of([0.19, 28.0, None])
+    axis = latency_strips.axis_of([0.19, 28.0, None])
     assert [tick.words for tick in axis.ticks] == ["0.1\u202fms", "1\u202fms", "10\u202fms"]
     assert 0 <= axis.place(0.19) < axis.place(1) < axis.place(28) <= 100
-    assert strips.axis_of([None]) is None
-    same = strips.axis_of([1.0])
+    assert latency_strips.axis_of([None]) is None
+    same = latency_strips.axis_of([1.0])
     assert same.high > same.low
 
 
 def test_a_strip_keeps_at_most_so_many_dots():
-    spread = strips._summed([1.0 + place / 1e4 for place in range(5000)])
-    assert len(spread.dots) <= strips.DOTS
+    spread = latency_strips._summed([1.0 + place / 1e4 for place in range(5000)])
+    assert len(spread.dots) <= latency_strips.DOTS
     assert spread.low < spread.high
-    drawn = strips.draw(strips.axis_of([1, 2]), spread, median=1.2, p95=1.4, noisy=True)
+    drawn = latency_strips.draw(
+        latency_strips.axis_of([1, 2]), spread, median=1.2, p95=1.4, noisy=True
+    )
     assert "of-noisy" in drawn
     assert drawn.count("<") <= 8
 
@@ -372,20 +375,20 @@ def test_what_a_record_tells_of_operators_is_taken_with_care():
 
 def test_many_samples_are_a_band_and_few_a_line():
     process = samples.Process(0, tuple(range(1_000_000, 1_002_000)), 1, False, (), {})
-    whole = run_view.line([process], {})
+    whole = run.line([process], {})
     assert "<polygon" in whole.drawing
-    assert whole.drawing.count(",") < 4 * run_view.COLUMNS
-    part = run_view.line([process], {"from": "0", "to": "400"})
+    assert whole.drawing.count(",") < 4 * run.COLUMNS
+    part = run.line([process], {"from": "0", "to": "400"})
     assert "<polygon" not in part.drawing
-    assert run_view.line([], {}) is None
-    assert sum(bar.count for bar in run_view.histogram(Measurement(processes=1), [process])) == 2000
+    assert run.line([], {}) is None
+    assert sum(bar.count for bar in run.histogram(Measurement(processes=1), [process])) == 2000
 
 
 def test_a_histogram_is_of_the_processes_that_the_figures_are_over():
     kept = samples.Process(0, (1_000_000,) * 3, 1, False, (), {})
     rejected = samples.Process(1, (9_000_000,) * 5, 1, True, ("foreign-cpu",), {})
     for processes, count in ((1, 3), (2, 8)):  # of too few that were kept all are used
-        bars = run_view.histogram(Measurement(processes=processes), [kept, rejected])
+        bars = run.histogram(Measurement(processes=processes), [kept, rejected])
         assert sum(bar.count for bar in bars) == count
 
 

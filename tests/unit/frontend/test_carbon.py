@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from frontend import carbon
+from frontend.presenters import carbon
 from tests import factories
 
 pytestmark = pytest.mark.django_db

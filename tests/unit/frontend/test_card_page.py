@@ -8,7 +8,7 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from registry import cards
+from registry.cards import cards
 from registry.models import Version
 from tests import factories
 

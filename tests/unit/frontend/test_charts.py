@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from frontend import charts, trainings
+from frontend.pages.federated import trainings
+from frontend.parts.svg import charts
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from frontend import compare, compare_facts
-from frontend.formatting import MINUS
+from frontend.parts.formatting import MINUS
+from frontend.presenters import comparison, comparison_facts
 from metadata.models import NamedGraph
-from registry.services import registered_models, versions
+from registry.versions.services import registered_models, versions
 from runners.engine.benchmark import power
 from tests import factories, proven, shared, shelf, timed
 
@@ -78,8 +78,8 @@ def test_the_table(guest, pair):
 
 def test_best_and_difference():
     def ranked(*values):
-        cells = [compare_facts.Cell(str(value), value) for value in values]
-        return [(cell.best, cell.difference) for cell in compare_facts._ranked(cells, "less")]
+        cells = [comparison_facts.Cell(str(value), value) for value in values]
+        return [(cell.best, cell.difference) for cell in comparison_facts._ranked(cells, "less")]
 
     plain = "\u202f%"
     assert ranked(10.0, 5.0, 12.4) == [
@@ -154,29 +154,31 @@ def test_the_address_is_the_state(guest, pair):
 
 def test_columns_move():
     order = ["a", "b", "c"]
-    assert compare.moved(order, "a", 1) == ["b", "a", "c"]
-    assert compare.moved(order, "c", -1) == ["a", "c", "b"]
-    assert compare.moved(order, "a", -1) == order
-    assert compare.moved(order, "c", 1) == order
+    assert comparison.moved(order, "a", 1) == ["b", "a", "c"]
+    assert comparison.moved(order, "c", -1) == ["a", "c", "b"]
+    assert comparison.moved(order, "a", -1) == order
+    assert comparison.moved(order, "c", 1) == order
 
 
 def test_what_is_wrong_is_told_by_name(guest, ada, pair):
     gone = shelf.publish(ada, "gone", license="mit")
     versions.withdraw(ada, version=gone, reason="It was wrong.")
     wrong = ("ada/none", "a//b", "ada/one@7", "ada/one:fp16", "ada/gone@1", "%3Cscript%3E")
-    asked = compare.address(compare.read(["ada/one", "ada/two", *wrong[:4], "ada/gone@1"][:6]))
+    asked = comparison.address(
+        comparison.read(["ada/one", "ada/two", *wrong[:4], "ada/gone@1"][:6])
+    )
     html = guest.page(asked)
     for ref in ("ada/none", "a//b", "ada/one@7", "ada/one:fp16"):
         assert f"<b>{ref} is not here.</b>" in html
     assert "It offers: default, int8" in html
     assert "was withdrawn" in guest.page("/compare?m=ada/one&m=ada/gone@1")
     guest.page("/compare?m=ada/none", 404)
-    assert "<script>" not in guest.page(compare.address(["<script>alert(1)</script>"]), 404)
+    assert "<script>" not in guest.page(comparison.address(["<script>alert(1)</script>"]), 404)
 
 
 def test_six_at_most(guest, ada, pair):
     names = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
-    html = guest.page(compare.address([*names, "ada/one"]))
+    html = guest.page(comparison.address([*names, "ada/one"]))
     assert "<b>ada/one is not here.</b> 6 models fit beside each other." in html
     assert 'id="add"' not in html
     assert html.count('<th scope="col">') == 7
@@ -222,7 +224,7 @@ def test_csv(guest, pair):
 
 def test_csv_runs_nothing():
     for text in ("=1+1", "+1", "-1", "@x", "\t=1"):
-        assert compare_facts._plain(compare_facts.Cell(text)) == f"'{text}"
+        assert comparison_facts._plain(comparison_facts.Cell(text)) == f"'{text}"
 
 
 def test_the_table_as_sparql_gives_its_facts(guest, pair):
@@ -260,7 +262,7 @@ def test_questions_depend_on_the_columns_alone(guest, ada, pair):
     proven.convert(one, b"half", recipe="fp16", precision="fp16")
     assert asked("/compare?m=ada/one&m=ada/two") == before <= 20
     six = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
-    assert asked(compare.address(six)) <= 10 + 6 * 5
+    assert asked(comparison.address(six)) <= 10 + 6 * 5
 
 
 def speeds(html):

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from frontend import documentation
+from frontend.pages.documentation import documents
 
-ROOT = documentation.FOLDER.parent
-NAMES = sorted(documentation._names() | {documentation.DECISIONS})
+ROOT = documents.FOLDER.parent
+NAMES = sorted(documents._names() | {documents.DECISIONS})
 pytestmark = pytest.mark.django_db
 
 
@@ -17,19 +17,17 @@ pytestmark = pytest.mark.django_db
 def anchors():
     """The names that links to each page may end with."""
     return {
-        documentation.address(name): set(
-            re.findall(r'id="([^"]+)"', documentation.document(name).html)
-        )
+        documents.address(name): set(re.findall(r'id="([^"]+)"', documents.document(name).html))
         for name in NAMES
     }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_is_shown_and_its_links_lead_somewhere(client, anchors, name):
-    place = documentation.address(name)
+    place = documents.address(name)
     response = client.get(place)
     assert response.status_code == 200
-    page = documentation.document(name)
+    page = documents.document(name)
     assert page.title in response.content.decode()
     for target in re.findall(r'href="([^"]*)"', page.html):
         path, _, anchor = target.partition("#")
@@ -42,8 +40,8 @@ def test_every_page_is_shown_and_its_links_lead_somewhere(client, anchors, name)
 
 
 def test_every_file_is_in_the_navigation(client):
-    listed = {link.address for group in documentation.navigation() for link in group.links}
-    assert listed == {documentation.address(name) for name in NAMES if name and "/" not in name}
+    listed = {link.address for group in documents.navigation() for link in group.links}
+    assert listed == {documents.address(name) for name in NAMES if name and "/" not in name}
     shown = client.get("/docs/decisions").content.decode()
     for name in NAMES:
         if name.startswith("decisions/"):
@@ -52,8 +50,8 @@ def test_every_file_is_in_the_navigation(client):
 
 def test_files_of_the_project_are_linked_where_they_are(client):
     """A link out of the folder is for readers of the repository; a page has its words alone."""
-    assert "](../SECURITY.md)" in (documentation.FOLDER / "security.md").read_text("utf-8")
-    page = documentation.document("security").html
+    assert "](../SECURITY.md)" in (documents.FOLDER / "security.md").read_text("utf-8")
+    page = documents.document("security").html
     assert "SECURITY.md" in page
     assert "../" not in re.findall(r'href="([^"]*)"', page)
 
@@ -68,11 +66,11 @@ def test_what_is_no_page_is_not_found(client, name):
 def test_a_search_finds_sections_by_all_words(client):
     shown = client.get("/docs", {"q": "HUB_LIMITS_CLIENT_RATE"}).content.decode()
     assert 'href="/docs/operate#' in shown
-    hits = documentation.search("retry seconds")
+    hits = documents.search("retry seconds")
     assert hits
     for hit in hits:
         place, _, anchor = hit.address.partition("#")
-        page = documentation.document(place.removeprefix("/docs").strip("/"))
+        page = documents.document(place.removeprefix("/docs").strip("/"))
         section = next(each for each in page.sections if each.heading.anchor == anchor)
         whole = f"{page.title} {section.heading.text} {section.text}".lower()
         assert "retry" in whole

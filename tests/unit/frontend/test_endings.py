@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from registry import outbox
+from registry.core import outbox
 from registry.models import Membership, RegisteredModel, SearchDocument, Version
 from tests import factories, shared
 from tests.unit.frontend.conftest import Reader

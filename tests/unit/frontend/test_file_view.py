@@ -14,15 +14,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from onnx import numpy_helper
 
-from frontend import file_view
-from metadata import negotiation
-from registry.blobs import store
+from frontend.pages.graphs import file_contents
+from metadata.store import negotiation
 from registry.models import File, RegisteredModel
-from registry.services import versions
-from runners import services, tensors
-from runners.engine import tensor_figures
+from registry.storage.files import store
+from registry.versions.services import versions
+from runners.engine.graphs import tensor_figures
+from runners.engine.reports import Finding, Report
+from runners.graphs import tensors
 from runners.models import Job
-from runners.reports import Finding, Report
+from runners.queue import services
 from tests import factories, proven, samples, shared
 from tests.unit.frontend.conftest import Reader
 
@@ -80,7 +81,7 @@ def look(version, path):
 
 
 def end(job, outcome, outputs=(), findings=()):
-    from registry import outbox
+    from registry.core import outbox
 
     report = Report(job.kind, {}, "0" * 64, outcome, tuple(findings), outputs=list(outputs))
     services.finish(job, report)
@@ -168,7 +169,7 @@ def test_names_of_any_shape(guest, ada):
 def test_every_line_has_a_number(guest, ada, raw):
     contents = {"model.onnx": samples.mlp(), "x.txt": raw or b" "}
     version = factories.draft(ada, contents=contents)
-    found = file_view.text(File.objects.get(version=version, path="x.txt"), "")
+    found = file_contents.text(File.objects.get(version=version, path="x.txt"), "")
     if found is not None:
         assert len(found.numbers.split("\n")) == found.body.count("\n") + 1 == found.total
 
@@ -212,8 +213,8 @@ def test_facts_of_another_shape_are_left_out():
                   {"initializers": {"by_dtype": {"a": 3, "b": {"bytes": "x"}}},
                    "external_files": [3, {"path": 4}]}):  # fmt: skip
         Variant.facts = facts
-        file_view.weights("model.onnx", [Variant])
-        file_view.holders("w.data", [Variant])
+        file_contents.weights("model.onnx", [Variant])
+        file_contents.holders("w.data", [Variant])
 
 
 # --- tensors -------------------------------------------------------------------------------------
@@ -273,7 +274,7 @@ def test_the_list_is_no_file_of_the_graph_nor_of_the_manifest(reader, version, a
     look(version, "model.onnx")
     made = File.objects.get(version=version, path__startswith="tensors/")
     assert made.derived
-    from metadata import projection, subjects
+    from metadata.graphs import projection, subjects
 
     assert made.path not in projection.version_graph(
         subjects.version_facts(version), "http://testserver"
@@ -290,9 +291,9 @@ def test_a_list_of_another_shape_is_no_error():
         {"tensors": [3, {"shape": 4, "bins": ["x"], "zeros": 1}]},
         {"tensors": [odd], "count": True},
     ):
-        rows, _, _ = file_view.tensors(table, "1")
+        rows, _, _ = file_contents.tensors(table, "1")
         assert len(rows) <= 1
-    assert file_view.histogram([0, 0]) == ""
+    assert file_contents.histogram([0, 0]) == ""
 
 
 # --- who may see it ------------------------------------------------------------------------------
@@ -364,4 +365,4 @@ def test_a_draft_that_others_do_not_see_is_not_named(guest, ada, reader):
 def test_code_that_a_lexer_takes_too_long_for_is_shown_without_colours(settings):
     settings.HUB_TEXT_SECONDS = 1
     code = "\n" * 19_000 + "int <a>;"
-    assert file_view._coloured(code, "c") == "\n" * 19_000 + "int &lt;a&gt;;"
+    assert file_contents._coloured(code, "c") == "\n" * 19_000 + "int &lt;a&gt;;"

@@ -5,33 +5,33 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from frontend import filters, licences
+from frontend.presenters import licences, list_filters
 from frontend.templatetags import parts
 from hub.protocol import problems
-from registry.search import Query
+from registry.catalogue.search import Query
 
 
 def test_empty_and_preset_values_leave_the_address():
-    query = filters.read(QueryDict("q=&task=&sort=updated&opset_max="))
+    query = list_filters.read(QueryDict("q=&task=&sort=updated&opset_max="))
     assert query == Query()
-    assert filters.address(query) == "/models"
+    assert list_filters.address(query) == "/models"
 
 
 def test_address_round_trip():
     address = "/models?q=tiny&task=a&task=b&precision=int8&opset_max=17&sort=size"
-    assert filters.address(filters.read(QueryDict(address.partition("?")[2]))) == address
+    assert list_filters.address(list_filters.read(QueryDict(address.partition("?")[2]))) == address
 
 
 def test_an_unknown_sort_and_a_wrong_opset_are_refused():
-    assert filters.read(QueryDict("sort=")).sort == "updated"
+    assert list_filters.read(QueryDict("sort=")).sort == "updated"
     for asked in ("sort=colour", "opset_max=seventeen"):
         with pytest.raises(problems.InvalidRequest):
-            filters.read(QueryDict(asked))
+            list_filters.read(QueryDict(asked))
 
 
 def test_a_chip_drops_its_value_alone():
-    query = filters.read(QueryDict("task=a&task=b&license=mit"))
-    assert [(chip.title, chip.words, chip.url) for chip in filters.chips(query)] == [
+    query = list_filters.read(QueryDict("task=a&task=b&license=mit"))
+    assert [(chip.title, chip.words, chip.url) for chip in list_filters.chips(query)] == [
         ("Task", "A", "/models?task=b&license=mit"),
         ("Task", "B", "/models?task=a&license=mit"),
         ("Licence", "MIT", "/models?task=a&task=b"),
@@ -39,10 +39,10 @@ def test_a_chip_drops_its_value_alone():
 
 
 def test_values_without_models_stay_with_a_zero():
-    nothing = {name: [] for name in filters.GROUPS}
+    nothing = {name: [] for name in list_filters.GROUPS}
     counts = nothing | {"task": [("a", 2)]}
     known = nothing | {"task": [("a", 2), ("b", 1)]}
-    (group,) = filters.groups(Query(task=("c",)), counts, known)
+    (group,) = list_filters.groups(Query(task=("c",)), counts, known)
     assert [(choice.value, choice.count, choice.on) for choice in group.first] == [
         ("c", 0, True),
         ("a", 2, False),
@@ -51,9 +51,9 @@ def test_values_without_models_stay_with_a_zero():
 
 
 def test_opset_counts_add_up_from_below():
-    nothing = {name: [] for name in filters.GROUPS}
+    nothing = {name: [] for name in list_filters.GROUPS}
     counts = nothing | {"opset_max": [("21", 3), ("17", 2), ("9", 1)]}
-    (group,) = filters.groups(Query(), counts, counts)
+    (group,) = list_filters.groups(Query(), counts, counts)
     assert [(choice.words, choice.count) for choice in group.first] == [
         ("any", None),
         ("21", 6),
@@ -63,33 +63,33 @@ def test_opset_counts_add_up_from_below():
 
 
 def test_seven_values_then_the_rest():
-    nothing = {name: [] for name in filters.GROUPS}
+    nothing = {name: [] for name in list_filters.GROUPS}
     counts = nothing | {"keyword": [(f"w{index}", 1) for index in range(10)]}
-    (group,) = filters.groups(Query(), counts, counts)
+    (group,) = list_filters.groups(Query(), counts, counts)
     assert (len(group.first), len(group.rest)) == (7, 3)
 
 
 def test_an_exact_opset_is_a_choice_of_its_own():
-    nothing = {name: [] for name in filters.GROUPS}
+    nothing = {name: [] for name in list_filters.GROUPS}
     counts = nothing | {"opset": [("21", 3), ("17", 2)]}
-    query = filters.read(QueryDict("opset=17"))
+    query = list_filters.read(QueryDict("opset=17"))
     assert query == Query(opset=17)
-    assert filters.address(query) == "/models?opset=17"
-    (group,) = filters.groups(query, counts, counts)
+    assert list_filters.address(query) == "/models?opset=17"
+    (group,) = list_filters.groups(query, counts, counts)
     assert [(choice.words, choice.count, choice.on) for choice in group.first] == [
         ("any", None, False),
         ("21", 3, False),
         ("17", 2, True),
     ]
     with pytest.raises(problems.InvalidRequest):
-        filters.read(QueryDict("opset=latest"))
+        list_filters.read(QueryDict("opset=latest"))
 
 
 def test_licences_stand_in_families():
-    nothing = {name: [] for name in filters.GROUPS}
+    nothing = {name: [] for name in list_filters.GROUPS}
     names = ["llama3", "cc-by-nc-4.0", "mit", "gpl-3.0-only", "apache-2.0", "cc-by-nc-sa-4.0"]
     counts = nothing | {"license": [(name, 1) for name in names]}
-    (group,) = filters.groups(Query(license=("mit",)), counts, counts)
+    (group,) = list_filters.groups(Query(license=("mit",)), counts, counts)
     assert [(choice.family, choice.value) for choice in group.first] == [
         ("Permissive", "mit"),
         ("Permissive", "apache-2.0"),

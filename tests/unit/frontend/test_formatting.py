@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from frontend import formatting
-from frontend.formatting import MINUS, NARROW
+from frontend.parts import formatting
+from frontend.parts.formatting import MINUS, NARROW
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

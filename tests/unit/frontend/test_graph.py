@@ -9,11 +9,11 @@ import onnx
 import pytest
 from onnx import helper
 
-from frontend import differences as worded
-from frontend import network, viewer
+from frontend.pages.graphs import netron, network
+from frontend.presenters import differences as worded
 from registry.models import File, RegisteredModel
-from registry.services import versions
-from runners import differences, networks
+from registry.versions.services import versions
+from runners.graphs import differences, networks
 from runners.models import Job
 from tests import drawn, factories, proven, samples, shared
 from tests.unit.frontend.conftest import Reader
@@ -80,7 +80,7 @@ def test_every_node_with_inputs_outputs_and_attributes(guest, graph):
     assert "axis = 1" in said
     assert 'aria-current="page">Graph' in page
     assert "Open the graph" in said
-    assert f"Netron {viewer.version()}" in said
+    assert f"Netron {netron.version()}" in said
 
 
 def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
@@ -220,7 +220,7 @@ def test_the_frame_has_the_four_traps_closed(guest, graph):
     assert "user-scalable" not in page
     assert "<title>Graph of ada/net@1</title>" in page
     assert page.index("frontend/frame") < page.index('src="index.js"')
-    assert answer["Content-Security-Policy"] == viewer.POLICY
+    assert answer["Content-Security-Policy"] == netron.POLICY
     assert answer["X-Frame-Options"] == "SAMEORIGIN"
     cookie = answer.cookies["consent"]
     assert (cookie.value, cookie["path"], cookie["samesite"]) == ("1", FRAME, "Strict")
@@ -228,12 +228,12 @@ def test_the_frame_has_the_four_traps_closed(guest, graph):
 
 
 def test_the_policy_of_the_frame_names_no_other_host():
-    parts = dict(part.strip().split(" ", 1) for part in viewer.POLICY.split(";"))
+    parts = dict(part.strip().split(" ", 1) for part in netron.POLICY.split(";"))
     assert parts["default-src"] == "'none'"
     assert parts["connect-src"] == "'self'"
     assert parts["frame-ancestors"] == "'self'"
-    assert "http" not in viewer.POLICY
-    assert "unsafe-eval" not in viewer.POLICY
+    assert "http" not in netron.POLICY
+    assert "unsafe-eval" not in netron.POLICY
 
 
 def test_other_pages_keep_the_hubs_policy(guest, graph):
@@ -251,9 +251,9 @@ def test_files_of_the_viewer(guest):
 
 
 def test_a_hub_without_the_viewer_says_so(guest, graph, monkeypatch):
-    monkeypatch.setattr(viewer, "version", lambda: "")
-    monkeypatch.setattr(viewer, "folder", lambda: None)
-    viewer._first_page.cache_clear()
+    monkeypatch.setattr(netron, "version", lambda: "")
+    monkeypatch.setattr(netron, "folder", lambda: None)
+    netron._first_page.cache_clear()
     assert "No viewer" in words(guest.page(GRAPH))
     assert guest.get(FRAME).status_code == 503
 
@@ -408,7 +408,7 @@ def test_a_withdrawn_side_takes_its_difference_along(guest, reader, ada, two):
     reader.post(DIFF)
     drawn.compare(before, after)
     versions.withdraw(ada, version=before.version, reason="It was wrong.")
-    from registry import outbox
+    from registry.core import outbox
 
     outbox.deliver()
     assert guest.get(DIFF).status_code == 410
@@ -472,10 +472,10 @@ def test_a_difference_of_unknown_shape_is_no_error():
 
 
 def test_drawings_are_no_part_of_the_metadata(guest, graph):
-    from metadata import upkeep
+    from metadata.store import maintenance
 
     told = [guest.get(f"{PAGE}.nt").content]
-    upkeep.refresh_version(graph.pk)
+    maintenance.refresh_version(graph.pk)
     told.append(guest.get(f"{PAGE}.nt").content)
     assert told[0] == told[1]
     assert b"nodes.json" not in told[1]

@@ -8,9 +8,9 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from frontend import outcomes
-from runners import services
+from frontend.presenters import job_outcomes
 from runners.models import Job, Measurement
+from runners.queue import services
 from tests import factories, proven, samples, timed
 from tests.unit.frontend.conftest import Reader
 
@@ -107,9 +107,9 @@ def test_a_run_leads_to_its_outputs(reader, ada):
     job = Job(
         kind=Job.TRYOUT, version=version, state="succeeded", input={"variant": "default"}, entry="x"
     )
-    (made,) = outcomes.of(job)
+    (made,) = job_outcomes.of(job)
     assert made.url == f"/models/ada/net/v/1/try?variant=default&run={job.uuid}#server"
-    assert outcomes.place(job) == "/models/ada/net/v/1/try?variant=default"
+    assert job_outcomes.place(job) == "/models/ada/net/v/1/try?variant=default"
     job.state = "failed"
-    assert outcomes.of(job) == []
+    assert job_outcomes.of(job) == []
     assert not Measurement.objects.exists()

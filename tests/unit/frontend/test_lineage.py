@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from metadata import descent
+from metadata.graphs import relatives as graph_relatives
 from registry.models import Version
-from registry.services import names, registered_models, versions
+from registry.versions.services import names, registered_models, versions
 from tests import factories, proven, shared
 
 pytestmark = pytest.mark.django_db
@@ -87,9 +87,9 @@ def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
         assert one.split("bob/")[0].strip() == other.strip()
         assert "below@1" not in page
         assert "Nothing that you can see here" in words(page)
-    mine = descent.descendants(bob, version)
+    mine = graph_relatives.descendants(bob, version)
     assert tree(mine.relatives) == {"bob/below@1": {}}
-    assert tree(descent.ancestors(bob, version).relatives) == {
+    assert tree(graph_relatives.ancestors(bob, version).relatives) == {
         "bob/above@1": {}, "bob/nothing@1": {},
     }  # fmt: skip
 
@@ -108,7 +108,7 @@ def test_what_became_private_or_was_withdrawn_leaves_both_sides(guest, family, b
 def test_circles_end(guest, ada, bob):
     one = based(ada, "net", "bob/other@1")
     other = based(bob, "other", "ada/net@1")
-    for side_of in (descent.ancestors, descent.descendants):
+    for side_of in (graph_relatives.ancestors, graph_relatives.descendants):
         found = side_of(bob, one)
         assert tree(found.relatives) == {"bob/other@1": {"ada/net@1": {}}}
         assert found.relatives[0].relatives[0].again
@@ -119,7 +119,7 @@ def test_circles_end(guest, ada, bob):
 
 def test_a_version_that_names_itself_is_no_ancestor_of_itself(guest, ada):
     version = based(ada, "net", ["ada/net@1", "ada/net"])
-    assert tree(descent.descendants(ada, version).relatives) == {}
+    assert tree(graph_relatives.descendants(ada, version).relatives) == {}
     page = guest.page(PAGE)
     assert 'href="/models/ada/net/v/1"' not in side(page, "above")
 
@@ -129,28 +129,28 @@ def test_a_name_without_a_number_means_the_newest_before(ada):
     net = based(ada, "net", "ada/root")
     second = factories.listed(ada, first.model)
     later = based(ada, "later", "ADA/Root")
-    assert tree(descent.ancestors(ada, net).relatives) == {"ada/root@1": {}}
-    assert tree(descent.ancestors(ada, later).relatives) == {"ada/root@2": {}}
-    assert tree(descent.descendants(ada, first).relatives) == {"ada/net@1": {}}
-    assert tree(descent.descendants(ada, second).relatives) == {"ada/later@1": {}}
+    assert tree(graph_relatives.ancestors(ada, net).relatives) == {"ada/root@1": {}}
+    assert tree(graph_relatives.ancestors(ada, later).relatives) == {"ada/root@2": {}}
+    assert tree(graph_relatives.descendants(ada, first).relatives) == {"ada/net@1": {}}
+    assert tree(graph_relatives.descendants(ada, second).relatives) == {"ada/later@1": {}}
 
 
 def test_a_name_of_another_namespace_means_a_model_once_a_maintainer_confirms_it(ada, bob):
     root = factories.listed(bob, factories.model(bob, "root"))
     net = based(ada, "net", "bob/root")
-    (one,) = descent.ancestors(ada, net).relatives
+    (one,) = graph_relatives.ancestors(ada, net).relatives
     assert (one.version, one.address) == (None, "")
-    assert descent.descendants(ada, root).relatives == []
+    assert graph_relatives.descendants(ada, root).relatives == []
     names.confirm(ada, model=net.model, kind="model", name="Bob/Root", target="bob/root")
-    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root@1": {}}
-    assert tree(descent.descendants(ada, root).relatives) == {"ada/net@1": {}}
+    assert tree(graph_relatives.ancestors(ada, net).relatives) == {"bob/root@1": {}}
+    assert tree(graph_relatives.descendants(ada, root).relatives) == {"ada/net@1": {}}
     # What a name was confirmed to mean goes before the model that has the name.
     other = factories.listed(bob, factories.model(bob, "other"))
     names.confirm(ada, model=net.model, kind="model", name="bob/root", target="bob/other")
-    assert tree(descent.ancestors(ada, net).relatives) == {"bob/root": {}}
+    assert tree(graph_relatives.ancestors(ada, net).relatives) == {"bob/root": {}}
     # That one came after the version that names it.
     assert other.created_at > net.created_at
-    assert descent.descendants(ada, root).relatives == []
+    assert graph_relatives.descendants(ada, root).relatives == []
 
 
 def test_a_confirmed_base_that_a_reader_may_not_see_is_a_name(ada, bob):
@@ -159,8 +159,8 @@ def test_a_confirmed_base_that_a_reader_may_not_see_is_a_name(ada, bob):
     factories.listed(ada, hidden)
     net = based(ada, "net", "lab/secret")
     names.confirm(ada, model=net.model, kind="model", name="lab/secret", target="lab/secret")
-    assert tree(descent.ancestors(ada, net).relatives) == {"lab/secret@1": {}}
-    (one,) = descent.ancestors(bob, net).relatives
+    assert tree(graph_relatives.ancestors(ada, net).relatives) == {"lab/secret@1": {}}
+    (one,) = graph_relatives.ancestors(bob, net).relatives
     assert (one.version, one.address) == (None, "")
 
 
@@ -169,8 +169,8 @@ def test_a_moved_model_keeps_its_family(ada):
     net = based(ada, "net", "ada/root")
     registered_models.move(ada, model=root.model, namespace=root.model.namespace, name="moved")
     root = Version.objects.get(pk=root.pk)
-    assert tree(descent.ancestors(ada, net).relatives) == {"ada/moved@1": {}}
-    assert tree(descent.descendants(ada, root).relatives) == {"ada/net@1": {}}
+    assert tree(graph_relatives.ancestors(ada, net).relatives) == {"ada/moved@1": {}}
+    assert tree(graph_relatives.descendants(ada, root).relatives) == {"ada/net@1": {}}
 
 
 def test_versions_of_one_descendant_are_one_row(guest, ada, bob):
@@ -205,8 +205,8 @@ def test_depth_and_count_are_bounded_with_words_and_few_questions(guest, ada, bo
     with CaptureQueriesContext(connection) as wider:
         guest.page(PAGE)
     assert len(wider) == len(asked)
-    monkeypatch.setattr(descent, "MOST", 3)
-    assert descent.descendants(bob, net).cut
+    monkeypatch.setattr(graph_relatives, "MOST", 3)
+    assert graph_relatives.descendants(bob, net).cut
 
 
 def side_words(page, name):

@@ -10,12 +10,13 @@ import pyoxigraph
 import pytest
 from django.test import Client
 
-from metadata import catalogue, copies, negotiation, signposting, upkeep
-from registry import outbox
+from metadata.exports import annotated_files
+from metadata.store import catalogue, maintenance, negotiation, signposting
+from registry.core import outbox
 from registry.models import File
-from registry.services import derivatives, versions
-from runners import services as runners
+from registry.versions.services import derivatives, versions
 from runners.models import Job
+from runners.queue import services as runners
 from tests import factories, samples, shared
 
 PAGE = "/models/ada/net/v/1"
@@ -27,7 +28,7 @@ NQUADS = pyoxigraph.RdfFormat.N_QUADS
 @shared.rows
 def start():
     version = factories.published(factories.somebody("ada"))
-    upkeep.refresh_catalogue()
+    maintenance.refresh_catalogue()
     outbox.deliver()
     return version
 
@@ -287,7 +288,7 @@ def test_the_catalogue_comes_in_pages(ada, client, monkeypatch, path):
     monkeypatch.setattr(catalogue, "PAGE", 2)
     for name in "abc":
         factories.published(ada, factories.model(ada, name))
-    upkeep.refresh_catalogue()
+    maintenance.refresh_catalogue()
     outbox.deliver()
     found = [answer.content.decode() for answer in pages_of(client, path)]
     assert len(found) == 2
@@ -318,7 +319,7 @@ def test_the_catalogue_refuses_what_it_does_not_know(published, client):
 
 
 def test_the_catalogue_and_void_name_the_dump(published, client):
-    from metadata import dump
+    from metadata.store import dump
 
     made = dump.make()
     told = client.get("/catalog.nt").content.decode()
@@ -399,4 +400,4 @@ def test_an_author_in_the_file_is_kept(published):
     variant = published.variants.first()
     variant.facts = {**variant.facts, "metadata": {"model_author": "Grace"}}
     variant.save()
-    assert copies._author(variant) == "Grace"
+    assert annotated_files._author(variant) == "Grace"

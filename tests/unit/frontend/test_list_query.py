@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from frontend import marking
+from frontend.parts import highlighting
 from tests import factories, proven, shared, shelf
 
 pytestmark = pytest.mark.django_db
@@ -112,7 +112,7 @@ def test_matches_are_marked_in_the_list(guest, two):
     ],
 )
 def test_pieces_make_the_text_again(text, asked, marked):
-    parts = marking.parts(text, asked)
+    parts = highlighting.parts(text, asked)
     assert "".join(part for part, _ in parts) == text
     assert [part for part, hit in parts if hit] == marked
 

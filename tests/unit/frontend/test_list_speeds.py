@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import documents
+from registry.catalogue import documents
 from registry.models import DocumentFact
 from tests import factories, proven, shared, timed
 

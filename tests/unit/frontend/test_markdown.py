@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from frontend.markdown import LONGEST_CARD, render
-from frontend.memory import Memory
+from frontend.parts.markdown import LONGEST_CARD, render
+from frontend.parts.page_cache import Memory
 from hub.protocol import problems
-from registry import parsing
+from registry.core import parsing
 
 FILES = "/models/lab/net/v/3/files/"
 

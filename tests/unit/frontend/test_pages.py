@@ -235,7 +235,7 @@ def test_a_wrong_label_makes_no_model(reader, ada):
 
 
 def test_form_over_its_limit_is_refused_before_it_is_read(reader, version, monkeypatch):
-    monkeypatch.setattr("frontend.receiving.FORM_BYTES", 1000)
+    monkeypatch.setattr("frontend.presenters.multipart.FORM_BYTES", 1000)
     response = reader.post(
         "/models/ada/net/upload",
         {"file": SimpleUploadedFile("model.onnx", b"x" * 2000)},
@@ -265,7 +265,7 @@ def test_a_published_version_whose_check_failed_says_so(guest, ada):
 
 
 def test_notes_above_ended_and_superseded_versions(guest, ada, version):
-    from registry.services import versions
+    from registry.versions.services import versions
 
     factories.listed(ada, version.model)
     assert "Superseded." in guest.page("/models/ada/net/v/1")

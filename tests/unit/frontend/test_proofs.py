@@ -9,13 +9,15 @@ from html import unescape
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from frontend import conformance, figures, formatting
+from frontend.parts import formatting
+from frontend.presenters import conformance, figures
 from frontend.templatetags import parts
 from hub.protocol.proofs import Branch, Proof
 from registry.models import Upload, Variant, Version
-from runners import aliases, services, verification
-from runners.engine import agreement
+from runners.engine.runs import agreement
 from runners.models import ConformanceResult, ConformanceVerdict, Job, SuiteRun
+from runners.proofs import verification
+from runners.queue import aliases, services
 from tests import factories, proven, samples, shared
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from metadata import negotiation, terms
-from registry.services import versions
+from metadata.rdf import terms
+from metadata.store import negotiation
+from registry.versions.services import versions
 from tests import factories, proven
 from tests.unit.frontend.conftest import Reader
 
@@ -135,7 +136,7 @@ def test_a_strangers_words_are_text(reader, ada):
 
 
 def parsed(card):
-    from registry import cards
+    from registry.cards import cards
 
     return cards.check(card).card.front
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from frontend import query_page, query_results, query_vocabulary
+from frontend.pages.query import page as query_page
+from frontend.pages.query import results, vocabulary
 from hub.protocol import problems
-from metadata import questions
-from metadata.sparql import service
+from metadata.sparql import questions, service
 
 HOME = "http://testserver"
 TSV = "text/tab-separated-values"
@@ -49,7 +49,7 @@ def fake(monkeypatch):
 
 
 def read(kind, *lines):
-    return query_results.read(kind, iter(["\n".join(lines).encode()]))
+    return results.read(kind, iter(["\n".join(lines).encode()]))
 
 
 @pytest.mark.parametrize(
@@ -80,17 +80,17 @@ def read(kind, *lines):
     ],
 )
 def test_terms(written, words, kind, url):
-    cell = query_results.term(written)
+    cell = results.term(written)
     assert (cell.words, cell.kind, cell.url) == (words, kind, url)
 
 
 def test_the_language_of_a_text_is_kept():
-    assert query_results.term('"Bonjour"@fr-CA').language == "fr-CA"
+    assert results.term('"Bonjour"@fr-CA').language == "fr-CA"
 
 
 def test_long_texts_are_cut():
-    cell = query_results.term(f'"{"x" * 1000}"')
-    assert len(cell.words) == query_results.SHOWN_CHARACTERS
+    cell = results.term(f'"{"x" * 1000}"')
+    assert len(cell.words) == results.SHOWN_CHARACTERS
     assert cell.words.endswith("…")
 
 
@@ -98,7 +98,7 @@ def test_a_table_shows_its_beginning_and_counts_the_rest():
     lines = [f'{index}\t"thing {index}"' for index in range(1000)]
     found = read(TSV, "?n\t?thing", *lines, "")
     assert (found.count, found.capped, found.is_whole) == (1000, False, False)
-    assert len(found.rows) == query_results.ROWS
+    assert len(found.rows) == results.ROWS
     assert [(column.name, column.numeric) for column in found.columns] == [
         ("n", True),
         ("thing", False),
@@ -110,7 +110,7 @@ def test_a_table_shows_as_many_rows_as_a_page_has_room_for(cell):
     head = "\t".join(f"?v{index}" for index in range(45))
     found = read(TSV, head, *["\t".join([cell] * 45)] * 30, "")
     row = 1 + sum(cell.elements for cell in found.rows[0])
-    room = query_results.ELEMENTS - len(found.columns)
+    room = results.ELEMENTS - len(found.columns)
     assert (len(found.rows), found.count) == (room // row, 30)
 
 
@@ -121,7 +121,7 @@ def test_one_row_is_shown_however_wide():
 
 
 def test_a_huge_answer_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(query_results, "READ_BYTES", 1_000)
+    monkeypatch.setattr(results, "READ_BYTES", 1_000)
     taken = []
 
     def chunks():
@@ -130,10 +130,10 @@ def test_a_huge_answer_is_not_read_to_its_end(monkeypatch):
             taken.append(index)
             yield b"1\n" * 50
 
-    found = query_results.read(TSV, chunks())
+    found = results.read(TSV, chunks())
     assert found.capped
     assert len(taken) <= 11
-    wide = query_results.read(TSV, iter([b"?x\n", b'"' + b"x" * 2_000 + b'"\n', b"1\n"]))
+    wide = results.read(TSV, iter([b"?x\n", b'"' + b"x" * 2_000 + b'"\n', b"1\n"]))
     assert wide.capped
 
 
@@ -194,7 +194,7 @@ def test_the_place_of_an_error_is_shown_once():
 
 
 def test_the_vocabulary_has_what_graphs_are_written_in():
-    groups = {group.prefix: group for group in query_vocabulary.groups()}
+    groups = {group.prefix: group for group in vocabulary.groups()}
     own = {term.name: term.values for term in groups["hub"].terms}
     assert own["hub:trainingCO2eKg"] == "decimal"
     assert own["hub:mixedPrecision"] == "boolean"

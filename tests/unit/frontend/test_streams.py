@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from frontend import streams
-from runners import services
+from frontend.parts import streams
 from runners.models import Job
+from runners.queue import services
 from tests import factories
 
 pytestmark = pytest.mark.django_db

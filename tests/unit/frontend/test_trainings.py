@@ -8,8 +8,8 @@ import re
 import pytest
 from django.test import Client
 
-from frontend import trainings
-from frontend.training_forms import RULE_WORDS
+from frontend.pages.federated import trainings
+from frontend.pages.federated.forms import RULE_WORDS
 from hub.protocol.training_rules import RULES
 from registry.federated import attacks
 from registry.federated.models import Round, Training
@@ -190,7 +190,7 @@ def test_rounds_are_read_page_by_page_with_a_fixed_number_of_queries(
     with django_assert_max_num_queries(12):
         whole = text(Client().get(PAGE))
     assert "rounds/1" in whole
-    monkeypatch.setattr("frontend.views.trainings.LISTED", 1)
+    monkeypatch.setattr("frontend.pages.federated.views.LISTED", 1)
     first = text(Client().get(PAGE))
     assert 'rel="next"' in first
     assert "trainings/1/rounds/1" not in first

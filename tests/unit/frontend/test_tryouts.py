@@ -18,13 +18,15 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from PIL import Image
 
-from frontend import browser_runtime, browser_support, picture_form, snippets, tryout
+from frontend.pages.tryouts import page as tryout_page
+from frontend.pages.tryouts import picture_form, snippets
+from frontend.presenters import browser_runtime, browser_support
 from hub.protocol import inputs
-from registry import selectors
 from registry.models import Variant
-from runners import services
-from runners.engine import pictures
+from registry.versions import selectors
+from runners.engine.runs import pictures
 from runners.models import Bar, Job, Measurement
+from runners.queue import services
 from tests import factories, samples, shared
 from tests.unit.frontend.conftest import Reader
 
@@ -174,7 +176,7 @@ def test_only_what_is_published_is_run(signed, version, state):
         factories.draft(owner, version.model)
         place = "/models/ada/net/v/2/try"
     else:
-        from registry.services import versions
+        from registry.versions.services import versions
 
         versions.withdraw(actor, version=version, reason="wrong")
         place = TRY
@@ -212,7 +214,7 @@ def test_a_private_model_is_run_by_its_readers_alone(signed, version):
 )
 def test_how_an_input_may_be_given(dtype, shape, task, kinds):
     row = {"name": "x", "type": "tensor", "dtype": dtype, "shape": shape}
-    (found,) = tryout._inputs([row, "no row"], task, {})
+    (found,) = tryout_page._inputs([row, "no row"], task, {})
     assert found.kinds == kinds
 
 
@@ -259,7 +261,7 @@ def test_files_beside_the_model_give_settings_and_labels(ada):
     factories.draft(ada, model, contents)
     facts = {"inputs": [PICTURE], "outputs": [SCORES]}
     whole = selectors.whole_version(ada, "ada", "seen", 1)
-    known = tryout.read(whole, Variant(facts=facts, precision="int8"))
+    known = tryout_page.read(whole, Variant(facts=facts, precision="int8"))
     assert (known.labels, known.labels_from) == (("cat", "dog"), "config.json")
     assert (known.source, known.profile) == ("preprocessor_config.json", "quantised")
     assert known.rate == 16000
@@ -320,7 +322,9 @@ def declared(ada):
 
 
 def test_the_card_decides_before_other_files(ada, declared):
-    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    known = tryout_page.read(
+        selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get()
+    )
     fields = {one.name: (one.value, one.origin) for one in known.inputs[0].settings.choices}
     assert fields == {
         "channels": ("BGR", "the card"),
@@ -345,7 +349,9 @@ def posted(fields, **changed):
 
 
 def test_a_picture_of_a_form_goes_with_its_preprocessing(ada, declared):
-    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    known = tryout_page.read(
+        selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get()
+    )
     browser = Reader()
     browser.force_login(ada)
     file = SimpleUploadedFile("a.png", b"x", content_type="image/png")
@@ -378,7 +384,9 @@ def test_a_picture_of_a_form_goes_with_its_preprocessing(ada, declared):
     ],
 )
 def test_a_step_that_is_not_known_is_asked_for(ada, declared, changed, words):
-    known = tryout.read(selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get())
+    known = tryout_page.read(
+        selectors.whole_version(ada, "ada", "seen", 1), declared.variants.get()
+    )
     browser = Reader()
     browser.force_login(ada)
     fields = posted(known.inputs[0].settings, **changed)
@@ -507,7 +515,7 @@ def run_code(text, tmp_path, monkeypatch):
 def test_the_code_makes_the_tensor_of_the_run(tmp_path, monkeypatch, size, steps):
     image = inputs.image_of(steps)
     shape = (None, 1, 8, 8) if "layout" not in steps else None
-    one = tryout.Input(0, "x", "float32", shape, ("picture",))
+    one = tryout_page.Input(0, "x", "float32", shape, ("picture",))
     own = "dark-on-light" if image.polarity else None
     text = snippets.code("hub.load('a/b@1')", [snippets.Feed(one, image, own)])
     pixels = np.random.default_rng(3).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)

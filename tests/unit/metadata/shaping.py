@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from metadata import vocabulary
+from metadata.rdf import vocabulary
 from metadata.shapes import child, validator
 
 

@@ -10,12 +10,13 @@ from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
-from metadata import questions
 from metadata.models import NamedGraph
-from metadata.places import Places
-from registry import facets, outbox, search
+from metadata.rdf.iris import Places
+from metadata.sparql import questions
+from registry.catalogue import facets, search
+from registry.core import outbox
+from registry.datasets import services
 from registry.models import Dataset, DocumentFact, SearchDocument, User
-from registry.services import datasets
 from tests import factories
 from tests import shelf as models_of_all_kinds
 
@@ -33,8 +34,8 @@ def shelf(django_db_setup, django_db_blocker):
         pytest.MonkeyPatch.context() as patched,
     ):
         # As for every test; this is made before the patches of each.
-        patched.setattr("metadata.gate.judge", lambda _: ("passed", {"files": []}))
-        patched.setattr("metadata.reports.renew", lambda _: False)
+        patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
+        patched.setattr("metadata.validation.reports.renew", lambda _: False)
         models_of_all_kinds.fill(factories.user("ada"), factories.user("bob"))
         yield
         transaction.set_rollback(True)
@@ -101,7 +102,7 @@ def test_personal_data(store):
 
 
 def test_what_is_told_of_a_data_set_later_counts(shelf):
-    datasets.edit(person("bob"), dataset=Dataset.objects.get(slug="faces"), personal_data="no")
+    services.edit(person("bob"), dataset=Dataset.objects.get(slug="faces"), personal_data="no")
     outbox.deliver()
     assert listed(personal_data=("yes",)) == ["ada/portraits"]
     assert sorted(listed(personal_data=("no",))) == ["ada/warp", "ada/warp-new"]

@@ -9,10 +9,11 @@ import pyoxigraph
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from metadata import questions, upkeep
 from metadata.models import NamedGraph
+from metadata.sparql import questions
+from metadata.store import maintenance
 from registry.models import RegisteredModel
-from runners import contributions, standings
+from runners.benchmarks import contributions, rankings
 from runners.engine.benchmark import power as power_of
 from tests import factories, shared, timed
 
@@ -33,7 +34,7 @@ def version(start, db):
 
 
 def store():
-    upkeep.refresh_catalogue()
+    maintenance.refresh_catalogue()
     made = pyoxigraph.Store()
     for text in NamedGraph.objects.values_list("nquads", flat=True):
         made.load(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
@@ -121,7 +122,7 @@ def test_noise_is_marked_and_what_does_not_count_is_not_told(version):
     factories.work()
     assert [one["s"] for one in ask("SELECT ?s WHERE { ?r hub:resultStatus ?s }")] == ["noisy"]
     RegisteredModel.objects.update(visibility="private")
-    upkeep.refresh_model(version.model_id, with_versions=True)
+    maintenance.refresh_model(version.model_id, with_versions=True)
     assert ask("SELECT ?r WHERE { ?r hub:resultStatus ?s }") == []
 
 
@@ -136,12 +137,12 @@ def test_the_fastest_below_a_size_are_those_of_the_api(version, ada):
     older = factories.published(ada, RegisteredModel.objects.get(name="net0"))
     assert older.number == 2  # its first version is no longer the one that counts
     factories.work()
-    wanted = standings.Wanted(
+    wanted = rankings.Wanted(
         device="example-cpu-2-cores", scenario="single_stream", max_bytes=50_000_000
     )
     expected = [
         (one.row.comparability_key, one.row.variant.version.model.name)
-        for one in standings.across(GUEST, wanted, limit=100).items
+        for one in rankings.across(GUEST, wanted, limit=100).items
     ]
     query = {one.slug: one for one in questions.all_of(HOME)}["fastest-under-a-size"].query
     found = store().query(

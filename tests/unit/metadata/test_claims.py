@@ -8,7 +8,8 @@ import pytest
 import rdflib
 from rdflib import DC, DCTERMS, FOAF, PROV, RDF, RDFS, Literal, URIRef
 
-from metadata import facts, languages, metrics, places, projection, references, terms
+from metadata.graphs import facts, metrics, projection, references
+from metadata.rdf import iris, languages, terms
 from tests.unit.metadata.test_projection import (
     AT,
     CARD,
@@ -142,7 +143,7 @@ def test_a_file_and_a_card_of_different_licences_are_told(card, file, conflict):
     assert ((VERSION, HUB.licenceConflict, Literal(True)) in graph) is conflict
     assert graph.value(VERSION, HUB.authorInFile) == Literal("Ann, Bob")
     licence = graph.value(VERSION, HUB.licenceInFile)
-    assert licence == URIRef(places.Places(HOME).licence(file))
+    assert licence == URIRef(iris.Places(HOME).licence(file))
 
 
 def test_a_model_whose_licence_is_not_its_newest_cards_says_so():

@@ -6,11 +6,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from metadata import questions, upkeep
 from metadata.models import NamedGraph
-from registry import mentions, outbox, resolution
+from metadata.sparql import questions
+from metadata.store import maintenance
+from registry.cards import mentions, resolution
+from registry.core import outbox
+from registry.datasets import services
 from registry.models import Mention, RegisteredModel
-from registry.services import datasets, registered_models, versions
+from registry.versions.services import registered_models, versions
 from tests import factories
 
 HOME = "http://testserver"
@@ -38,11 +41,11 @@ def stones(ada):
 
 def test_an_entry_has_a_graph_until_it_is_withdrawn(ada, stones):
     assert f"<{STONES}> <https://w3id.org/dpv#hasPersonalData>" in text(STONES)
-    datasets.edit(ada, dataset=stones, personal_data="no")
+    services.edit(ada, dataset=stones, personal_data="no")
     outbox.deliver()
     assert "hasPersonalData" not in text(STONES)
     call_command("rebuild_graphs", "--check")
-    datasets.withdraw(ada, dataset=stones, reason="Not ours.")
+    services.withdraw(ada, dataset=stones, reason="Not ours.")
     outbox.deliver()
     assert text(STONES) == ""
     call_command("rebuild_graphs", "--check")
@@ -55,7 +58,7 @@ def test_versions_point_at_an_entry_from_when_it_is_there(ada):
     outbox.deliver()
     assert f"{LEARNED} <{STONES}>" in net()
     assert "#data-" not in net()
-    datasets.withdraw(ada, dataset=made, reason="Not ours.")
+    services.withdraw(ada, dataset=made, reason="Not ours.")
     outbox.deliver()
     assert f"<{STONES}>" not in net()
     assert "<https://doi.org/10.1234/Stones>" in net()
@@ -99,10 +102,10 @@ def test_a_rebuild_brings_an_older_releases_graphs_up_to_date(ada, stones):
 def test_many_versions_are_told_anew_in_batches(ada, monkeypatch):
     model = factories.published(ada).model
     factories.published(ada, model)
-    monkeypatch.setattr(upkeep, "BATCH", 1)
+    monkeypatch.setattr(maintenance, "BATCH", 1)
     RegisteredModel.objects.filter(pk=model.pk).update(license="mit")
-    assert upkeep.refresh_model(model.pk, with_versions=True)
-    assert not upkeep.refresh_model(model.pk, with_versions=True)
+    assert maintenance.refresh_model(model.pk, with_versions=True)
+    assert not maintenance.refresh_model(model.pk, with_versions=True)
     call_command("rebuild_graphs", "--check")
 
 
@@ -162,6 +165,6 @@ def test_a_data_set_is_rdf_at_its_address(ada, stones):
     assert b"hasPersonalData" in answer.content
     asked = client.get("/datasets/stones", headers={"Accept": "application/n-triples"})
     assert asked["Content-Type"] == "application/n-triples"
-    datasets.withdraw(ada, dataset=stones, reason="Not ours.")
+    services.withdraw(ada, dataset=stones, reason="Not ours.")
     assert client.get("/datasets/stones.ttl").status_code == 410
     assert client.get("/datasets/none.ttl").status_code == 404

@@ -10,18 +10,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from metadata import dump, periodic, services, upkeep
+from metadata import nightly
 from metadata.models import NamedGraph
-from registry import outbox
+from metadata.store import dump, maintenance, services
+from registry.core import outbox
 from registry.models import RegisteredModel
-from registry.services import registered_models, versions
+from registry.versions.services import registered_models, versions
 from tests import factories, shared
 
 
 @shared.rows
 def start():
     version = factories.published(factories.somebody("ada"))
-    upkeep.refresh_catalogue()
+    maintenance.refresh_catalogue()
     outbox.deliver()
     return version
 
@@ -68,7 +69,7 @@ def test_an_older_file_goes_when_a_newer_is_there(published, ada):
 
 
 def test_what_became_private_is_not_served_until_the_dump_is_new(published, ada, client):
-    periodic.run_due(wait=True)
+    nightly.run_due(wait=True)
     answer = client.get("/catalog.nq.gz")
     assert answer.status_code == 200
     assert "ada/net" in gzip.decompress(b"".join(answer)).decode()
@@ -81,8 +82,8 @@ def test_what_became_private_is_not_served_until_the_dump_is_new(published, ada,
     assert answer["Retry-After"]
     assert "catalog.nq.gz" not in client.get("/catalog.ttl").content.decode()
     assert "dataDump" not in client.get("/.well-known/void").content.decode()
-    assert periodic.due() == ["dump"]
-    periodic.run_due(wait=True)
+    assert nightly.due() == ["dump"]
+    nightly.run_due(wait=True)
     answer = client.get("/catalog.nq.gz")
     assert answer.status_code == 200
     assert "ada/net" not in gzip.decompress(b"".join(answer)).decode()
@@ -133,38 +134,38 @@ def test_a_failed_dump_leaves_the_old_one(published, monkeypatch):
 
 
 def test_the_night_comes_once(published):
-    assert set(periodic.due()) == {"comparison", "dump"}
-    periodic.run_due(wait=True)
-    assert [outcome.ok for outcome in periodic.outcomes()] == [True, True]
-    assert periodic.due() == []
+    assert set(nightly.due()) == {"comparison", "dump"}
+    nightly.run_due(wait=True)
+    assert [outcome.ok for outcome in nightly.outcomes()] == [True, True]
+    assert nightly.due() == []
     tomorrow = timezone.now() + timedelta(days=1)
-    assert set(periodic.due(tomorrow)) == {"comparison", "dump"}
+    assert set(nightly.due(tomorrow)) == {"comparison", "dump"}
 
 
 def test_a_task_is_due_from_the_hour_on(published):
-    periodic.run_due(wait=True)
-    folder = periodic._folder()
+    nightly.run_due(wait=True)
+    folder = nightly._folder()
     for name in ("comparison", "dump"):
         told = json.loads((folder / f"{name}.json").read_text())
         told["started_at"] = "2026-01-01T10:00:00+00:00"
         (folder / f"{name}.json").write_text(json.dumps(told))
-    assert periodic.due(datetime(2026, 1, 2, 1, 59, tzinfo=UTC)) == []
-    assert set(periodic.due(datetime(2026, 1, 2, 2, 0, tzinfo=UTC))) == {"comparison", "dump"}
+    assert nightly.due(datetime(2026, 1, 2, 1, 59, tzinfo=UTC)) == []
+    assert set(nightly.due(datetime(2026, 1, 2, 2, 0, tzinfo=UTC))) == {"comparison", "dump"}
 
 
 def test_graphs_that_differ_are_told_and_made_again(published, caplog):
     graph = NamedGraph.objects.get(version=published)
     services.put_graph(graph.iri, "<x:a> <x:b> <x:c> <x:g> .\n", published)
-    assert list(upkeep.differences())
-    periodic.run_due(wait=True)
-    found = periodic.last("comparison")
+    assert list(maintenance.differences())
+    nightly.run_due(wait=True)
+    found = nightly.last("comparison")
     assert not found.ok
     assert "1 graphs differed" in found.detail
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_health_shows_the_last_night(published, client):
-    periodic.run_due(wait=True)
+    nightly.run_due(wait=True)
     page = client.get("/health", headers={"Accept": "text/html"}).content.decode()
     assert "every graph is what its rows say" in page
     assert "statements in" in page
@@ -174,42 +175,42 @@ def test_a_task_that_breaks_is_told_and_tried_again(published, monkeypatch):
     def broken():
         raise RuntimeError("no room")
 
-    monkeypatch.setitem(periodic.TASKS, "dump", broken)
-    periodic.run_due(wait=True)
-    found = periodic.last("dump")
+    monkeypatch.setitem(nightly.TASKS, "dump", broken)
+    nightly.run_due(wait=True)
+    found = nightly.last("dump")
     assert (found.ok, found.detail) == (False, "RuntimeError: no room")
-    assert periodic.due() == []
-    assert "dump" in periodic.due(timezone.now() + periodic.AGAIN)
+    assert nightly.due() == []
+    assert "dump" in nightly.due(timezone.now() + nightly.AGAIN)
 
 
 def test_one_process_at_a_time(published):
-    with periodic._alone() as first, periodic._alone() as second:
+    with nightly._alone() as first, nightly._alone() as second:
         assert (first, second) == (True, False)
-        periodic.run_due(wait=True)
-    assert periodic.outcomes() == []
+        nightly.run_due(wait=True)
+    assert nightly.outcomes() == []
 
 
 def test_a_hidden_model_is_in_no_dump_however_old_the_row(published, ada):
     RegisteredModel.objects.filter(pk=published.model_id).update(visibility="private")
-    upkeep.refresh_model(published.model_id, with_versions=True)
+    maintenance.refresh_model(published.model_id, with_versions=True)
     assert "ada/net" not in text_of(dump.make())
 
 
 def test_a_new_address_of_the_hub_makes_all_graphs_again(published, settings):
-    periodic.run_due(wait=True)
+    nightly.run_due(wait=True)
     settings.HUB_PUBLIC_URL = "https://moved.example"
-    assert set(periodic.due()) == {"comparison", "dump"}
-    periodic.run_due(wait=True)
+    assert set(nightly.due()) == {"comparison", "dump"}
+    nightly.run_due(wait=True)
     told = NamedGraph.objects.exclude(nquads="")
     assert all(graph.iri.startswith("https://moved.example/") for graph in told)
-    assert list(upkeep.differences()) == []
-    assert periodic.last("comparison").ok
-    assert periodic.due() == []
+    assert list(maintenance.differences()) == []
+    assert nightly.last("comparison").ok
+    assert nightly.due() == []
 
 
 @pytest.mark.django_db
 def test_the_first_start_of_a_hub_is_no_difference():
     NamedGraph.objects.all().delete()
-    periodic.run_due(wait=True)
-    assert periodic.last("comparison").ok
-    assert list(upkeep.differences()) == []
+    nightly.run_due(wait=True)
+    assert nightly.last("comparison").ok
+    assert list(maintenance.differences()) == []

@@ -8,11 +8,15 @@ import json
 import pyoxigraph
 import pytest
 
-from metadata import entities, periodic, reports, upkeep
+from metadata import nightly
 from metadata.models import GraphReference, NamedGraph
-from registry import outbox
+from metadata.store import entities, maintenance
+from metadata.validation import reports
+from registry.core import outbox
+from registry.datasets import services
 from registry.models import Namespace
-from registry.services import datasets, namespaces, registered_models
+from registry.people.services import namespaces
+from registry.versions.services import registered_models
 from tests import factories, proven
 
 HOME = "http://testserver"
@@ -105,14 +109,14 @@ def test_an_edited_namespace_is_told_anew_at_once(catalogue, ada):
     namespaces.edit(ada, namespace=space, display_name="Another Name")
     outbox.deliver()
     assert "Another Name" in filled()[f"{HOME}/agents/lab/metadata"]
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_known_only_through_private_models_means_no_graph(ada):
     private = factories.model(ada, visibility="private", license="secret-licence-of-ada")
     factories.published(ada, private, card=CARD.replace("mit", "secret-licence-of-ada"))
     outbox.deliver()
-    upkeep.rebuild()
+    maintenance.rebuild()
     assert AGENT not in filled()
     assert not any("secret" in text or "agents/ada" in text for text in filled().values())
     registered_models.edit(ada, model=private, visibility="public")
@@ -145,17 +149,17 @@ def test_what_nothing_public_names_any_more_has_no_graph(catalogue, ada):
     assert f"{HOME}/agents/lab/metadata" not in filled()
     # Ada still publishes data sets, and Bob a model.
     assert {AGENT, ACCURACY, f"{HOME}/licences/llama3/metadata"} <= set(filled())
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_a_withdrawn_data_set_takes_its_publisher_along(ada):
     entry = factories.dataset(ada, license="llama3")
     outbox.deliver()
     assert AGENT in filled()
-    datasets.withdraw(ada, dataset=entry, reason="Wrong.")
+    services.withdraw(ada, dataset=entry, reason="Wrong.")
     outbox.deliver()
     assert AGENT not in filled()
-    assert list(upkeep.differences()) == []
+    assert list(maintenance.differences()) == []
 
 
 def test_rows_of_before_are_written_anew_once(catalogue):
@@ -166,7 +170,7 @@ def test_rows_of_before_are_written_anew_once(catalogue):
     for row in NamedGraph.objects.filter(iri__contains="/models/ada/", version=None):
         row.nquads += f'<{HOME}/agents/ada> <http://xmlns.com/foaf/0.1/name> "ada" <{row.iri}> .\n'
         row.save()
-    old = periodic._folder() / "comparison.json"
+    old = nightly._folder() / "comparison.json"
     old.parent.mkdir(parents=True, exist_ok=True)
     old.write_text(
         json.dumps(
@@ -180,8 +184,8 @@ def test_rows_of_before_are_written_anew_once(catalogue):
             }
         )
     )
-    assert "comparison" in periodic.due()
-    assert periodic.compare()[0]
+    assert "comparison" in nightly.due()
+    assert nightly.compare()[0]
     assert filled() == right
     assert twice() == []
 

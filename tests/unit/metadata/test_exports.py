@@ -13,20 +13,9 @@ from jsonschema import Draft7Validator
 from referencing.jsonschema import DRAFT7
 
 from metadata.exports import annotation, card, cyclonedx, schemaorg, sheet, spdx
-from metadata.places import Places
-from metadata.quads import Graph, count, decimal, link, number, string, typed, words
-from metadata.terms import (
-    DCAT,
-    DCTERMS,
-    DPV,
-    DQV,
-    FAIR4ML,
-    FOAF,
-    IT6,
-    MLS,
-    PROV,
-    SPDX,
-)
+from metadata.rdf.iris import Places
+from metadata.rdf.quads import Graph, count, decimal, link, number, string, typed, words
+from metadata.rdf.terms import DCAT, DCTERMS, DPV, DQV, FAIR4ML, FOAF, IT6, MLS, PROV, SPDX
 
 HOME = "https://hub.example"
 PLACES = Places(HOME)

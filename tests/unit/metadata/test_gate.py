@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from metadata import gate, lineage, reports
+from metadata.graphs import cycles
 from metadata.models import ShapeReport
+from metadata.rdf.vocabulary import ShapesUnavailableError
 from metadata.shapes import validator
-from metadata.vocabulary import ShapesUnavailableError
-from registry import outbox
+from metadata.validation import card_check, reports
+from registry.core import outbox
 from registry.models import Check, Delivery, Event, Version
-from registry.services import files, versions
+from registry.versions.services import files, versions
 from tests import factories
 from tests.unit.metadata import shaping
 
@@ -102,12 +103,12 @@ def test_what_no_card_can_mend_is_the_hubs_fault(real_shapes, ada, monkeypatch):
 def test_a_version_is_judged_once_however_often_it_is_told_of(ada, monkeypatch):
     version = factories.submitted(ada)
     told = []
-    monkeypatch.setattr(gate, "judge", lambda found: told.append(found) or ("passed", {}))
+    monkeypatch.setattr(card_check, "judge", lambda found: told.append(found) or ("passed", {}))
     subject = outbox.Subject("version", str(version.pk), version.model_id)
-    gate.on_submitted(subject)
+    card_check.on_submitted(subject)
     factories.work()
-    gate.on_submitted(subject)
-    gate.on_submitted(outbox.Subject("version", "0", None))
+    card_check.on_submitted(subject)
+    card_check.on_submitted(outbox.Subject("version", "0", None))
     assert told == []
     assert Event.objects.filter(verb="version.published").count() == 1
 
@@ -136,10 +137,10 @@ def test_a_circle_through_what_is_hidden_tells_nothing_of_it(ada, bob, settings)
     )
     named = f"{settings.HUB_PUBLIC_URL}/models/bob/secret/v/1"
     version = factories.submitted(ada, card=f"---\nbase_model: {named}\n---\n")
-    assert lineage.circle(version) == []
+    assert cycles.circle(version) == []
     hidden.model.visibility = "public"
     hidden.model.save()
-    assert lineage.circle(version) == ["bob/secret@1"]
+    assert cycles.circle(version) == ["bob/secret@1"]
 
 
 @pytest.mark.django_db

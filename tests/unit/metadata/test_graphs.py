@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import CommandError, call_command
 
-from metadata import services, upkeep
 from metadata.models import NamedGraph, Revision
-from registry import outbox
+from metadata.store import maintenance, services
+from registry.core import outbox
 from registry.models import Delivery, RegisteredModel, Version
-from registry.services import registered_models, versions
+from registry.versions.services import registered_models, versions
 from tests import factories, proven, shared
 
 HOME = "http://testserver"
@@ -76,7 +76,7 @@ def test_what_was_not_published_has_none(ada):
 def test_private_models_never_have_a_graph(ada):
     factories.published(ada, factories.model(ada, visibility="private"))
     assert filled() == HUB
-    upkeep.rebuild()
+    maintenance.rebuild()
     assert filled() == HUB
     assert not NamedGraph.objects.filter(nquads__contains="ada/net").exists()
 
@@ -145,7 +145,7 @@ def test_a_deleted_models_late_news_spare_its_successor(ada):
     old = factories.model(ada)
     registered_models.delete(ada, model=old)
     factories.published(ada, factories.model(ada))
-    upkeep.refresh_model(old.pk, with_versions=True)
+    maintenance.refresh_model(old.pk, with_versions=True)
     assert RegisteredModel.objects.filter(name="net").count() == 2
     assert {ONE, MODEL} <= filled()
 
@@ -182,4 +182,4 @@ def test_the_check_finds_a_row_that_was_tampered_with(published, capsys, iri, ch
 
 def test_writing_a_graph_takes_few_queries(published, django_assert_max_num_queries):
     with django_assert_max_num_queries(40):
-        upkeep.refresh_version(published.pk)
+        maintenance.refresh_version(published.pk)

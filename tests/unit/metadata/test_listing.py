@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
-from frontend import filters
-from metadata import listing, upkeep
+from frontend.presenters import list_filters
 from metadata.models import NamedGraph
-from registry import search
+from metadata.sparql import listing
+from metadata.store import maintenance
+from registry.catalogue import search
 from registry.models import Version
 from tests import factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
@@ -32,8 +33,8 @@ def store(django_db_setup, django_db_blocker):
         transaction.atomic(),
         pytest.MonkeyPatch.context() as patched,
     ):
-        patched.setattr("metadata.gate.judge", lambda _: ("passed", {"files": []}))
-        patched.setattr("metadata.reports.renew", lambda _: False)
+        patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
+        patched.setattr("metadata.validation.reports.renew", lambda _: False)
         ada, bob = factories.user("ada"), factories.user("bob")
         models_of_all_kinds.fill(ada, bob)
         trees = models_of_all_kinds.publish(
@@ -52,7 +53,7 @@ def store(django_db_setup, django_db_blocker):
         timed.benchmark(both)
         timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
         time_models_of_all_kinds(both)
-        upkeep.refresh_catalogue()
+        maintenance.refresh_catalogue()
         factories.work()
         graphs = pyoxigraph.Store()
         for text in NamedGraph.objects.values_list("nquads", flat=True):
@@ -215,8 +216,8 @@ def test_most_filters_narrow_to_something(store):
 def test_every_filter_and_sort_of_the_page_is_there():
     groups = set(listing._WRITERS) | {"opset_max", "opset", "max_bytes"}
     groups |= {"max_parameters", "contains"}
-    assert groups == {*filters.GROUPS, *filters.MORE}
-    assert set(listing._ORDER) == set(filters.SORTS)
+    assert groups == {*list_filters.GROUPS, *list_filters.MORE}
+    assert set(listing._ORDER) == set(list_filters.SORTS)
     assert {field.name for field in fields(search.Query)} == {
         *groups,
         "text",

@@ -8,10 +8,10 @@ import rdflib
 from django.test import Client
 from rdflib import DCTERMS, Literal, URIRef
 
-from metadata import negotiation
 from metadata.models import NamedGraph
-from registry import outbox
-from registry.services import versions
+from metadata.store import negotiation
+from registry.core import outbox
+from registry.versions.services import versions
 from tests import factories, shared
 
 PAGE = "/models/ada/net/v/1"

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
-from metadata import facts, negotiation, places, projection, quads, references, terms, training
-from registry import tasks
+from metadata.graphs import facts, projection, references, training
+from metadata.rdf import iris, quads, terms
+from metadata.store import negotiation
+from registry.cards import tasks
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -293,7 +295,7 @@ def test_nobody_is_taken_for_the_hubs_own_software():
     graph = told(namespace="Worker", uploader="worker")
     agents = {str(found) for found in graph.objects() if "/agents/users/" in str(found)}
     assert agents == {f"{HOME}/agents/users/Worker", f"{HOME}/agents/users/worker"}
-    hub = places.Places(HOME).worker
+    hub = iris.Places(HOME).worker
     version = URIRef(f"{HOME}/models/Worker/net/v/3")
     assert graph.value(version, PROV.wasAttributedTo) != URIRef(hub)
 
@@ -409,7 +411,7 @@ def test_the_catalogue_knows_domains_of_tasks():
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
     assert set(tasks.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
-    assert training.generation(places.Places(HOME), {}) == ""
+    assert training.generation(iris.Places(HOME), {}) == ""
 
 
 def test_declared_inputs_are_told_of_their_ports():

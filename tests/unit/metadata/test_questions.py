@@ -10,11 +10,13 @@ from decimal import Decimal
 import pyoxigraph
 import pytest
 
-from metadata import facts, places, projection, questions, references
-from registry.tasks import DOMAIN_OF
+from metadata.graphs import facts, projection, references
+from metadata.rdf import iris
+from metadata.sparql import questions
+from registry.cards.tasks import DOMAIN_OF
 
 HOME = "https://hub.example"
-PLACES = places.Places(HOME)
+PLACES = iris.Places(HOME)
 AT = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 DIGEST = "ab" * 32
 GRID = {"domain": "ai.onnx", "name": "GridSample", "count": 1}

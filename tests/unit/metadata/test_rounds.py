@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from metadata import facts, projection, subjects
+from metadata.graphs import facts, projection, subjects
 from registry.federated.models import Round
 from registry.models import Version
 from tests import learning

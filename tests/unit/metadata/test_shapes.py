@@ -9,10 +9,12 @@ import pytest
 import rdflib
 from rdflib import DCTERMS, OWL, RDF, RDFS, SKOS
 
-from metadata import places, projection, terms, vocabulary, wording
-from metadata.vocabulary import Shapes, ShapesUnavailableError
-from registry import metrics
-from runners.engine.vocabulary import DATA_TYPES
+from metadata.graphs import projection
+from metadata.rdf import iris, terms, vocabulary
+from metadata.rdf.vocabulary import Shapes, ShapesUnavailableError
+from metadata.validation import messages
+from registry.cards import metrics
+from runners.engine.onnx_files.vocabulary import DATA_TYPES
 from tests.unit.metadata import shaping
 from tests.unit.metadata.test_projection import CARD, HOME, KNOWN
 
@@ -105,32 +107,32 @@ def test_a_result_is_told_of_its_place_in_the_card(metric, dataset, place):
     card = results(metric, dataset=dataset)
     [one] = found(graph(card=card))
     assert one.focus == f"{V}#eval-1"
-    assert wording.pointer(card, one.field, one.focus) == place
+    assert messages.pointer(card, one.field, one.focus) == place
 
 
 def test_only_the_result_at_fault_is_named():
     card = results({"type": "loss", "value": -3}, "nonsense", {"type": "auc", "value": 101})
     [one] = found(graph(card=card))
-    assert wording.pointer(card, one.field, one.focus) == "model-index/0/results/0/metrics/2/value"
-    assert wording.sentence(one).startswith("This metric is a share")
+    assert messages.pointer(card, one.field, one.focus) == "model-index/0/results/0/metrics/2/value"
+    assert messages.sentence(one).startswith("This metric is a share")
 
 
 def test_data_cannot_be_personal_and_not():
     rows = [{"name": "Faces", "personal_data": "yes"}, {"name": "Faces", "personal_data": "no"}]
     card = {"training_data": rows}
     [one] = found(graph(card=card))
-    assert wording.pointer(card, one.field, one.focus) == "training_data/0/personal_data"
+    assert messages.pointer(card, one.field, one.focus) == "training_data/0/personal_data"
 
 
 def test_a_result_of_a_benchmark_has_its_own_place():
     card = {"eval_results": [{"dataset": {"id": "x/y", "task_id": "auc"}, "value": 400}]}
     [one] = found(graph(card=card))
-    assert wording.pointer(card, one.field, one.focus) == "eval_results/0/value"
+    assert messages.pointer(card, one.field, one.focus) == "eval_results/0/value"
 
 
 def test_the_metrics_that_are_shares_are_those_of_the_projection():
     listed = vocabulary.read("shapes").partition("sh:in ( metric")[2].partition(")")[0]
-    known = places.Places(HOME)
+    known = iris.Places(HOME)
     here = {known.metric(name) for name in re.findall(r":([\w-]+)", listed)}
     assert here == {known.metric(name) for name in metrics.SHARES}
 
@@ -159,9 +161,9 @@ def test_mldcat_ap_is_satisfied_by_a_model_that_says_everything():
     assert shaping.validate(nquads, against="mldcat-ap", context=context) == []
     without = nquads.replace(f"<x:m> <{terms.IT6}trainedOn> <x:d> <x:g> .\n", "")
     [one] = shaping.validate(without, against="mldcat-ap", context=context)
-    assert wording.sentence(one) == "it6:trainedOn is missing: at least 1 is asked for."
+    assert messages.sentence(one) == "it6:trainedOn is missing: at least 1 is asked for."
     [one] = shaping.validate(nquads, against="mldcat-ap")
-    assert wording.sentence(one) == (
+    assert messages.sentence(one) == (
         "dcterms:format is x:onnx, which nothing says to be a skos:Concept."
     )
 

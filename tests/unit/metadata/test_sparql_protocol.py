@@ -9,13 +9,13 @@ import pytest
 from django.utils import timezone
 
 from hub.protocol import problems
-from metadata import services
 from metadata.models import NamedGraph
 from metadata.sparql import limits, protocol, service, stores
-from metadata.sparql.complaints import syntax_problem
 from metadata.sparql.embedded import EmbeddedStore, only_writer
-from metadata.sparql.following import Follower, read_state
+from metadata.sparql.error_messages import syntax_problem
 from metadata.sparql.remote import plain
+from metadata.sparql.replication import Follower, read_state
+from metadata.store import services
 
 FORM, DIRECT = protocol.FORM, protocol.DIRECT
 G = "http://testserver/models/a/b/metadata"

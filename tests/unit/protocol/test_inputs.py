@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from hub.protocol import inputs
-from registry import cards
-from registry.authoring.findings import Notes
+from registry.cards import cards
+from registry.cards.findings import Notes
 
 IMAGENET = {
     "channels": "RGB",

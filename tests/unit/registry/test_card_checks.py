@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hub.protocol import problems
-from registry import cards
-from registry.authoring import source, values
+from registry.cards import cards, source, values
 
 
 def found(front):

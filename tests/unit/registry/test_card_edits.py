@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from hub.protocol import problems
-from registry import cards
-from registry.authoring import edits, merges
+from registry.cards import cards, edits, merges
 
 CARD = """---
 # first

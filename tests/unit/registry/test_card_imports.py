@@ -7,8 +7,7 @@ import json
 import pytest
 
 from hub.protocol import problems
-from registry import cards
-from registry.authoring import edits, imports, suggestions
+from registry.cards import cards, edits, imports, suggestions
 
 CARBON = """timestamp,project_name,run_id,duration,emissions,cpu_energy,gpu_energy,energy_consumed,\
 country_name,region,os,codecarbon_version,cpu_count,cpu_model,gpu_count,gpu_model,longitude,\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hub.protocol import problems
-from registry import cards
+from registry.cards import cards
 
 
 def test_a_card_is_read():

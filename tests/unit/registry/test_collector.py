@@ -11,10 +11,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry import collector, scrub
-from registry.blobs import BlobStore, store
 from registry.models import Blob, File, Upload
-from registry.services import blobs, commits, uploads, versions
+from registry.storage import collector, verification
+from registry.storage.files import BlobStore, store
+from registry.storage.services import blobs, uploads
+from registry.versions.services import commits, versions
 from tests import factories, samples
 
 pytestmark = pytest.mark.django_db(transaction=False)
@@ -94,7 +95,7 @@ def test_bytes_that_come_again_are_there_again(ada, django_capture_on_commit_cal
     age()
     collect(django_capture_on_commit_callbacks)
     factories.listed(ada, factories.model(ada, "again"))
-    assert list(scrub.verify()) == []
+    assert list(verification.verify()) == []
 
 
 def test_damage_is_found(ada, capsys):
@@ -117,7 +118,7 @@ def test_bytes_without_a_row_are_orphans(ada):
     factories.listed(ada)
     blob = blobs.write(b"nobody's")
     Blob.objects.filter(pk=blob.pk).delete()
-    assert list(scrub.verify()) == [(blob.pk, "lies in storage without a row (an orphan)")]
+    assert list(verification.verify()) == [(blob.pk, "lies in storage without a row (an orphan)")]
 
 
 def test_what_is_named_while_others_are_freed_stays(ada):

@@ -11,8 +11,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import documents, facets, search, selectors
+from registry.catalogue import documents, facets, search
 from registry.models import DocumentFacets, SearchDocument
+from registry.versions import selectors
 from tests import factories, proven, shared
 
 pytestmark = pytest.mark.django_db

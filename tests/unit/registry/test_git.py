@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from registry import git
+from registry.versions import git_names
 
 FILES = {"README.md": b"hello\n", "a/b/c.txt": b"deep\n", "a/d.txt": b"", "a.txt": b"beside a\n"}
 
@@ -39,16 +39,16 @@ def test_ids_are_those_of_git(tmp_path):
     run(
         *who, "-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "-m", "First", "--cleanup=verbatim"
     )
-    tree = git.tree_id((path, git.blob_id(content)) for path, content in FILES.items())
+    tree = git_names.tree_id((path, git_names.blob_id(content)) for path, content in FILES.items())
     assert tree == run("rev-parse", "HEAD^{tree}")
     raw = run("cat-file", "commit", "HEAD")
     at = datetime.datetime.fromtimestamp(1700000000, tz=datetime.UTC)
-    ours = git.commit_id(tree, None, "First\n", git.Signature("ada", at))
+    ours = git_names.commit_id(tree, None, "First\n", git_names.Signature("ada", at))
     assert f"tree {tree}" in raw
     text = git_commit_text(tree, "First\n", at)
     assert ours == run("hash-object", "-t", "commit", "-w", "--stdin", input=text)
     later = at + datetime.timedelta(hours=5)
-    second = git.commit_id(tree, ours, "Second\n", git.Signature("ada", later))
+    second = git_names.commit_id(tree, ours, "Second\n", git_names.Signature("ada", later))
     text = git_commit_text(f"{tree}\nparent {ours}", "Second\n", later)
     assert second == run("hash-object", "-t", "commit", "-w", "--stdin", input=text)
 
@@ -59,8 +59,8 @@ def git_commit_text(tree, message, at):
 
 
 def test_large_weights_are_named_by_their_pointer():
-    assert git.is_lfs("model.onnx", 1_000_001)
-    assert not git.is_lfs("model.onnx", 1_000_000)
-    assert not git.is_lfs("notes.txt", 9_000_000)
-    assert git.is_lfs("notes.txt", 10_000_001)
-    assert git.pointer("a" * 64, 5).splitlines()[1] == b"oid sha256:" + b"a" * 64
+    assert git_names.is_lfs("model.onnx", 1_000_001)
+    assert not git_names.is_lfs("model.onnx", 1_000_000)
+    assert not git_names.is_lfs("notes.txt", 9_000_000)
+    assert git_names.is_lfs("notes.txt", 10_000_001)
+    assert git_names.pointer("a" * 64, 5).splitlines()[1] == b"oid sha256:" + b"a" * 64

@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from registry.models import Blob, Event, File, Ref, Upload, Version
-from registry.services import refs
+from registry.versions.services import refs
 from tests import factories, samples, shared
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +109,7 @@ def test_a_tag_never_moves(ada, published):
 
 
 def test_a_withdrawn_version_stays_withdrawn(ada, published):
-    from registry.services import versions
+    from registry.versions.services import versions
 
     versions.withdraw(ada, version=published, reason="consent")
     refused("UPDATE registry_version SET state = 'published' WHERE id = %s", published.pk)

@@ -8,7 +8,9 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from metadata.models import NamedGraph
-from registry import facets, licences, outbox, search
+from registry.cards import licences
+from registry.catalogue import facets, search
+from registry.core import outbox
 from tests import factories
 
 GUEST = AnonymousUser()

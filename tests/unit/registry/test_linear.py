@@ -8,8 +8,8 @@ import time
 import pytest
 
 from hub.protocol import problems
-from registry import cards
 from registry.api import inputs
+from registry.cards import cards
 
 UNITS = [
     "[", "(", "![", "[a](", "*_", "<a ", "|", "> ", "`", "a", "\n", " \n", '"', '\\"', "{", ",",

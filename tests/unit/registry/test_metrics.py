@@ -6,10 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from metadata import places
 from metadata.models import NamedGraph
-from registry import cards, metrics, outbox
-from registry.services import registered_models
+from metadata.rdf import iris
+from registry.cards import cards, metrics
+from registry.core import outbox
+from registry.versions.services import registered_models
 from tests import factories
 
 HOME = "http://testserver"
@@ -37,7 +38,7 @@ VALUE = "<http://www.w3.org/ns/dqv#value>"
 )
 def test_every_name_of_a_metric_is_one(written, metric):
     assert metrics.canonical(written) == metric
-    assert places.Places(HOME).metric(written) == f"{HOME}/metrics/{metric}"
+    assert iris.Places(HOME).metric(written) == f"{HOME}/metrics/{metric}"
 
 
 def test_no_alias_means_two_metrics():

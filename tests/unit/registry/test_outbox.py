@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from metadata.models import Revision
-from registry import events, outbox
+from registry.core import events, outbox
 from registry.models import Delivery, Version
-from registry.services import versions
+from registry.versions.services import versions
 from tests import factories
 
 pytestmark = pytest.mark.django_db

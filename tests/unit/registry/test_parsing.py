@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from hub.protocol import problems
-from registry import parsing
+from registry.core import parsing
 from tests.unit.registry import hostile_readers as readers
 
 LONG = "x" * 10_000

@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.hashers import check_password, make_password
 
 from hub.protocol import problems
-from registry import passwords
+from registry.people import passwords
 
-HASHER = "registry.passwords.BoundedPasswordHasher"
+HASHER = "registry.people.passwords.BoundedPasswordHasher"
 
 
 @pytest.fixture

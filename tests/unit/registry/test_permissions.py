@@ -6,9 +6,11 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
-from registry import permissions
+from registry.core import permissions
 from registry.models import AccessToken, Membership, Namespace, RegisteredModel, Version
-from registry.services import commits, tokens, uploads
+from registry.people.services import tokens
+from registry.storage.services import uploads
+from registry.versions.services import commits
 from tests import factories
 from tests.api.test_models import problem
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from registry import rates
+from registry.core import rates
 
 
 @pytest.fixture

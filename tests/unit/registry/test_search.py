@@ -7,10 +7,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import documents, facets, full_text, search, selectors, summaries, usage
 from registry.api import serializers as shapes
+from registry.catalogue import documents, facets, full_text, search, summaries
+from registry.core import usage
 from registry.models import SearchDocument
-from registry.services import registered_models
+from registry.versions import selectors
+from registry.versions.services import registered_models
 from tests import factories, shared
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry import facets, full_text, search, typos
+from registry.catalogue import facets, full_text, search
+from registry.core import typos
 from tests import factories, shared
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,11 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
-from registry import documents, selectors
+from registry.catalogue import documents
 from registry.models import Membership, Namespace, RegisteredModel, Version
-from registry.services import registered_models, tokens
+from registry.people.services import tokens
+from registry.versions import selectors
+from registry.versions.services import registered_models
 from tests import factories, samples, shared
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.xet import hashes, shards, xorbs
+from registry.storage.xet import hashes, shards, xorbs
 from tests import xet_samples as made
 
 

@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry import outbox
+from registry.core import outbox
 from registry.models import Check, Event
-from runners import selectors, services
-from runners.failures import reason_of
+from runners.engine.reports import Finding
 from runners.models import Bar, Job
-from runners.reports import Finding
+from runners.queue import selectors, services
+from runners.queue.failures import reason_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -13,24 +13,24 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry import outbox
+from registry.core import outbox
 from registry.models import Event, RegisteredModel
-from runners import (
-    benchmarking,
-    benchmarks,
+from runners.benchmarks import (
     contributions,
-    measuring,
+    rankings,
+    record_checks,
+    record_consistency,
+    records,
     samples,
-    services,
-    soundness,
-    standings,
+    scheduling,
+    selectors,
     timelines,
-    verification,
-    vetting,
 )
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
 from runners.models import Comparison, Environment, Host, Job, Measurement, Worker
+from runners.proofs import verification
+from runners.queue import services
 from tests import factories, proven, shared, timed
 from tests import samples as models
 
@@ -105,12 +105,12 @@ def test_what_is_shown_and_ranked_is_the_middle_of_its_own_interval(version):
     # Records of the first version have another statistic in all rows of their keys.
     sha256 = entry_of(version)
     told = timed.record(sha256, processes=[most, *rest], format_version=1, method="1")
-    assert soundness.median_of(soundness.checked(told)) <= 0.9
+    assert record_consistency.median_of(record_consistency.checked(told)) <= 0.9
 
 
 def test_the_same_report_is_taken_once(version):
     row = row_of(version)
-    assert measuring.take(row.job) == 0
+    assert records.take(row.job) == 0
     assert Measurement.objects.count() == 1
 
 
@@ -160,15 +160,15 @@ FAKES = faked("00" * 32)
 @pytest.mark.parametrize("name", FAKES)
 def test_what_does_not_add_up_is_no_result(name):
     job = Job(kind="benchmark", subject="00" * 32)
-    found = vetting.vetted(job, timed.report(FAKES[name]))
+    found = record_checks.vetted(job, timed.report(FAKES[name]))
     assert (found.outcome, found.facts, found.outputs) == ("errored", {}, [])
     assert found.findings[-1].code == "record-invalid"
 
 
 def test_a_child_cannot_tell_of_more_time_than_there_was(version):
     job, told = timed.running(version), timed.record(entry_of(version), 100.0)
-    assert vetting.vetted(job, timed.report(told, seconds=60.0)).outcome == "passed"
-    assert vetting.vetted(job, timed.report(told, seconds=2.0)).outcome == "errored"
+    assert record_checks.vetted(job, timed.report(told, seconds=60.0)).outcome == "passed"
+    assert record_checks.vetted(job, timed.report(told, seconds=2.0)).outcome == "errored"
 
 
 def test_facts_of_a_report_are_not_believed(version):
@@ -176,20 +176,20 @@ def test_facts_of_a_report_are_not_believed(version):
     report = timed.report(told)
     lie = {"record": form.without_samples(told) | {"status": "accepted", "stats": None}}
     object.__setattr__(report, "facts", lie)
-    assert vetting.vetted(job, report).facts == {"record": form.without_samples(told)}
+    assert record_checks.vetted(job, report).facts == {"record": form.without_samples(told)}
 
 
 def test_a_failed_run_is_kept_as_such_and_has_no_rank(version):
     failure = {"code": "ep-not-used", "message": "The provider did nothing."}
     job = timed.running(version)
     told = timed.record(entry_of(version), failure=failure)
-    report = vetting.vetted(job, timed.report(told, outcome="failed"))
+    report = record_checks.vetted(job, timed.report(told, outcome="failed"))
     assert services.finish(job, report)
     outbox.deliver()
     row = Measurement.objects.get()
     assert (row.status, row.reasons) == ("failed", ["ep-not-used"])
-    assert standings.across(GUEST, standings.Wanted()).items == ()
-    assert benchmarks.newest(GUEST) == []
+    assert rankings.across(GUEST, rankings.Wanted()).items == ()
+    assert selectors.newest(GUEST) == []
 
 
 NONSENSE = [
@@ -254,9 +254,9 @@ def test_the_newest_accepted_counts_and_old_ones_stay(version):
     first, second = row_of(version, 1.0), row_of(version, 2.0)
     noisy = row_of(version, 3.0, spread=0.3)
     assert noisy.status == "noisy"
-    assert benchmarks.of_version(version) == [second]
-    assert len(benchmarks.of_version(version, with_history=True)) == 3
-    assert set(benchmarks.history_of(second)) == {first, second, noisy}
+    assert selectors.of_version(version) == [second]
+    assert len(selectors.of_version(version, with_history=True)) == 3
+    assert set(selectors.history_of(second)) == {first, second, noisy}
 
 
 def test_lists_and_charts_show_the_newest_accepted_not_the_newest(version):
@@ -274,12 +274,12 @@ def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeyp
     for batch in (4, 5, 6):
         told = timed.contributed(version, bob, config={"batch": batch})
         [sent] = contributions.contribute(bob, version=version, text=json.dumps(told))
-    monkeypatch.setattr(benchmarks, "RESULTS", 2)
-    monkeypatch.setattr(benchmarks, "CONTRIBUTED", 1)
-    found = benchmarks.listing_of(version)
+    monkeypatch.setattr(selectors, "RESULTS", 2)
+    monkeypatch.setattr(selectors, "CONTRIBUTED", 1)
+    found = selectors.listing_of(version)
     assert (set(found.rows), found.left_out) == ({*mine, sent}, 2)
-    assert set(benchmarks.of_version(version)) == {*mine, sent}
-    assert benchmarks.listing_of(version, with_history=True).left_out == 2
+    assert set(selectors.of_version(version)) == {*mine, sent}
+    assert selectors.listing_of(version, with_history=True).left_out == 2
     monkeypatch.setattr(timelines, "MOST", 2)
     monkeypatch.setattr(timelines, "MOST_CONTRIBUTED", 1)
     for found in (
@@ -292,12 +292,12 @@ def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeyp
 def test_a_result_counts_only_while_its_variant_is_the_file_that_was_run(version):
     proven.convert(version)
     row = row_of(version, variant="int8")
-    assert benchmarks.of_version(version) == [row]
+    assert selectors.of_version(version) == [row]
     proven.convert(version, b"another int8")
-    row = benchmarks.one(version, row.pk)
-    assert not benchmarks.counts(row)
-    assert benchmarks.of_version(version) == []
-    assert standings.across(GUEST, standings.Wanted()).items == ()
+    row = selectors.one(version, row.pk)
+    assert not selectors.counts(row)
+    assert selectors.of_version(version) == []
+    assert rankings.across(GUEST, rankings.Wanted()).items == ()
 
 
 def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
@@ -305,17 +305,15 @@ def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
     fast, slow = row_of(version, 1.0), row_of(other, 2.0)
     apart = row_of(other, 0.1, config={"batch": 2})
     row_of(version, 0.5, spread=0.3, config={"batch": 2})
-    found = standings.across(GUEST, standings.Wanted()).items
+    found = rankings.across(GUEST, rankings.Wanted()).items
     assert {(one.row, one.rank) for one in found} == {(fast, 1), (slow, 2), (apart, 1)}
     assert [one.row for one in found if one.row != apart] == [fast, slow]
     [group] = [
-        group
-        for group in benchmarks.groups(benchmarks.of_version(version))
-        if group.first.batch == 2
+        group for group in selectors.groups(selectors.of_version(version)) if group.first.batch == 2
     ]
     assert (group.ranked, len(group.unranked)) == ((), 1)
-    assert benchmarks.rank_of(group.unranked[0], group) is None
-    assert benchmarks.fastest(benchmarks.of_version(version)) == fast
+    assert selectors.rank_of(group.unranked[0], group) is None
+    assert selectors.fastest(selectors.of_version(version)) == fast
 
 
 def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
@@ -323,8 +321,8 @@ def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     for number, median in enumerate((3.0, 2.0)):
         more = listed(ada, factories.model(ada, f"more{number}"))
         rows.append(row_of(more, median))
-    page = standings.across(GUEST, standings.Wanted(), limit=2)
-    rest = standings.across(GUEST, standings.Wanted(), limit=2, cursor=page.next)
+    page = rankings.across(GUEST, rankings.Wanted(), limit=2)
+    rest = rankings.across(GUEST, rankings.Wanted(), limit=2, cursor=page.next)
     assert [(one.row, one.rank) for one in (*page.items, *rest.items)] == [
         (rows[0], 1),
         (rows[2], 2),
@@ -332,26 +330,26 @@ def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     ]
     [key] = page.keys
     assert (key.device, key.results) == ("example-cpu-2-cores", 3)
-    assert standings.across(GUEST, standings.Wanted(sort="throughput")).items[0].row == rows[0]
-    assert standings.across(GUEST, standings.Wanted(sort="energy")).items == ()
+    assert rankings.across(GUEST, rankings.Wanted(sort="throughput")).items[0].row == rows[0]
+    assert rankings.across(GUEST, rankings.Wanted(sort="energy")).items == ()
     with pytest.raises(problems.InvalidRequest):
-        standings.across(GUEST, standings.Wanted(sort="p99"))
+        rankings.across(GUEST, rankings.Wanted(sort="p99"))
 
 
 def test_what_is_private_shows_nowhere(version, ada, bob):
     row = row_of(version)
     RegisteredModel.objects.update(visibility="private")
     for somebody in (GUEST, bob):
-        assert standings.across(somebody, standings.Wanted()).keys == ()
-        assert benchmarks.newest(somebody) == []
-        assert benchmarks.devices(somebody) == []
-        assert benchmarks.runtimes(somebody) == []
+        assert rankings.across(somebody, rankings.Wanted()).keys == ()
+        assert selectors.newest(somebody) == []
+        assert selectors.devices(somebody) == []
+        assert selectors.runtimes(somebody) == []
         with pytest.raises(problems.NotFound):
-            benchmarks.environment(somebody, row.environment_id)
+            selectors.environment(somebody, row.environment_id)
         with pytest.raises(problems.NotFound):
-            benchmarks.device(somebody, row.device)
-    assert benchmarks.environment(ada, row.environment_id) == row.environment
-    assert benchmarks.device(ada, row.device).measurements == 1
+            selectors.device(somebody, row.device)
+    assert selectors.environment(ada, row.environment_id) == row.environment
+    assert selectors.device(ada, row.device).measurements == 1
 
 
 def test_lists_take_as_many_questions_for_many_as_for_few(
@@ -360,12 +358,12 @@ def test_lists_take_as_many_questions_for_many_as_for_few(
     for number in range(3):
         row_of(version, 1.0, config={"batch": number + 1})
     with django_assert_max_num_queries(3):
-        rows = benchmarks.of_version(version)
-        assert len(benchmarks.groups(rows)) == 3
-        assert benchmarks.choices(rows)["batch"] == [1, 2, 3]
+        rows = selectors.of_version(version)
+        assert len(selectors.groups(rows)) == 3
+        assert selectors.choices(rows)["batch"] == [1, 2, 3]
         assert [row.environment.digest for row in rows]
     with django_assert_max_num_queries(3):
-        for one in standings.across(GUEST, standings.Wanted()).items:
+        for one in rankings.across(GUEST, rankings.Wanted()).items:
             assert one.row.variant.version.model.ref
 
 
@@ -383,18 +381,18 @@ def test_publishing_queues_a_benchmark_alone_on_its_host_and_last(ada, bench):
     factories.work(limit=2)
     [job] = queued()
     assert (job.pool, job.queue, job.exclusive) == ("bench-cpu", "bench-cpu", "host")
-    assert job.priority == benchmarking.IDLE
+    assert job.priority == scheduling.IDLE
     assert job.requires == {"runtime": "onnxruntime", "provider": "CPUExecutionProvider"}
     assert job.version == version
-    assert benchmarking.owe(job.version) == 0
+    assert scheduling.owe(job.version) == 0
 
 
 def test_nothing_is_queued_where_nobody_would_do_it_or_it_is_off(version, bench, settings):
     settings.HUB_BENCH = "off"
-    assert benchmarking.owe(version) == 0
+    assert scheduling.owe(version) == 0
     Worker.objects.all().delete()
     settings.HUB_BENCH = "light"
-    assert benchmarking.owe(version) == 0
+    assert scheduling.owe(version) == 0
 
 
 def test_gpus_and_other_builds_are_timed_where_workers_offer_them(version, bench):
@@ -402,7 +400,7 @@ def test_gpus_and_other_builds_are_timed_where_workers_offer_them(version, bench
     services.see("w2", host="h2", pool="gpu-h200", capabilities=cuda)
     vino = {"versions": {"openvino": "2026.4.1"}, "runtimes": {"openvino": "2026.4.1"}}
     services.see("w3", host="h3", pool="bench-cpu.openvino", capabilities=vino)
-    benchmarking.owe(version)
+    scheduling.owe(version)
     found = {(job.queue, job.exclusive, job.requires.get("provider")) for job in queued()}
     assert found == {
         ("bench-cpu", "host", "CPUExecutionProvider"),
@@ -415,16 +413,16 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
     settings.HUB_BENCH_WATTS, settings.HUB_GRID_REGION = 7.5, "FRA"
     limits = {"limits": {"foreign_cpu": 0.05}, "calibrated_at": "2026-11-20T10:00:00Z"}
     Host.objects.create(name="h1", calibration=limits, calibrated_at=timezone.now())
-    benchmarking.owe(version)
+    scheduling.owe(version)
     job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=OFFERED)
-    told = benchmarking.options_at(job)
+    told = scheduling.options_at(job)
     assert told["gate"] == limits
     assert (told["watts_per_core"], told["grid_region"]) == (7.5, "FRA")
     assert (told["processes"], told["if_busy"]) == (5, "measure")
     assert "manifest_sha256" not in told
-    assert benchmarking.job_seconds(told) > told["budget_seconds"]
-    [asked] = benchmarking.ask(version.created_by, version=version, batch=4)
-    told = benchmarking.options_at(asked)
+    assert scheduling.job_seconds(told) > told["budget_seconds"]
+    [asked] = scheduling.ask(version.created_by, version=version, batch=4)
+    told = scheduling.options_at(asked)
     assert (told["batch"], told["budget_seconds"]) == (4, settings.HUB_BENCH_SECONDS)
     assert "processes" not in told
 
@@ -432,21 +430,21 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
 def test_maintainers_alone_ask_and_are_told_what_is_wrong(version, bench, bob):
     owner = version.created_by
     with pytest.raises(problems.NotAllowed):
-        benchmarking.ask(bob, version=version)
+        scheduling.ask(bob, version=version)
     with pytest.raises(problems.NotAuthenticated):
-        benchmarking.ask(GUEST, version=version)
+        scheduling.ask(GUEST, version=version)
     for wrong in ({"batch": 0}, {"scenario": "burst"}, {"runtime": "abacus"}, {"threads": "two"}):
         with pytest.raises(problems.InvalidRequest):
-            benchmarking.ask(owner, version=version, **wrong)
+            scheduling.ask(owner, version=version, **wrong)
     assert queued() == []
 
 
 def test_a_host_is_calibrated_once_it_has_settled(bench):
-    benchmarking.keep_up()
+    scheduling.keep_up()
     assert queued("calibrate") == []
     Worker.objects.update(started_at=timezone.now() - timedelta(hours=1))
-    benchmarking.keep_up()
-    benchmarking.keep_up()
+    scheduling.keep_up()
+    scheduling.keep_up()
     [job] = queued("calibrate")
     assert (job.requires["host"], job.exclusive) == ("h1", "host")
     offered = OFFERED | {"host": "h1"}
@@ -455,7 +453,7 @@ def test_a_host_is_calibrated_once_it_has_settled(bench):
     services.finish(taken, factories.report("calibrate", facts=facts))
     outbox.deliver()
     assert Host.objects.get(name="h1").calibration == facts
-    benchmarking.keep_up()
+    scheduling.keep_up()
     assert queued("calibrate") == []
 
 
@@ -487,11 +485,11 @@ def newer(version, ada):
 )
 def test_a_comparison_becomes_a_verdict(version, newer, slower, spread, word, reason):
     timed.comparison(newer, version, slower=slower, spread=spread, deliver=False)
-    [row] = benchmarks.comparisons_of(newer)
+    [row] = selectors.comparisons_of(newer)
     assert (row.verdict, row.baseline.version, row.candidate.version) == (word, version, newer)
     assert row.reason == reason
-    assert benchmarks.comparisons_in(version.model, [version, newer]) == [row]
-    assert benchmarks.comparison(newer, row.pk) == row
+    assert selectors.comparisons_in(version.model, [version, newer]) == [row]
+    assert selectors.comparison(newer, row.pk) == row
     assert Event.objects.filter(verb="benchmark.slower").exists() is (word == "slower")
     if word == "slower":
         assert row.ratio_low > 1.03
@@ -510,33 +508,33 @@ def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob)
     contributions.contribute(bob, version=version, text=json.dumps(timed.contributed(version, bob)))
     timed.comparison(newer, version, deliver=False)
     assert "record" not in row_of(newer).job.report["facts"]
-    assert measuring.forget(version) > 0
+    assert records.forget(version) > 0
     assert {row.variant.version for row in Measurement.objects.all()} == {newer}
     assert not Comparison.objects.exists()
     job = timed.running(version)
     version.state = "withdrawn"
     job.version = version
     job.report = {"facts": {"record": timed.record(entry_of(version))}}
-    assert measuring.take(job) == 0
+    assert records.take(job) == 0
 
 
 def test_publishing_compares_with_the_version_before(version, newer, bench):
-    benchmarking.owe(newer)
+    scheduling.owe(newer)
     [job] = queued("compare-speed")
-    assert (job.exclusive, job.priority, job.version) == ("host", benchmarking.IDLE, newer)
+    assert (job.exclusive, job.priority, job.version) == ("host", scheduling.IDLE, newer)
     assert job.input["against"] == ".against/model.onnx"
     assert job.input["against_files"] == {"model.onnx": entry_of(version)}
     taken = services.claim("w1", ["bench-cpu"], uuid=job.pk, host="h1", capabilities=OFFERED)
-    told = benchmarking.options_at(taken)
+    told = scheduling.options_at(taken)
     assert told["against"] == ".against/model.onnx"
     assert "against_files" not in told
-    assert benchmarking.job_seconds(told) > 2 * told["budget_seconds"]
-    assert benchmarking.owe(newer) == 0
+    assert scheduling.job_seconds(told) > 2 * told["budget_seconds"]
+    assert scheduling.owe(newer) == 0
 
 
 def test_the_same_file_again_is_not_compared(version, ada, bench):
     same = listed(ada, version.model)
-    benchmarking.owe(same)
+    scheduling.owe(same)
     assert queued("compare-speed") == []
 
 
@@ -544,16 +542,14 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
     main = newer.variants.get()
     main.facts = main.facts | {"inputs": [{"name": "x", "dtype": "float32", "shape": [1, 3]}]}
     main.save()
-    benchmarking.owe(newer)
+    scheduling.owe(newer)
     assert queued("compare-speed") == []
     with pytest.raises(problems.InvalidRequest):
-        benchmarking.ask_comparison(
-            newer.created_by, baseline=version.variants.get(), candidate=main
-        )
+        scheduling.ask_comparison(newer.created_by, baseline=version.variants.get(), candidate=main)
 
 
 def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):
-    benchmarking.owe(version)
+    scheduling.owe(version)
     job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=OFFERED)
     assert not services.is_in_the_way(job)
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
@@ -564,7 +560,7 @@ def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, ben
     assert job.not_before > timezone.now()
     assert job.attempts.get().outcome == "cancelled"
     assert services.claim("w2", ["cpu.urgent"], host="h1", capabilities=OFFERED).kind == "describe"
-    [asked] = benchmarking.ask(version.created_by, version=version)
+    [asked] = scheduling.ask(version.created_by, version=version)
     Job.objects.filter(kind="describe").delete()
     asked = services.claim("w1", ["bench-cpu"], uuid=asked.pk, host="h1", capabilities=OFFERED)
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runners import environments
-from runners.environments import RuntimeEnvironmentError
+from runners.queue import environments
+from runners.queue.environments import RuntimeEnvironmentError
 
 PINS = [f"{name}=={version(name)}" for name in ("onnx", "numpy")]
 
@@ -40,7 +40,7 @@ def commands(monkeypatch):
             (Path(command[-1]) / "bin").mkdir(parents=True)
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr("runners.environments.subprocess.run", run)
+    monkeypatch.setattr("runners.queue.environments.subprocess.run", run)
     return ran
 
 

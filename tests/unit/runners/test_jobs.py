@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import Check, Delivery, Version
-from runners import services
 from runners.models import Job
+from runners.queue import services
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,7 @@ def test_cancelling_while_it_runs(ada, version):
 
 
 def test_a_handler_that_fails_is_told_again_later(ada, monkeypatch):
-    from registry import outbox
+    from registry.core import outbox
 
     version = factories.draft(ada)
     broken = []
@@ -108,7 +108,7 @@ def test_a_handler_that_fails_is_told_again_later(ada, monkeypatch):
 
     outbox.deliver()
     monkeypatch.setitem(outbox._handlers, "runners.jobs", fail)
-    from registry.services import versions
+    from registry.versions.services import versions
 
     versions.submit(ada, version=version)
     outbox.deliver()

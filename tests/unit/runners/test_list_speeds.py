@@ -11,10 +11,11 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from hub.protocol import problems
-from registry import cursors, documents, outbox, search, speeds
+from registry.catalogue import documents, search, speeds
+from registry.core import cursors, outbox
 from registry.models import DocumentSpeed, SearchDocument, Variant, Version
-from registry.services import registered_models, versions
-from runners import contributions
+from registry.versions.services import registered_models, versions
+from runners.benchmarks import contributions
 from runners.models import Measurement
 from tests import factories, proven, shared, timed
 from tests import samples as models

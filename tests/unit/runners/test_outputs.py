@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from registry.blobs import store
 from registry.models import Blob
-from runners import execution
+from registry.storage.files import store
+from runners.engine.reports import Report
 from runners.models import Job
-from runners.reports import Report
 from runners.sandbox import IsolationLevel
+from runners.work import execution
 
 pytestmark = pytest.mark.django_db
 

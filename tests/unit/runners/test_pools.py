@@ -10,9 +10,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from runners import aliases, pools, selectors, services
+from runners import pools
 from runners.models import Host, Job, Worker
-from runners.services import claims
+from runners.queue import aliases, selectors, services
+from runners.queue.services import claims
 from tests import factories
 
 pytestmark = pytest.mark.django_db

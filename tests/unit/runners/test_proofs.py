@@ -13,12 +13,15 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from hub.protocol.proofs import Branch
-from registry import outbox, selectors
+from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
-from registry.services import derivatives
-from runners import derivations, proofs, results, services, verification
+from registry.versions import selectors
+from registry.versions.services import derivatives
+from runners.engine.reports import Report
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
-from runners.reports import Report
+from runners.proofs import derivations, results, verification
+from runners.proofs import selectors as proof_selectors
+from runners.queue import services
 from tests import factories, shared
 from tests.proven import PROOF
 
@@ -117,7 +120,7 @@ def conformance(runtime="onnxruntime", version="1.31.1", outcome="passed", outpu
                 "evidence": "",
                 **more,
             }
-            for check in proofs.CHECKS
+            for check in proof_selectors.CHECKS
         ],
         outputs=list(outputs),
     )
@@ -181,13 +184,16 @@ def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owne
     end(again[0], conformance("onnxruntime", "1.32.0", "failed"))
     shown = {
         (row.runtime, row.check_kind): (row.runtime_version, row.outcome)
-        for row in proofs.results_of(version)
+        for row in proof_selectors.results_of(version)
     }
     assert shown["onnxruntime", "bundled"] == ("1.32.0", "failed")
     assert len(shown) == 8
-    assert len(proofs.results_of(version, with_history=True)) == 12
-    newest = next(r for r in proofs.results_of(version) if r.runtime_version == "1.32.0")
-    assert [row.runtime_version for row in proofs.history_of(newest)] == ["1.32.0", "1.31.1"]
+    assert len(proof_selectors.results_of(version, with_history=True)) == 12
+    newest = next(r for r in proof_selectors.results_of(version) if r.runtime_version == "1.32.0")
+    assert [row.runtime_version for row in proof_selectors.history_of(newest)] == [
+        "1.32.0",
+        "1.31.1",
+    ]
 
 
 def test_a_runtime_that_comes_back_after_weeks_looks_at_everything_again(owner, runtimes):
@@ -220,7 +226,7 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     asked = {(job.kind, job.entry) for job in waiting()}
     assert ("conformance", "model.opset26.onnx") in asked
     assert ("upgrade", "model.opset26.onnx") not in asked
-    ladder = proofs.ladders(version)[0]
+    ladder = proof_selectors.ladders(version)[0]
     assert ladder.highest == variant
     assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "equal")]
 
@@ -247,7 +253,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
     assert "ada/net@1:opset26" in str(refusal.value)
     assert selectors.variant(version, None, 17, None).name == "default"
     assert selectors.variant(version, "opset26", None, None) == variant
-    assert proofs.ladders(version)[0].highest is None
+    assert proof_selectors.ladders(version)[0].highest is None
 
 
 def test_the_evidence_is_stored_with_the_variant(owner, version):
@@ -357,7 +363,7 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     rows = ConformanceResult.objects.filter(job=job)
     assert rows.count() == 4
     assert {row.evidence.path for row in rows} == {f"evidence/{sha256[:8]}-diverging-Conv.zip"}
-    matrix = proofs.matrices(version)[0]
+    matrix = proof_selectors.matrices(version)[0]
     assert [column.runtime for column in matrix.columns] == ["onnx-reference", "onnxruntime"]
     assert Counter(cell.word for cell in matrix.cells) == {"failed": 4, "queued": 4}
 
@@ -376,17 +382,17 @@ def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):
         )
         end(job, report)
     assert SuiteRun.objects.exclude(finished_at=None).count() == 2
-    shown = proofs.score("onnxruntime", "1.31.1")
+    shown = proof_selectors.score("onnxruntime", "1.31.1")
     assert shown.cases == verification.SUITE_PARTS
     assert shown.totals["failed"] == 1
-    assert proofs.by_operator(shown.run) == [("Abs", shown.totals)]
+    assert proof_selectors.by_operator(shown.run) == [("Abs", shown.totals)]
     other = SuiteRun.objects.create(
         runtime="onnxruntime", runtime_version="1.30.0", onnx_version="1.23.2", parts=1
     )
     SuiteResult.objects.create(
         run=other, case="test_abs_3", operator="Abs", opset=13, outcome="passed"
     )
-    changed = proofs.suite_changes(other, shown.run)
+    changed = proof_selectors.suite_changes(other, shown.run)
     assert ("Abs", "test_abs_3", "passed", "failed") in changed
     assert ("Abs", "test_abs_0", "absent", "passed") in changed
 

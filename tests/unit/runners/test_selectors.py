@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
-from runners import selectors
 from runners.models import Job
+from runners.queue import selectors
 from tests import factories
 
 pytestmark = pytest.mark.django_db

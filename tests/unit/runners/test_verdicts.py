@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from registry import searchable
-from runners import verdicts
+from registry.catalogue import searchable
 from runners.models import ConformanceResult, ConformanceVerdict
+from runners.proofs import verdicts
 from tests import factories, proven
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hub.server import manage
-from registry import scrub
+from registry.storage import verification
 
 
 @pytest.mark.django_db
@@ -16,7 +16,7 @@ def test_a_command_runs_and_says_what_came_of_it(capsys):
 
 @pytest.mark.django_db
 def test_a_failure_ends_with_1(capsys, monkeypatch):
-    monkeypatch.setattr(scrub, "verify", lambda _tell: [("0" * 64, "has changed on disk")])
+    monkeypatch.setattr(verification, "verify", lambda _tell: [("0" * 64, "has changed on disk")])
     with pytest.raises(SystemExit) as ended:
         manage.main(["verify_blobs"])
     assert ended.value.code == 1

@@ -7,10 +7,11 @@ from django.db import OperationalError, connection
 
 from hub.protocol import problems
 from hub.server import health
-from registry import scrub, selectors
 from registry.api.problems import translate
-from registry.blobs import store
-from runners import services
+from registry.storage import verification
+from registry.storage.files import store
+from registry.versions import selectors
+from runners.queue import services
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -143,7 +144,7 @@ def test_health_says_nothing_of_addresses_that_fail(client, admin, monkeypatch, 
 def test_unsound_blobs_raise_an_alarm_and_only_administrators_see_which(client, ada, admin):
     digest = factories.blob(ada, b"soon gone")
     store().path(digest.removeprefix("sha256:")).unlink()
-    assert [problem for _, problem in scrub.verify()] == ["is missing from storage"]
+    assert [problem for _, problem in verification.verify()] == ["is missing from storage"]
     for user in (None, ada):
         if user:
             client.force_login(user)

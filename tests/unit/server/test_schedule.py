@@ -9,10 +9,11 @@ import pytest
 from celery import current_app
 
 from hub.server.schedule import SCHEDULE
-from registry import usage
-from registry.scrub import SLICE_SECONDS
-from runners import scrubbing, tasks
-from runners.worker import FIRST_SCRUB_SECONDS, Worker
+from registry.core import usage
+from registry.storage.verification import SLICE_SECONDS
+from runners import tasks
+from runners.work import storage_verification
+from runners.work.worker import FIRST_SCRUB_SECONDS, Worker
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def begun(monkeypatch):
         threads[-1].join()
         return threads[-1]
 
-    monkeypatch.setattr(scrubbing, "start", start)
+    monkeypatch.setattr(storage_verification, "start", start)
     return threads
 
 

@@ -7,9 +7,9 @@ import socket
 import pytest
 from django.utils import timezone
 
-from hub.server import samples, seeds, serve
+from hub.server import first_run, samples, serve
 from registry.models import RegisteredModel, Version
-from registry.services import registered_models
+from registry.versions.services import registered_models
 from runners.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +24,8 @@ def planted(monkeypatch):
     monkeypatch.setattr(
         samples, "SAMPLES", [sample for sample in samples.SAMPLES if sample.name in few]
     )
-    seeds.make_admin("a password of some length")
-    seeds.plant()
+    first_run.make_admin("a password of some length")
+    first_run.plant()
 
 
 def notes(*, worker=True):
@@ -42,7 +42,7 @@ def test_after_a_bounded_wait_the_rest_is_told(planted, monkeypatch):
     assert notes(worker=False) == [f"3 samples are to be checked by a worker; see {ADDRESS}/jobs"]
     for name in ("digits-cnn-int8", "wine-gbt"):
         set_state(name, "published")
-    assert seeds.unchecked() == ["zoo/digits-cnn"]
+    assert first_run.unchecked() == ["zoo/digits-cnn"]
     assert notes() == [f"1 sample is still being checked; see {ADDRESS}/jobs"]
     monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
     assert notes(worker=False) == [f"1 sample is to be checked by a worker; see {ADDRESS}/jobs"]
@@ -72,7 +72,7 @@ def test_a_running_check_comes_first_and_a_deleted_sample_not_at_all(planted):
         attempt=1,
         lease_until=timezone.now(),
     )
-    assert seeds.unchecked() == ["zoo/wine-gbt", "zoo/digits-cnn", "zoo/digits-cnn-int8"]
+    assert first_run.unchecked() == ["zoo/wine-gbt", "zoo/digits-cnn", "zoo/digits-cnn-int8"]
     model = RegisteredModel.objects.get(name="digits-cnn")
     registered_models.delete(model.namespace.memberships.first().user, model=model)
-    assert seeds.unchecked() == ["zoo/wine-gbt", "zoo/digits-cnn-int8"]
+    assert first_run.unchecked() == ["zoo/wine-gbt", "zoo/digits-cnn-int8"]

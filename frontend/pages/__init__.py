@@ -1,0 +1,1 @@
+"""Pages by capability: views, forms, and what only they show."""

@@ -1,0 +1,238 @@
+"""One result of a benchmark: every sample in order, how they are spread, and what surrounded them.
+
+The line is drawn by the server for the range of samples that the address names, so that zooming
+needs no script and every view can be sent. A range of many samples is drawn as a band from the
+least to the largest in each column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from frontend.parts import formatting
+from frontend.presenters import timings
+from hub.protocol import problems
+from runners.benchmarks import samples as stored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runners.models import Measurement
+
+COLUMNS, BINS = 500, 40
+LEAST = 10
+_WIDTH, _HEIGHT = 1000, 240
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which samples are shown, from 0, the last one left out."""
+
+    first: int
+    last: int
+    whole: int
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first
+
+    @property
+    def start(self) -> int:
+        """The first one, counted from 1."""
+        return self.first + 1
+
+    @property
+    def is_whole(self) -> bool:
+        return self.size == self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The drawn samples, the words beside them, and the ways to other ranges."""
+
+    drawing: SafeString
+    window: Window
+    low: str
+    high: str
+    links: tuple[tuple[str, str], ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a histogram: its range in words, how many samples, its share of the tallest."""
+
+    words: str
+    count: int
+    place: float
+    height: float
+
+
+def processes(row: Measurement) -> tuple[stored.Process, ...]:
+    """The processes with their samples; none where the record is no longer stored."""
+    try:
+        return stored.of(row)
+    except (problems.NotFound, problems.Withdrawn, OSError):
+        return ()
+
+
+def window(asked: Mapping[str, str], whole: int) -> Window:
+    """The range that an address names, made to fit."""
+    first = _whole(asked.get("from", ""), 0)
+    last = _whole(asked.get("to", ""), whole)
+    last = min(max(last, LEAST), whole)
+    first = max(0, min(first, last - min(LEAST, whole)))
+    return Window(first, last, whole)
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else otherwise
+
+
+def line(found: Sequence[stored.Process], asked: Mapping[str, str]) -> Line | None:
+    """Every sample of the range in order; None where there is no sample."""
+    values = [sample / 1e6 for one in found for sample in one.samples_ns]
+    if not values:
+        return None
+    shown = window(asked, len(values))
+    part = values[shown.first : shown.last]
+    low, high = min(part), max(part)
+    edges = _edges(found)
+    return Line(
+        drawing=_drawn(part, low, high, [edge - shown.first for edge in edges]),
+        window=shown,
+        low=timings.latency(low),
+        high=timings.latency(high),
+        links=tuple(_links(shown)),
+        sentence=_sentence(part, shown),
+    )
+
+
+def _edges(found: Sequence[stored.Process]) -> list[int]:
+    """Where a new process begins."""
+    edges, at = [], 0
+    for one in found[:-1]:
+        at += len(one.samples_ns)
+        edges.append(at)
+    return edges
+
+
+def _sentence(part: Sequence[float], shown: Window) -> str:
+    ordered = sorted(part)
+    middle = ordered[(len(ordered) - 1) // 2]
+    place = f"samples {formatting.grouped(shown.first + 1)} to {formatting.grouped(shown.last)}"
+    whole = f"all {formatting.grouped(shown.whole)} samples" if shown.is_whole else place
+    ends = f"the least {timings.latency(ordered[0])}, the largest {timings.latency(ordered[-1])}"
+    return f"Of {whole} the median is {timings.latency(middle)}, {ends}."
+
+
+def _links(shown: Window) -> list[tuple[str, str]]:
+    """Other ranges by their words: nearer, further, to the sides."""
+    size, middle = shown.size, (shown.first + shown.last) // 2
+    wanted: list[tuple[str, int, int]] = []
+    if size > 2 * LEAST:
+        wanted.append(("Nearer", middle - size // 4, middle + size // 4))
+    if not shown.is_whole:
+        wanted.append(("Further", middle - size, middle + size))
+    if shown.first:
+        wanted.append(("Earlier", shown.first - size, shown.first))
+    if shown.last < shown.whole:
+        wanted.append(("Later", shown.last, shown.last + size))
+    found = []
+    for words, raw_first, raw_last in wanted:
+        first, last = max(0, raw_first), min(shown.whole, raw_last)
+        if (first, last) != (0, shown.whole):
+            found.append((words, f"?{urlencode({'from': first, 'to': last})}#samples"))
+    return [*found, *([] if shown.is_whole else [("All", "?#samples")])]
+
+
+def _drawn(part: Sequence[float], low: float, high: float, edges: Sequence[int]) -> SafeString:
+    room = (high - low) or high or 1.0
+
+    def down(value: float) -> float:
+        return round(_HEIGHT - 8 - (value - low) / room * (_HEIGHT - 16), 1)
+
+    across = _WIDTH / max(1, len(part) - 1)
+    marks = "".join(
+        f"M{round(edge * across, 1)} 0v{_HEIGHT}" for edge in edges if 0 < edge < len(part)
+    )
+    if len(part) <= COLUMNS:
+        points = " ".join(
+            f"{round(index * across, 1)},{down(value)}" for index, value in enumerate(part)
+        )
+        body = format_html('<polyline class="line" points="{}"/>', points)
+    else:
+        body = _band(part, down)
+    return format_html(
+        '<svg class="samples" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true"'
+        ' focusable="false"><path class="edge" d="{}"/>{}</svg>',
+        _WIDTH,
+        _HEIGHT,
+        marks,
+        body,
+    )
+
+
+def _band(part: Sequence[float], down: Any) -> SafeString:
+    """From the least to the largest of each column, and the median of each as a line."""
+    upper, lower, medians = [], [], []
+    for column in range(COLUMNS):
+        first = column * len(part) // COLUMNS
+        last = max(first + 1, (column + 1) * len(part) // COLUMNS)
+        held = sorted(part[first:last])
+        x = round(column * _WIDTH / (COLUMNS - 1), 1)
+        upper.append(f"{x},{down(held[-1])}")
+        lower.append(f"{x},{down(held[0])}")
+        medians.append(f"{x},{down(held[(len(held) - 1) // 2])}")
+    return format_html(
+        '<polygon class="band" points="{} {}"/><polyline class="line" points="{}"/>',
+        " ".join(upper),
+        " ".join(reversed(lower)),
+        " ".join(medians),
+    )
+
+
+def histogram(row: Measurement, found: Sequence[stored.Process]) -> tuple[Bar, ...]:
+    """How many samples that count lie in each of equal parts of a logarithmic axis."""
+    counted = stored.counted(row, found)
+    values = [sample / 1e6 for one in counted for sample in one.samples_ns if sample > 0]
+    if not values:
+        return ()
+    low, high = math.log(min(values)), math.log(max(values))
+    step = (high - low) / BINS or 1.0
+    counts = [0] * BINS
+    for value in values:
+        counts[min(BINS - 1, int((math.log(value) - low) / step))] += 1
+    tallest = max(counts)
+    return tuple(
+        Bar(
+            f"{timings.latency(math.exp(low + index * step))} to "
+            f"{timings.latency(math.exp(low + (index + 1) * step))}",
+            count,
+            index * 100 / BINS,
+            round(100 * count / tallest, 2),
+        )
+        for index, count in enumerate(counts)
+    )
+
+
+def bars(rows: Sequence[Bar]) -> SafeString:
+    """A histogram as one picture."""
+    if not rows:
+        return mark_safe("")
+    width = 100 / BINS
+    return format_html(
+        '<svg class="histogram" viewBox="0 0 100 100" preserveAspectRatio="none"'
+        ' aria-hidden="true" focusable="false">{}</svg>',
+        format_html_join(
+            "",
+            '<rect x="{}" y="{}" width="{}" height="{}"/>',
+            ((bar.place, 100 - bar.height, width * 0.92, bar.height) for bar in rows),
+        ),
+    )

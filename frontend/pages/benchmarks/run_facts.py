@@ -1,0 +1,202 @@
+"""What a result of a benchmark tells beside its samples: processes, machine, operators, command.
+
+A contributed record may hold anything where its format is open: what is no number is no figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from frontend.parts import formatting
+from frontend.presenters import timings
+from runners.benchmarks import browser_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runners.benchmarks import samples as stored
+    from runners.models import Measurement
+
+OPERATORS_SHOWN = 40
+_HIDDEN = {"not-exposed": "not exposed by the machine", "not-applicable": "does not apply"}
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of a run in words."""
+
+    ordinal: int
+    state: str
+    why: str
+    samples: int
+    p50: str
+    load: str
+    first: str
+    warmup: str
+    memory: str
+    switches: str
+    readings: str
+    url: str
+
+
+def told(found: Sequence[stored.Process]) -> list[Process]:
+    """The processes as a table, each with the range of its own samples."""
+    rows, at = [], 0
+    for one in found:
+        size = len(one.samples_ns)
+        ordered = sorted(one.samples_ns)
+        said = one.told
+        rows.append(
+            Process(
+                ordinal=one.ordinal,
+                state="left out" if one.rejected else "counts",
+                why=timings.reasons(one.reasons),
+                samples=size,
+                p50=timings.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
+                load=_milliseconds(said.get("session_load_ms")),
+                first=_milliseconds(said.get("first_inference_ms")),
+                warmup=f"{said.get('warmup_count', '')}",
+                memory=_bytes(said.get("peak_rss_bytes")),
+                switches=reading(said.get("involuntary_switches")),
+                readings=_readings(said.get("interference")),
+                url=f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
+            )
+        )
+        at += size
+    return rows
+
+
+def _readings(said: Any) -> str:
+    """What else the machine did meanwhile."""
+    if not isinstance(said, dict):
+        return ""
+    named = {
+        "psi_cpu_some": "waiting",
+        "foreign_cpu": "others",
+        "steal": "stolen",
+        "throttled": "stopped",
+        "foreign_gpu_pids": "on the GPU",
+    }
+    shares = {"psi_cpu_some", "foreign_cpu", "steal"}
+    return ", ".join(
+        f"{words} {formatting.share(said[name]) if name in shares else said[name]}"
+        for name, words in named.items()
+        if isinstance(said.get(name), int | float)
+    )
+
+
+def _milliseconds(value: Any) -> str:
+    return timings.latency(value) if isinstance(value, int | float) else reading(value)
+
+
+def _bytes(value: Any) -> str:
+    return formatting.size(int(value)) if isinstance(value, int | float) else reading(value)
+
+
+def reading(value: Any) -> str:
+    """A reading in words: what a machine hides is said, never blank."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return formatting.figure(value)
+    if isinstance(value, list):
+        return ", ".join(reading(one) for one in value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {reading(one)}" for name, one in value.items()) or "none"
+    return _HIDDEN.get(str(value), str(value))
+
+
+def environment(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The machine as it was, each part by its name."""
+    return [
+        (
+            str(name).replace("_", " "),
+            _bytes(value) if str(name).endswith("_bytes") else reading(value),
+        )
+        for name, value in parts.items()
+    ]
+
+
+def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
+    """Name, latency, and what it takes to say more: of too few samples none is published."""
+    stats = row.record.get("stats") or {}
+    latency = stats.get("latency_ms") or {}
+    stopping = stats.get("early_stopping") or {}
+    found = []
+    # Its interval is of this one, and not of the median of all samples.
+    middle = stats.get("p50_of_processes_ms")
+    if isinstance(middle, int | float):
+        between = timings.interval(row)
+        note = f"95 % interval {between}" if between else ""
+        found.append(("p50 of processes", timings.latency(middle), note))
+    for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
+        value = latency.get(name)
+        needed = (stopping.get(name) or {}).get("samples_needed")
+        if isinstance(value, int | float):
+            found.append((name, timings.latency(value), "of all samples" if name == "p50" else ""))
+        elif name in stopping:
+            said = f"it takes {formatting.grouped(needed)} samples" if needed else ""
+            found.append((name, "not published", said))
+    return found
+
+
+def operators(row: Measurement) -> list[dict[str, Any]]:
+    """What each operator took in the profiled process, the longest first."""
+    said = row.record.get("per_operator") or {}
+    listed = said.get("operators") if isinstance(said, dict) else None
+    rows = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    times = [_positive(one.get("time_ms")) or 0.0 for one in rows]
+    whole = sum(times) or 1.0
+    found: list[dict[str, Any]] = []
+    for one, time in zip(rows, times, strict=True):
+        told_share = _positive(one.get("share"))
+        share = time / whole if told_share is None else told_share
+        provider = str(one.get("provider", ""))
+        found.append(
+            {
+                "operator": str(one.get("operator", one.get("op", ""))),
+                "inside": one.get("contains_others") is True,
+                "count": one.get("nodes", one.get("count", "")),
+                "provider": timings.PROVIDERS.get(provider, provider),
+                "time": timings.latency(time),
+                "share": formatting.share(min(1.0, share)),
+                "bar": round(100 * min(1.0, share), 2),
+            }
+        )
+    order = sorted(range(len(found)), key=lambda place: -times[place])
+    return [found[place] for place in order[:OPERATORS_SHOWN]]
+
+
+def _positive(value: Any) -> float | None:
+    """A number from nought up; a contributed record may hold anything here."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+        return None
+    return float(value)
+
+
+def command(row: Measurement) -> str:
+    """What repeats the run on the reader's own machine; empty for what ran on a page."""
+    if row.runtime == browser_runs.RUNTIME:
+        return ""
+    version = row.variant.version
+    config = row.record.get("config") or {}
+    parts = [f"hub bench {version.ref}:{row.variant.name}"]
+    if row.runtime != "onnxruntime":
+        parts.append(f"--runtime {row.runtime}")
+    if row.provider and row.provider != "CPUExecutionProvider":
+        parts.append(f"--provider {row.provider}")
+    if row.scenario != "single_stream":
+        parts.append(f"--scenario {row.scenario}")
+    if rate := _positive(config.get("rate_per_s")):
+        parts.append(f"--rate {rate:g}")
+    if row.batch != 1:
+        parts.append(f"--batch {row.batch}")
+    if row.threads not in (0, 1):
+        parts.append(f"--threads {row.threads}")
+    if row.call_style != "run":
+        parts.append(f"--call-style {row.call_style}")
+    if config.get("seed"):
+        parts.append(f"--seed {config['seed']}")
+    return " ".join(parts)

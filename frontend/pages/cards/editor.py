@@ -1,0 +1,228 @@
+"""The card of a draft at work: what was typed, what a button does to it, and what is shown then.
+
+Nothing is saved but by *Save*: rows, suggestions and imported files change the text on the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from frontend.pages.cards import fields, forms
+from frontend.parts import labels
+from hub.protocol import inputs, problems
+from registry.cards import (
+    cards,
+    edits,
+    imports,
+    mentions,
+    merges,
+    metrics,
+    resolution,
+    suggestions,
+    vocabularies,
+)
+from registry.datasets import selectors
+from registry.storage.files import store
+from runners.drafts import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.http import HttpRequest
+
+    from registry.cards.findings import Finding
+    from registry.models import RegisteredModel, Version
+
+DATASETS_OFFERED = 100
+_PROSE = """---
+
+# {name}
+
+What it does, in one sentence.
+
+## Use
+
+## How it was made
+
+## Limits
+"""
+
+
+@dataclass(slots=True)
+class Desk:
+    """A card as it lies on the page, saved or not."""
+
+    text: str
+    mode: str = "text"
+    seen: str = ""
+    unsaved: bool = False
+    error: str = ""
+    theirs: str = ""
+    notes: list[str] = field(default_factory=list)
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A field that the file speaks of, beside what the card says now."""
+
+    name: str
+    value: str
+    now: str
+    origin: str
+
+
+def opened(version: Version, mode: str) -> Desk:
+    """The card as it is stored; a beginning of one where there is none."""
+    text = version.readme or start(version.model)
+    return Desk(text, "form" if mode == "form" else "text", cards.digest(version.readme))
+
+
+def start(model: RegisteredModel) -> str:
+    """A card to begin with: what the model says of itself, and headings."""
+    told = {"license": model.license, "pipeline_tag": model.task, "summary": model.summary}
+    lines = [edits.written(name, said) if said else f"{name}:\n" for name, said in told.items()]
+    return "---\n" + "".join(lines) + "tags: []\n" + _PROSE.format(name=model.name)
+
+
+def posted(request: HttpRequest, version: Version) -> Desk:
+    """The card as it was typed into the text or the form; raises CardInvalid for broken YAML."""
+    given = {name: str(value) for name, value in request.POST.items()}
+    mode = "form" if given.get("mode") == "form" else "text"
+    # Browsers send every line's end as CR LF; the card keeps the ends that it has.
+    text = given.get("base" if mode == "form" else "card", "").replace("\r\n", "\n")
+    if "\r\n" in version.readme:
+        text = text.replace("\n", "\r\n")
+    desk = Desk(text, mode, given.get("seen", ""), unsaved=True)
+    if mode == "form":
+        front = cards.check(text).card.front
+        desk.text = edits.change(text, forms.changes(front, given))
+    return desk
+
+
+def act(desk: Desk, request: HttpRequest, version: Version) -> None:
+    """Do what the pressed button says; raises InvalidRequest, CardInvalid."""
+    deed, _, what = request.POST.get("do", "").partition(":")
+    if deed in ("text", "form"):
+        desk.mode = deed
+    elif deed == "add" and what in fields.TABLES:
+        desk.extra = (what,)
+    elif deed == "take":
+        _take(desk, version, request.POST.getlist("take"))
+    elif deed == "import":
+        _import(desk, request, version, what)
+
+
+def _take(desk: Desk, version: Version, names: list[str]) -> None:
+    reading = facts.of(version)
+    found = {one.name: one.value for one in suggestions.of(reading.facts or {})}
+    chosen = {name: found[name] for name in names if name in found}
+    front = cards.check(desk.text).card.front
+    desk.text = edits.change(desk.text, merges.merged(front, chosen))
+    desk.notes = [f"Taken from {reading.origin}: {', '.join(chosen) or 'nothing was chosen'}."]
+
+
+def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> None:
+    name, content = path, b""
+    if path:
+        file = version.files.filter(path=path).first()
+        if file is None:
+            raise problems.InvalidRequest(f"The draft has no file {path}.")
+        content = store().read(file.blob_id, imports.LIMIT_BYTES + 1)
+    else:
+        sent = request.FILES.get("import")
+        if sent is None:
+            raise problems.InvalidRequest("Choose a file to read into the card.")
+        name, content = sent.name or "", sent.read(imports.LIMIT_BYTES + 1)
+    proposal = imports.read(content, name)
+    changes = imports.propose(cards.check(desk.text).card.front, proposal)
+    desk.text = edits.change(desk.text, changes)
+    said = ", ".join(changes) or "nothing new"
+    kind = imports.KINDS[proposal.kind][0]
+    desk.notes = [f"Read from {kind}: {said}.", *proposal.notes]
+
+
+def shown(desk: Desk, version: Version) -> dict[str, Any]:
+    """What the template of a card needs."""
+    checked = cards.check(desk.text)
+    reading = facts.of(version)
+    checked = replace(
+        checked, findings=(*checked.findings, *_contradictions(desk, version, reading))
+    )
+    front = checked.card.front
+    # YAML that is broken somewhere has no fields to show: the text is where it is mended.
+    broken = any(one.pointer.startswith("/line/") for one in checked.errors)
+    mode = "text" if broken else desk.mode
+    groups = forms.show(front, checked.findings, desk.extra) if mode == "form" else []
+    places = forms.targets(groups)
+    offers = _offers(front, reading) if not broken else []
+    named = _named(front)
+    meant = resolution.datasets_of(version.model, named)
+    return {
+        "desk": desk,
+        "mode": mode,
+        "broken": broken and desk.mode == "form",
+        "checked": checked,
+        "findings": [(one, places.get(one.pointer, "text")) for one in checked.findings],
+        "groups": groups,
+        "offers": offers,
+        "reading": reading,
+        "imports": [
+            (file.path, imports.KINDS[kind][0])
+            for file in version.files.all()
+            if (kind := imports.kind_of(file.path))
+        ],
+        "known_datasets": sorted(set(meant.values()), key=lambda entry: entry.slug),
+        "unknown_datasets": [
+            (name, urlencode({"iri" if "://" in name else "slug": name}))
+            for name in named
+            if mentions.key(name) not in meant
+        ][:20],
+        "choices": _choices() if mode == "form" else {},
+        "rows_shown": forms.ROWS_SHOWN,
+    }
+
+
+def _contradictions(desk: Desk, version: Version, reading: facts.Reading) -> Iterable[Finding]:
+    """What the described file contradicts in the card; saved it may be, submitted it may not."""
+    model = inputs.model_inputs((reading.facts or {}).get("inputs"))
+    rows = cards.contradictions(desk.text, model, [file.path for file in version.files.all()])
+    return [replace(one, severity="warning") for one in rows]
+
+
+def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
+    offers = []
+    for one in suggestions.of(reading.facts or {}):
+        new = merges.merged(front, {one.name: one.value}).get(one.name)
+        if new is not None:
+            now = front.get(one.name)
+            said = edits.as_yaml(now).strip().removesuffix("...").strip() if now else ""
+            value = edits.as_yaml(one.value).strip().removesuffix("...").strip()
+            offers.append(Offer(one.name, value[:400], said[:400], one.origin))
+    return offers
+
+
+def _named(front: dict[str, Any]) -> list[str]:
+    """The data sets that a card names, each once, as it writes them."""
+    found: list[str] = []
+    for name in ("training_data", "validated_on", "tested_on", "datasets"):
+        said = front.get(name)
+        for row in said if isinstance(said, list) else [said]:
+            title = (row.get("iri") or row.get("name")) if isinstance(row, dict) else row
+            if isinstance(title, str) and title.strip() and title not in found:
+                found.append(title)
+    return found[:50]
+
+
+def _choices() -> dict[str, Any]:
+    """What the inputs of the form offer while one types."""
+    entries = selectors.page(limit=DATASETS_OFFERED)
+    return {
+        "datasets": [(one.slug, one.title) for one in entries],
+        "licences": sorted({*labels.LICENCES, *vocabularies.LICENCES}, key=str.lower),
+        "tasks": [(task, labels.task(task)) for task in vocabularies.TASKS],
+        "precisions": vocabularies.PRECISIONS,
+        "metrics": sorted(metrics.REPORTED),
+    }

@@ -1,0 +1,121 @@
+"""The list of models, whose every state is its address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from frontend.pages.catalogue import runtime_columns, speed_column
+from frontend.pages.query import page as query_page
+from frontend.parts import formatting, highlighting, labels
+from frontend.presenters import list_filters, version_head
+from metadata.sparql import listing
+from registry.api.parameters import accepts
+from registry.catalogue import facets, search, speeds
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.core.permissions import Actor
+
+SUGGESTIONS = 8
+# Columns of a document that a suggestion shows.
+SUGGESTED = ("pk", "title", "task")
+
+
+@accepts(*list_filters.PARAMETERS)
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    known_setups = speeds.offers(request.user)
+    query = list_filters.settled(list_filters.read(request.GET), known_setups)
+    cursor = request.GET.get("cursor", "")[:500]
+    canonical = list_filters.address(query, cursor)
+    if request.get_full_path() != canonical:
+        return HttpResponseRedirect(canonical)
+    page = search.find(request.user, query, cursor=cursor)
+    chips = list_filters.chips(query)
+    counts = facets.count(request.user, query)
+    # Values that the choices leave without a model stay in sight.
+    values = facets.count(request.user, search.Query()) if chips else counts
+    known = {group: [value for value, _ in pairs] for group, pairs in values.items()}
+    listed = listing.of(
+        query,
+        settings.HUB_PUBLIC_URL,
+        known,
+        own=request.user.is_authenticated,
+        collated=connection.vendor == "postgresql",
+    )
+    total = facets.totals(request.user)["models"] if chips else page.count
+    return render(
+        request,
+        "models/list.html",
+        {
+            "section": "models",
+            "query": query,
+            "chips": chips,
+            "kept": list_filters.kept(query),
+            "groups": list_filters.groups(query, counts, values),
+            "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
+            "sorts": [
+                {"value": value, "words": text, "on": value == query.sort}
+                for value, text in list_filters.sorts(known_setups).items()
+            ],
+            "rows": [version_head.row(document) for document in page.items],
+            "column": speed_column.of(query, known_setups, page.items, is_first=not cursor),
+            "unmeasured": query.sort == search.FASTEST and not query.device,
+            "passing": runtime_columns.of(known["passes_on"], page.items),
+            "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
+            "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
+            "first": list_filters.address(query) if cursor else "",
+            "next": list_filters.address(query, page.next) if page.next else "",
+            "asked": listed,
+            "asked_url": query_page.address(listed.query, ()),
+            "hint": _hint(request.user, query, chips) if chips and not page.items else None,
+        },
+    )
+
+
+@accepts("q")
+@require_safe
+def suggest(request: HttpRequest) -> JsonResponse:
+    """The first models of the list for a text, for the field in the head of every page.
+
+    Each with its address, its task, and its name in pieces: those that match are marked.
+    """
+    text = request.GET.get("q", "").strip()[:200]
+    query = search.Query(text=text)
+    found = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
+    rows = [
+        {
+            "url": reverse("model", args=row.title.split("/", 1)),
+            "parts": highlighting.parts(row.title, text),
+            "task": labels.task(row.task),
+        }
+        for row in (found.items if found else [])
+    ]
+    return JsonResponse({"items": rows})
+
+
+def _hint(
+    actor: Actor, query: search.Query, chips: list[list_filters.Chip]
+) -> dict[str, object] | None:
+    """The filter whose removal brings back most, for a list that is empty."""
+    best: dict[str, object] | None = None
+    for chip in chips[:6]:
+        wider = replace(query, text="") if chip.group == "q" else query.without(chip.group)
+        count = search.find(actor, wider, limit=1).count
+        if count and (best is None or count > int(str(best["count"]))):
+            best = {
+                "title": chip.title,
+                "words": chip.words,
+                "count": count,
+                "url": list_filters.address(wider),
+            }
+    return best

@@ -1,0 +1,97 @@
+"""The form that describes a data set; whether it is allowed, services say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from frontend.parts import labels
+from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
+from registry.datasets.services import LARGEST
+from registry.models.datasets import PersonalData
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.models import Namespace
+
+
+class DatasetForm(forms.Form):
+    """What is told of a data set."""
+
+    title = forms.CharField(
+        label="Title", max_length=200, help_text="As its makers call it, with the version if any."
+    )
+    description = forms.CharField(
+        label="Description",
+        max_length=20_000,
+        required=False,
+        help_text="What one row is, how the rows came about, what they should not be used for.",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    iri = forms.CharField(
+        label="IRI",
+        max_length=500,
+        required=False,
+        help_text="The address that the world knows it by: a DOI, or its page. Cards that name it "
+        "are found by it.",
+    )
+    license = forms.CharField(
+        label="Licence",
+        max_length=64,
+        required=False,
+        help_text="An SPDX id such as CC-BY-4.0.",
+        widget=forms.TextInput(attrs={"list": "licences"}),
+    )
+    source = forms.CharField(
+        label="Source",
+        max_length=500,
+        required=False,
+        help_text="Where these rows were taken from.",
+    )
+    rows = forms.IntegerField(label="Rows", min_value=0, max_value=LARGEST, required=False)
+    size_bytes = forms.IntegerField(
+        label="Size in bytes", min_value=0, max_value=LARGEST, required=False
+    )
+    collected_on = forms.DateField(
+        label="Collected on",
+        required=False,
+        help_text="The day on which collecting ended.",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    personal_data = forms.ChoiceField(
+        label="Personal data",
+        choices=[(value, labels.PERSONAL[value]) for value in PersonalData.values],
+        help_text="Anonymised: nobody in it can be found again, and you can say why.",
+    )
+    legal_basis = forms.ChoiceField(
+        label="Legal basis",
+        required=False,
+        choices=[("", "not stated"), *LEGAL_BASES.items()],
+        help_text="Only of personal data: on what ground they may be processed.",
+    )
+    categories = forms.MultipleChoiceField(
+        label="Categories of personal data",
+        required=False,
+        choices=sorted(CATEGORIES.items(), key=lambda pair: str(pair[1]).lower()),
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class NewDatasetForm(DatasetForm):
+    """A data set that nobody has described here yet."""
+
+    namespace = forms.ChoiceField(label="Namespace")
+    slug = forms.CharField(
+        label="Name",
+        max_length=96,
+        help_text="Lower-case letters, digits, hyphen, underscore. For ever.",
+    )
+    field_order = ("namespace", "slug", "title")
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]

@@ -1,0 +1,172 @@
+"""Data sets: the list, the page of one with who uses it, and the form that describes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.pages.datasets.forms import DatasetForm, NewDatasetForm
+from frontend.pages.linked_data import graph_views
+from frontend.parts import labels
+from hub.protocol import problems
+from metadata.store import negotiation
+from registry.api.parameters import accepts
+from registry.cards import personal_data
+from registry.core.permissions import can, require
+from registry.datasets import selectors, services
+from registry.versions import selectors as registry
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
+
+    from registry.models import Dataset
+
+PAGE = selectors.PAGE
+
+
+@accepts("q", "after")
+@require_safe
+def every(request: HttpRequest) -> HttpResponse:
+    """All data sets by name, or those that hold some words."""
+    text = request.GET.get("q", "").strip()[:200]
+    after = request.GET.get("after", "")[:96]
+    rows = selectors.page(text, after=after, limit=PAGE + 1)
+    shown = rows[:PAGE]
+    counts = selectors.use_counts(request.user, shown)
+    given = {"q": text} if text else {}
+    following = urlencode(given | {"after": shown[-1].slug}) if len(rows) > PAGE else ""
+    first = f"{request.path}?{urlencode(given)}" if given else request.path
+    return render(
+        request,
+        "datasets/list.html",
+        {
+            "section": "datasets",
+            "text": text,
+            "rows": [
+                (row, labels.PERSONAL[row.personal_data], counts.get(row.pk, 0)) for row in shown
+            ],
+            "first": first if after else "",
+            "next": f"{request.path}?{following}" if following else "",
+        },
+    )
+
+
+@require_safe
+def show(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """A data set at its IRI: its page, or its graph."""
+    dataset = selectors.dataset(slug)
+    if dataset.slug != slug:
+        return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
+    return graph_views.negotiated(
+        request,
+        page=lambda: _page(request, dataset),
+        nquads=lambda: negotiation.of_dataset(dataset),
+        address=request.path,
+    )
+
+
+def _page(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+    """One data set with the models that name it, as far as the reader may see them."""
+    uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
+    return render(
+        request,
+        "datasets/dataset.html",
+        {
+            "section": "datasets",
+            "dataset": dataset,
+            "personal": labels.PERSONAL[dataset.personal_data],
+            "licence": labels.licence(dataset.license),
+            "categories": [personal_data.CATEGORIES.get(one, one) for one in dataset.categories],
+            "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),
+            "uses": uses[: selectors.USES],
+            "more": len(uses) > selectors.USES,
+            "may_edit": can(request.user, "dataset.edit", dataset.namespace),
+            "may_withdraw": can(request.user, "dataset.withdraw", dataset.namespace),
+            "formats": list(negotiation.FORMATS.values()),
+        },
+    )
+
+
+@require_safe
+def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
+    """The graph of a data set; 410 for a withdrawn one."""
+    dataset = selectors.dataset(slug)
+    page = reverse("dataset", args=[dataset.slug])
+    return graph_views.answer(negotiation.of_dataset(dataset), ending, page)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The form for a data set that nobody has described yet."""
+    mine = [namespace for namespace, _ in registry.namespaces_of(request.user, "writer")]
+    named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
+    form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)
+    if request.method == "POST" and form.is_valid():
+        given = dict(form.cleaned_data)
+        namespace, slug = registry.namespace(given.pop("namespace")), given.pop("slug")
+        try:
+            made = services.create(request.user, namespace=namespace, slug=slug, **given)
+            return HttpResponseRedirect(reverse("dataset", args=[made.slug]))
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return _form(request, form, {"namespaces": mine})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """The same form for one that is there."""
+    dataset = selectors.dataset(slug)
+    require(request.user, "dataset.edit", dataset.namespace)
+    told = {field: getattr(dataset, field) for field in services.EDITABLE}
+    form = DatasetForm(request.POST or None, initial=told)
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.edit(request.user, dataset=dataset, **form.cleaned_data)
+            return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return _form(request, form, {"dataset": dataset})
+
+
+@login_required
+@require_POST
+def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take it out of lists and graphs, with a reason."""
+    dataset = selectors.dataset(slug)
+    try:
+        services.withdraw(request.user, dataset=dataset, reason=request.POST.get("reason", ""))
+    except problems.InvalidRequest as problem:
+        messages.error(request, problem.detail)
+    return HttpResponseRedirect(reverse("dataset", args=[slug]))
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring it back."""
+    services.restore(request.user, dataset=selectors.dataset(slug))
+    return HttpResponseRedirect(reverse("dataset", args=[slug]))
+
+
+def _explain(form: DatasetForm, problem: problems.Problem) -> None:
+    for error in problem.errors or [{"pointer": "", "detail": problem.detail}]:
+        field = error.get("pointer", "").strip("/")
+        form.add_error(field if field in form.fields else None, error["detail"])
+
+
+def _form(request: HttpRequest, form: DatasetForm, more: dict[str, Any]) -> HttpResponse:
+    return render(
+        request,
+        "datasets/form.html",
+        {"section": "datasets", "form": form, "licences": labels.LICENCES, **more},
+        status=422 if form.errors else 200,
+    )

@@ -1,0 +1,104 @@
+"""Making a model or a version: names first, then files, then its draft's own page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from frontend.parts import labels
+from frontend.presenters import multipart
+from frontend.presenters.forms import ModelForm, VersionForm
+from hub.protocol import problems
+from registry.core.permissions import require
+from registry.versions import selectors
+from registry.versions.services import registered_models, versions
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import RegisteredModel, Version
+
+DESCRIBED = ("visibility", "license", "task", "summary")
+
+
+@multipart.limited
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_model(request: HttpRequest) -> HttpResponse:
+    mine = [namespace for namespace, _ in selectors.namespaces_of(request.user, "writer")]
+    form = ModelForm(request.POST or None, request.FILES or None, namespaces=mine)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            # Both or none: a model without its draft would keep the name from a second try.
+            with transaction.atomic():
+                model = registered_models.create(
+                    request.user,
+                    namespace=selectors.namespace(given["namespace"]),
+                    name=given["name"],
+                    **{field: given[field] for field in DESCRIBED},
+                )
+                version = _draft(request, model, given)
+            return _filled(request, version, given)
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return _page(request, form, {"namespaces": mine, "licences": labels.LICENCES})
+
+
+@multipart.limited
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_version(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    model = selectors.model(request.user, namespace, name)
+    require(request.user, "version.draft", model)
+    form = VersionForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            version = _draft(request, model, form.cleaned_data)
+            return _filled(request, version, form.cleaned_data)
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return _page(request, form, {"model": model, "api_url": f"/api/v1/models/{model.ref}"})
+
+
+def _draft(request: HttpRequest, model: RegisteredModel, given: dict[str, Any]) -> Version:
+    return versions.draft(request.user, model=model, message=given["message"], label=given["label"])
+
+
+def _filled(request: HttpRequest, version: Version, given: dict[str, Any]) -> HttpResponse:
+    """The draft's own page, once the files are in it; what was refused is told there."""
+    model = version.model
+    for refusal in multipart.take(request.user, version, given["file"]):
+        messages.error(request, refusal)
+    return HttpResponseRedirect(
+        reverse("draft", args=[model.namespace.slug, model.name, version.number])
+    )
+
+
+def _explain(form: VersionForm, problem: problems.Problem) -> None:
+    field = problem.errors[0].get("pointer", "").strip("/") if problem.errors else ""
+    if not field and isinstance(problem, problems.NameTaken | problems.NameRetired):
+        field = "name"
+    form.add_error(field if field in form.fields else None, problem.detail)
+
+
+def _page(request: HttpRequest, form: VersionForm, more: dict[str, Any]) -> HttpResponse:
+    return render(
+        request,
+        "drafts/upload.html",
+        {
+            **more,
+            "form": form,
+            "form_bytes": multipart.FORM_BYTES,
+            "file_bytes": settings.HUB_LIMITS_FILE_BYTES,
+        },
+        status=422 if form.errors else 200,
+    )

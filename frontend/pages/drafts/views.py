@@ -1,0 +1,167 @@
+"""The draft being made: files, facts, card, checks, and the ways out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend.pages.cards import editor
+from frontend.pages.models.views import context
+from frontend.parts import labels
+from frontend.presenters import facts, multipart, verdicts, version_head
+from hub.protocol import problems
+from registry.cards import cards, refused_cards
+from registry.core.permissions import can, require
+from registry.versions import selectors
+from registry.versions.services import files, versions
+from runners.drafts import facts as draft_facts
+from runners.queue import selectors as jobs
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import Version
+
+
+@login_required
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Draft page; a version that is no longer a draft shows its own."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    if version.state not in ("draft", "submitted"):
+        return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
+    require(request.user, "version.edit", version.model)
+    desk = editor.opened(version, request.GET.get("card", ""))
+    sent = request.GET.get("refused", "")
+    if sent.isascii() and sent.isdigit() and len(sent) < 19:
+        refused = refused_cards.one(request.user, version.model, int(sent))
+        desk.text, desk.unsaved = refused_cards.text(refused), True
+    return _page(request, version, desk)
+
+
+def _page(
+    request: HttpRequest, version: Version, desk: editor.Desk, status: int = 200
+) -> HttpResponse:
+    variant = version_head.main_variant(version)
+    model = version.model
+    rows = [(file, labels.kind(file.path)) for file in version.files.all()]
+    return render(
+        request,
+        "drafts/draft.html",
+        {
+            **context(request, version, "overview"),
+            "files": rows,
+            "has_model": any(file.path.lower().endswith(".onnx") for file, _ in rows),
+            "graph": facts.read(variant.facts if variant else {}),
+            "variant": variant,
+            "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=False),
+            "outcome": verdicts.overall(version.checks.all()),
+            "jobs": jobs.of_version(request.user, version),
+            **editor.shown(desk, version),
+            "refused_cards": refused_cards.count(request.user, model),
+            "may_publish": can(request.user, "version.publish", model),
+            "form_bytes": multipart.FORM_BYTES,
+            "file_bytes": settings.HUB_LIMITS_FILE_BYTES,
+        },
+        status=status,
+    )
+
+
+@multipart.limited
+@login_required
+@require_POST
+def add(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.version(request.user, namespace, name, number)
+    sent = request.FILES.getlist("file")
+    if not sent:
+        messages.error(request, "Choose at least one file.")
+    for refusal in multipart.take(request.user, version, sent):
+        messages.error(request, refusal)
+    return _back(namespace, name, number)
+
+
+@login_required
+@require_POST
+def remove(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.version(request.user, namespace, name, number)
+    path = request.POST.get("path", "")
+    files.remove(request.user, version=version, path=path)
+    messages.success(request, f"{path} is no longer part of the draft.")
+    return _back(namespace, name, number)
+
+
+@multipart.limited
+@login_required
+@require_POST
+def card(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """What the buttons of the card do: save it, or show it again changed and not saved."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    require(request.user, "version.edit", version.model)
+    typed = request.POST.get("base", request.POST.get("card", "")).replace("\r\n", "\n")
+    desk = editor.Desk(typed, request.POST.get("mode", "text"), request.POST.get("seen", ""))
+    try:
+        desk = editor.posted(request, version)
+        if request.POST.get("do", "save") != "save":
+            if request.POST["do"] == "read":
+                draft_facts.ask(request.user, version=version)
+            editor.act(desk, request, version)
+            return _page(request, version, desk)
+        files.write_card(
+            request.user, version=version, text=desk.text, instead_of=desk.seen or None
+        )
+    except problems.PreconditionFailed as problem:
+        version.refresh_from_db()
+        desk.error, desk.theirs = problem.detail, version.readme
+        desk.seen = cards.digest(version.readme)
+        return _page(request, version, desk, problem.status)
+    except (problems.CardInvalid, problems.InvalidRequest, problems.ModelMissing) as problem:
+        desk.error, desk.unsaved = problem.detail, True
+        return _page(request, version, desk, 422)
+    messages.success(request, "The card is saved.")
+    mode = "?card=form" if desk.mode == "form" else ""
+    return HttpResponseRedirect(f"{reverse('draft', args=[namespace, name, number])}{mode}")
+
+
+@login_required
+@require_POST
+def submit(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.version(request.user, namespace, name, number)
+    wanted = request.POST.get("publish") == "on"
+    try:
+        versions.submit(request.user, version=version, publish=wanted)
+    except (problems.ModelMissing, problems.CardInvalid) as problem:
+        messages.error(request, problem.detail)
+    return _back(namespace, name, number)
+
+
+@login_required
+@require_POST
+def publish(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.version(request.user, namespace, name, number)
+    try:
+        versions.publish(request.user, version=version)
+    except (problems.ChecksPending, problems.ChecksFailed) as problem:
+        messages.error(request, problem.detail)
+        return _back(namespace, name, number)
+    return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.version(request.user, namespace, name, number)
+    versions.delete_draft(request.user, version=version)
+    messages.success(request, f"The draft {version.ref} is deleted.")
+    return HttpResponseRedirect(reverse("model", args=[namespace, name]))
+
+
+def _back(namespace: str, name: str, number: int) -> HttpResponse:
+    return HttpResponseRedirect(reverse("draft", args=[namespace, name, number]))

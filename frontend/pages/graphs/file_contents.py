@@ -1,0 +1,335 @@
+"""One file of a version as a page: its text in colours and lines, its weights in figures.
+
+Text is shown, never run: whatever a file says, the page has it escaped, and what is coloured is cut
+first, since its author may have written it to be slow to read. Figures of tensors come from a
+process that had opened the upload: what has another shape than expected is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from frontend.parts import formatting
+from frontend.parts.page_cache import Memory
+from hub.protocol import problems
+from registry.core import parsing
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from registry.models import File, Variant
+
+# What of a text is read at all, and what one page shows of it.
+MOST_BYTES = 4_000_000
+LINES = 400
+PAGE_BYTES = 60_000
+# More is shown without colours: a page has so many elements, and a reader of code so much time.
+MOST_COLOURED = 20_000
+MOST_TOKENS = 1_000
+# A lexer's regular expressions may take the cube of a text: a longer one is drawn by a child.
+_SHORT = 1_000
+# Memory for texts in colours, in characters, of each web process.
+_DRAWN = Memory(8_000_000)
+TENSORS = 100
+_LEXERS = {
+    "json": "json",
+    "jsonl": "json",
+    "yaml": "yaml",
+    "yml": "yaml",
+    "py": "python",
+    "toml": "toml",
+    "ini": "ini",
+    "cfg": "ini",
+    "md": "markdown",
+    "sh": "bash",
+    "ttl": "turtle",
+    "xml": "xml",
+    "html": "html",
+    "js": "javascript",
+    "c": "c",
+    "cpp": "cpp",
+    "proto": "protobuf",
+}
+_PLAIN = frozenset({"txt", "csv", "tsv", "log", "rst", "bib", "cff", "vocab", "labels", "names"})
+_NAMES = frozenset({"license", "licence", "readme", "notice", "authors", "changelog", "citation"})
+_PICTURES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "ico", "avif"})
+_LABELS = re.compile(r"(^|[._-])(labels?|classes|synset|categories|names)([._-]|$)", re.IGNORECASE)
+_TOKEN = re.compile(r"<span")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One page of a text; ``numbers`` are its lines' numbers, one a line."""
+
+    body: SafeString
+    numbers: str
+    first: int
+    last: int
+    total: int
+    labels: bool
+    previous: int
+    next: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor in words; ``bars`` is its histogram."""
+
+    name: str
+    kind: str
+    shape: str
+    least: str
+    most: str
+    mean: str
+    zeros: str
+    note: str
+    bars: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the facts of a model file say of its weights, or of a file that holds some of them."""
+
+    rows: tuple[tuple[str, str, str, str, str], ...]
+    parts: tuple[tuple[str, str, str], ...]
+    count: str
+    size: str
+
+
+def is_picture(path: str) -> bool:
+    """Whether a file is a picture by its name; the hub shows none of them in a page."""
+    return _ending(path) in _PICTURES
+
+
+def may_be_text(path: str) -> bool:
+    """Whether a file's name is that of a text."""
+    stem = posixpath.basename(path).partition(".")[0].lower()
+    return _ending(path) in _LEXERS or _ending(path) in _PLAIN or (
+        "." not in posixpath.basename(path) and (stem in _NAMES or bool(_LABELS.search(stem)))
+    )  # fmt: skip
+
+
+def text(file: File, asked: str) -> Text | None:
+    """A page of a text; None for what is none, whatever its name says.
+
+    Labels are numbered from 0, as programs know classes; other lines from 1.
+    """
+    with store().open(file.blob_id) as stored:
+        raw = stored.read(MOST_BYTES + 1)
+    whole = len(raw) <= MOST_BYTES
+    raw = raw[:MOST_BYTES]
+    if b"\0" in raw:
+        return None
+    try:
+        said = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if whole or error.start < len(raw) - 4:
+            return None
+        said = raw[: error.start].decode("utf-8-sig")
+    lines = said.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    pages = max(1, -(-len(lines) // LINES))
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
+    number = min(max(1, number), pages)
+    start = (number - 1) * LINES
+    shown = lines[start : start + LINES]
+    clipped, budget = [], PAGE_BYTES
+    for line in shown:
+        clipped.append(line if len(line) <= budget else line[: max(0, budget)] + " …")
+        budget -= len(clipped[-1])
+    labels = bool(_LABELS.search(posixpath.basename(file.path))) and _ending(file.path) not in (
+        "json", "yaml", "yml", "py", "csv", "tsv", "md",
+    )  # fmt: skip
+    from_ = start if labels else start + 1
+    return Text(
+        body=_coloured("\n".join(clipped), _ending(file.path)),
+        numbers="\n".join(str(from_ + index) for index in range(len(clipped))),
+        first=start + 1,
+        last=start + len(clipped),
+        total=len(lines),
+        labels=labels,
+        previous=number - 1,
+        next=number + 1 if number < pages else 0,
+        cut=not whole
+        or any(len(line) > len(kept) for line, kept in zip(shown, clipped, strict=True)),
+    )
+
+
+def _coloured(said: str, ending: str) -> SafeString:
+    """Text as HTML, in colours where that is cheap."""
+    name = _LEXERS.get(ending, "")
+    if not name or len(said) > MOST_COLOURED:
+        return SafeString(escape(said))
+    key = (hashlib.sha256(said.encode()).digest(), name)
+    drawn = _DRAWN.get(key)
+    if drawn is None:
+        try:
+            drawn = parsing.run(_drawn, said, name, short=_SHORT)
+        except problems.TextTooCostly:
+            drawn = escape(said)
+        except problems.Unavailable:
+            return SafeString(escape(said))
+        _DRAWN.put(key, drawn)
+    return mark_safe(drawn)  # noqa: S308 - every token was escaped
+
+
+def _drawn(said: str, name: str) -> str:
+    """HTML of a text in the colours of a lexer; without them where they are too many."""
+    try:
+        # Without these options a lexer takes empty lines away, and numbers go astray.
+        lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return escape(said)
+    drawn = str(highlight(said, lexer, HtmlFormatter(nowrap=True)))
+    return escape(said) if len(_TOKEN.findall(drawn)) > MOST_TOKENS else drawn.rstrip("\n")
+
+
+# --- tensors -------------------------------------------------------------------------------------
+
+
+def tensors(table: Mapping[str, Any], asked: str) -> tuple[list[Tensor], int, int]:
+    """A page of the tensors of a list, how many there are, and the next page's number or 0."""
+    rows = table.get("tensors")
+    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
+    number = min(max(1, number), max(1, -(-len(rows) // TENSORS)))
+    start = (number - 1) * TENSORS
+    count = table.get("count")
+    more = number + 1 if start + TENSORS < len(rows) else 0
+    return (
+        [_tensor(row) for row in rows[start : start + TENSORS]],
+        int(count) if isinstance(count, int) and _is_whole(count) else len(rows),
+        more,
+    )
+
+
+def _tensor(row: Mapping[str, Any]) -> Tensor:
+    elements = row.get("elements")
+    zeros = row.get("zeros")
+    shape = row.get("shape")
+    notes = [str(row["why"])] if isinstance(row.get("why"), str) else []
+    for key, words in (("nan", "not a number"), ("infinite", "infinite")):
+        if _is_whole(row.get(key)) and row[key]:
+            notes.append(f"{formatting.grouped(row[key])} {words}")
+    known = _is_whole(zeros) and _whole(elements) > 0
+    sizes = [str(size) for size in shape if _is_whole(size)] if isinstance(shape, list) else []
+    return Tensor(
+        name=str(row.get("name") or "")[:200],
+        kind=str(row.get("dtype") or "unknown")[:60],
+        shape=f"[{', '.join(sizes)}]",
+        least=formatting.figure(row.get("min")),
+        most=formatting.figure(row.get("max")),
+        mean=formatting.figure(row.get("mean")),
+        zeros=formatting.share(_whole(zeros) / _whole(elements)) if known else "",
+        note=", ".join(notes)[:300],
+        bars=histogram(row.get("bins")),
+    )
+
+
+def histogram(bins: Any) -> SafeString:
+    """Bars of one height for the fullest range; the smallest and largest value stand beside it."""
+    counts = [count for count in bins if _is_whole(count) and count >= 0] if _is_list(bins) else []
+    most = max(counts, default=0)
+    if len(counts) < 2 or not most:
+        return mark_safe("")
+    paths = []
+    for index, count in enumerate(counts[:64]):
+        if count:  # a range with a single value is seen, too
+            high = max(count / most * 24, 0.6)
+            paths.append(f"M{index} 24v-{high:.1f}h.9v{high:.1f}z")
+    return format_html(
+        '<svg class="bins" viewBox="0 0 {} 24" preserveAspectRatio="none" aria-hidden="true"'
+        ' focusable="false"><path d="{}"/></svg>',
+        min(len(counts), 64),
+        "".join(paths),
+    )
+
+
+# --- weights -------------------------------------------------------------------------------------
+
+
+def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
+    """What is stored of a model file's weights: their types, and the files they lie in."""
+    for variant in variants:
+        if variant.entry.path != path:
+            continue
+        said = variant.facts.get("initializers")
+        if not isinstance(said, dict):
+            continue
+        by_type = said.get("by_dtype")
+        return Weights(
+            rows=_types(by_type if isinstance(by_type, dict) else {}),
+            parts=tuple(_part(row) for row in _mappings(variant.facts.get("external_files"))),
+            count=formatting.grouped(_whole(said.get("count"))),
+            size=formatting.size(_whole(said.get("bytes"))),
+        )
+    return None
+
+
+def holders(path: str, variants: Iterable[Variant]) -> list[tuple[str, str, str, str]]:
+    """The model files whose weights lie in this one: path, variant, tensors, and which bytes."""
+    found = []
+    for variant in variants:
+        for row in _mappings(variant.facts.get("external_files")):
+            if row.get("path") == path:
+                said = f"{formatting.grouped(_whole(row.get('first')))} to "
+                said += formatting.grouped(_whole(row.get("end")))
+                count = formatting.plural(_whole(row.get("tensors")), "tensor")
+                found.append((variant.entry.path, variant.name, count, said))
+    return found
+
+
+def _types(by_type: Mapping[str, Any]) -> tuple[tuple[str, str, str, str, str], ...]:
+    """Type, tensors, elements, bytes and share of the bytes; the most bytes first."""
+    rows = [(str(name)[:60], row) for name, row in by_type.items() if isinstance(row, dict)]
+    rows.sort(key=lambda pair: (-_whole(pair[1].get("bytes")), pair[0]))
+    total = sum(_whole(row.get("bytes")) for _, row in rows)
+    return tuple(
+        (
+            name,
+            formatting.grouped(_whole(row.get("count"))),
+            formatting.grouped(_whole(row.get("elements"))),
+            formatting.size(_whole(row.get("bytes"))),
+            f"{_whole(row.get('bytes')) / total * 100:.2f}" if total else "0",
+        )
+        for name, row in rows[:40]
+    )
+
+
+def _part(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    count = formatting.plural(_whole(row.get("tensors")), "tensor")
+    return str(row.get("path") or ""), count, formatting.size(_whole(row.get("bytes")))
+
+
+def _ending(path: str) -> str:
+    return posixpath.splitext(path)[1].lower().lstrip(".")
+
+
+def _mappings(said: Any) -> list[dict[str, Any]]:
+    return [row for row in said if isinstance(row, dict)] if isinstance(said, list) else []
+
+
+def _whole(value: Any) -> int:
+    return int(value) if _is_whole(value) else 0
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)

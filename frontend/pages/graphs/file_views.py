@@ -1,0 +1,90 @@
+"""One file of a version as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from frontend.pages.graphs import file_contents
+from frontend.pages.models.views import context
+from frontend.pages.people import access_views
+from frontend.parts import labels, markdown
+from frontend.presenters import version_head
+from registry.versions import file_history, selectors
+from runners.graphs import tensors
+from runners.models import Job
+from runners.proofs.verification import RELEASED
+from runners.queue.selectors import why_waiting
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import File, Version
+
+CARD = "README.md"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show(request: HttpRequest, namespace: str, name: str, number: int, path: str) -> HttpResponse:
+    """A file in words; POST has its tensors looked at. Raises NotFound, Withdrawn, AccessNeeded."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    if elsewhere := access_views.sent_to_ask(request, version.model):
+        return elsewhere
+    file = selectors.file(version, path)
+    if request.method == "POST":
+        tensors.request(request.user, version=version, file=file)
+        return HttpResponseRedirect(f"{request.path}#tensors")
+    return render(
+        request,
+        "models/view.html",
+        {
+            **context(request, version, "files"),
+            "file": file,
+            "kind": labels.kind(file.path),
+            "bytes_url": reverse("version-file", args=[namespace, name, number, file.path]),
+            "added": file_history.first_versions(request.user, version).get(file.path),
+            **_content(request, version, file),
+        },
+    )
+
+
+def _content(request: HttpRequest, version: Version, file: File) -> dict[str, Any]:
+    """What is shown of a file, by its kind: a card, a picture's absence, text, weights, tensors."""
+    asked = request.GET.get("page", "")
+    variants = version_head.variants(version)
+    shown: dict[str, Any] = {
+        "weights": file_contents.weights(file.path, variants),
+        "holders": file_contents.holders(file.path, variants),
+        "is_card": file.path == CARD and not file.derived,
+    }
+    if file_contents.is_picture(file.path):
+        return {**shown, "picture": True}
+    if tensors.may_hold(file.path):
+        return {**shown, **_tensors(version, file, asked)}
+    if shown["is_card"] and "source" not in request.GET:
+        place = [version.model.namespace.slug, version.model.name, version.number]
+        files_url = reverse("version-file", args=[*place, "-"])[:-1]
+        paths = frozenset(one.path for one in version.files.all())
+        return {**shown, "card": markdown.render(version.readme, files_url, paths)}
+    if file_contents.may_be_text(file.path):
+        return {**shown, "text": file_contents.text(file, asked)}
+    return shown
+
+
+def _tensors(version: Version, file: File, asked: str) -> dict[str, Any]:
+    found = tensors.of(file)
+    rows, count, following = file_contents.tensors(tensors.table(found), asked)
+    waiting = found.job is not None and found.job.state == Job.State.QUEUED
+    return {
+        "has_tensors": True,
+        "released": version.state in RELEASED,
+        "found": found,
+        "tensors": rows,
+        "tensor_count": count,
+        "tensor_next": following,
+        "waits": why_waiting(found.job) if waiting and found.job is not None else "",
+    }

@@ -1,0 +1,233 @@
+"""The graph tab in words: the table of a variant's nodes, narrowed and cut into pages.
+
+The table crossed a process that had opened somebody's upload: what has another shape than expected
+is left out, never guessed and never an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from frontend.parts.svg.barcode import CATEGORIES, REST
+from runners.graphs import differences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+PAGE = 200
+# Above so many nodes a drawing is slow and says little.
+MANY = 5000
+OPERATORS_SHOWN = 24
+SEARCH_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One node; cells hold one thing a line."""
+
+    category: str
+    node: str
+    inputs: str
+    outputs: str
+    attributes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator of the graph, how often it stands there, and the link that shows these alone."""
+
+    name: str
+    count: int
+    url: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a table of nodes, and what it was narrowed to."""
+
+    rows: tuple[Row, ...]
+    found: int
+    first: int
+    total: int
+    listed: int
+    inferred: bool
+    search: str
+    operator: str
+    operators: tuple[Operator, ...]
+    start_url: str
+    next_url: str
+    all_url: str
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+    @property
+    def cut(self) -> bool:
+        return self.listed < self.total
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.search or self.operator)
+
+
+def listing(
+    table: Mapping[str, Any], asked: Mapping[str, str], variant: str, *, with_values: bool
+) -> Listing | None:
+    """The page of nodes that an address asks for; None where there is no table.
+
+    Without ``with_values`` what may be weights is told by its type alone.
+    """
+    nodes = table.get("nodes")
+    if not isinstance(nodes, list):
+        return None
+    nodes = [node for node in nodes if isinstance(node, dict)]
+    counts = Counter(_kind(node) for node in nodes)
+    search = asked.get("q", "").strip()[:SEARCH_CHARACTERS]
+    operator = asked.get("op", "") if asked.get("op", "") in counts else ""
+    found = [
+        node
+        for node in nodes
+        if operator in ("", _kind(node)) and (not search or _matches(node, search.lower()))
+    ]
+    number = _number(asked.get("page", ""), (len(found) - 1) // PAGE + 1)
+    shown = found[(number - 1) * PAGE : number * PAGE]
+    kept = {"variant": variant, "q": search, "op": operator}
+    return Listing(
+        rows=tuple(_row(node, table, with_values=with_values) for node in shown),
+        found=len(found),
+        first=(number - 1) * PAGE + 1 if shown else 0,
+        total=_count(table.get("total"), len(nodes)),
+        listed=len(nodes),
+        inferred=table.get("inferred") is True,
+        search=search,
+        operator=operator,
+        operators=_operators(counts, kept),
+        start_url=_address(kept) if number > 1 else "",
+        next_url=_address(kept | {"page": str(number + 1)}) if number * PAGE < len(found) else "",
+        all_url=_address({"variant": variant}),
+    )
+
+
+def left_out(counts: Mapping[str, Any]) -> list[str]:
+    """What a skeleton lacks, in words, such as `data of 22 tensors`."""
+    said = (
+        ("tensors", "data of {} tensor{}"),
+        ("external", "references to other files from {} tensor{}"),
+        ("attributes", "long values of {} attribute{}"),
+        ("texts", "{} long text{}"),
+    )
+    numbers = {key: _count(counts.get(key), 0) for key, _ in said}
+    return [
+        words.format(numbers[key], "" if numbers[key] == 1 else "s")
+        for key, words in said
+        if numbers[key]
+    ]
+
+
+def properties(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a model file says of itself: operator sets, names, and its metadata properties."""
+    graph = facts.get("graph")
+    told = [
+        ("Graph", str(graph.get("name", "")) if isinstance(graph, dict) else ""),
+        ("Operator sets", _sets(facts.get("opsets"))),
+        ("Domain", str(facts.get("domain") or "")),
+        ("Model version", str(facts.get("model_version") or "")),
+        ("Documentation", str(facts.get("doc") or "")),
+    ]
+    metadata = facts.get("metadata")
+    more = metadata.items() if isinstance(metadata, dict) else ()
+    return [(name, value) for name, value in told if value] + [
+        (str(name), str(value)) for name, value in more
+    ]
+
+
+def _sets(said: Any) -> str:
+    if not isinstance(said, dict):
+        return ""
+    return ", ".join(f"{name} {number}" for name, number in sorted(said.items()))
+
+
+def _operators(counts: Counter[str], kept: dict[str, str]) -> tuple[Operator, ...]:
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(
+        Operator(name, number, _address(kept | {"op": name}), name == kept["op"])
+        for name, number in ordered
+    )
+
+
+def _address(parts: Mapping[str, str]) -> str:
+    """The query part of an address; nothing empty in it."""
+    kept = {name: value for name, value in parts.items() if value}
+    return (f"?{urlencode(kept)}" if kept else "?") + "#nodes"
+
+
+def _number(asked: str, most: int) -> int:
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
+    return min(max(1, number), max(1, most))
+
+
+def _count(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _kind(node: Mapping[str, Any]) -> str:
+    domain, name = str(node.get("domain", "")), str(node.get("op", ""))
+    return f"{domain}.{name}" if domain else name
+
+
+def _matches(node: Mapping[str, Any], search: str) -> bool:
+    texts = [_kind(node), str(node.get("name", "")), str(node.get("path", ""))]
+    texts += [name for name, _ in (*_pairs(node.get("in")), *_pairs(node.get("out")))]
+    return any(search in text.lower() for text in texts)
+
+
+def _row(node: Mapping[str, Any], table: Mapping[str, Any], *, with_values: bool) -> Row:
+    names, place = table.get("categories"), node.get("c")
+    known = isinstance(names, list) and isinstance(place, int) and 0 <= place < len(names)
+    category = str(names[place]) if known and names is not None else REST
+    called = [_kind(node), str(node.get("name", "")), str(node.get("path", ""))]
+    return Row(
+        category=category if category in CATEGORIES else REST,
+        node="\n".join(part for part in called if part),
+        inputs=_ports(node, "in"),
+        outputs=_ports(node, "out"),
+        attributes=_attributes(node, with_values=with_values),
+    )
+
+
+def _ports(node: Mapping[str, Any], key: str) -> str:
+    lines = [f"{name or 'none'} {kind}".strip() for name, kind in _pairs(node.get(key))]
+    return "\n".join([*lines, *_more(node, f"more_{key}")])
+
+
+def _attributes(node: Mapping[str, Any], *, with_values: bool) -> str:
+    said = node.get("attrs")
+    rows = [row for row in said if _is_attribute(row)] if isinstance(said, list) else []
+    operator = str(node.get("op"))
+    lines = [
+        f"{name} ({kind})"
+        if not with_values and differences.is_weighty(operator, kind)
+        else f"{name} = {value}".removesuffix(" = ")
+        for name, kind, value in rows
+    ]
+    return "\n".join([*lines, *_more(node, "more_attrs")])
+
+
+def _more(node: Mapping[str, Any], key: str) -> Sequence[str]:
+    number = _count(node.get(key), 0)
+    return [f"and {number} more"] if number else []
+
+
+def _pairs(rows: Any) -> Iterable[tuple[str, str]]:
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, list) and len(row) == 2:
+            yield str(row[0]), str(row[1])
+
+
+def _is_attribute(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == 3

@@ -1,0 +1,284 @@
+"""The graph tab of a version: nodes, drawing, and the difference from another graph."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.pages.graphs import netron, network
+from frontend.pages.models.views import context
+from frontend.presenters import differences, facts, version_head
+from hub.protocol import problems
+from registry.api import downloads
+from registry.versions import selectors
+from runners.graphs import differences as compared
+from runners.graphs import networks
+from runners.proofs.verification import RELEASED
+from runners.queue.selectors import why_waiting
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+    from registry.models import Variant, Version
+    from runners.models import Job
+
+OTHERS_SHOWN = 12
+YEAR_SECONDS = 31_536_000
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Barcode, operators, properties and the table of nodes; the drawing stands behind a link."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "graph")
+    variant = shown["variant"]
+    found = networks.Network()
+    if variant is not None and version.state in RELEASED:
+        found = networks.of(version, variant)
+    here = shown["head"].variant if shown["head"].choice else ""
+    listing = network.listing(
+        networks.table(found), request.GET, here, with_values=shown["may_have"]
+    )
+    place = [namespace, name, number]
+    return render(
+        request,
+        "models/graph.html",
+        {
+            **shown,
+            "graph": facts.read(variant.facts if variant else {}),
+            "properties": network.properties(variant.facts if variant else {}),
+            "found": found,
+            "listing": listing,
+            "named": network.OPERATORS_SHOWN,
+            "choice": here,
+            "left_out": network.left_out(found.left_out),
+            "many": listing is not None and listing.total > network.MANY,
+            "viewer": netron.version(),
+            "frame_url": reverse("network-frame", args=place) + shown["head"].choice,
+            "skeleton_url": reverse("network-skeleton", args=place) + shown["head"].choice,
+            "waits": _waits(found.job),
+            "released": version.state in RELEASED,
+            "others": _others(request, version, variant),
+        },
+    )
+
+
+@require_POST
+def make(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Have the graph of a variant drawn; leads back to its tab, which says how far it is."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = _variant(version, request.POST.get("variant", ""))
+    networks.request(request.user, version=version, variant=variant)
+    url = reverse("network", args=[namespace, name, number])
+    return HttpResponseRedirect(url + version_head.choice_of(version, variant))
+
+
+@require_safe
+def skeleton(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponseBase:
+    """The model's graph without weights. Small ones are in it, so it needs access to the files."""
+    _, variant, found = _drawn(request, namespace, name, number)
+    assert found.skeleton is not None  # noqa: S101 - told the type checker what was looked up
+    stem = variant.entry.path.rsplit("/", 1)[-1].removesuffix(".onnx")
+    response = downloads.send(
+        request, found.skeleton.blob, f"{stem}.skeleton.onnx", immutable=False
+    )
+    # Its address has its digest in it where the viewer asks: then it never changes.
+    if request.GET.get("sha256", "") == found.skeleton.blob_id:
+        response["Cache-Control"] = f"private, max-age={YEAR_SECONDS}, immutable"
+    return response
+
+
+@require_safe
+def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Netron's first page, which opens the skeleton.
+
+    ``version`` names another version of the model to show: two frames of one page have one address
+    before the question mark, so the viewer's files are fetched once.
+    """
+    asked_number = request.GET.get("version", "")
+    shown = int(asked_number) if re.fullmatch(r"[0-9]{1,9}", asked_number) else number
+    version, variant, found = _drawn(request, namespace, name, shown)
+    assert found.skeleton is not None  # noqa: S101 - as above
+    asked = {"sha256": found.skeleton.blob_id}
+    if choice := version_head.choice_of(version, variant):
+        asked["variant"] = variant.name
+    # The viewer tells a format by the ending of the address, so the name comes last.
+    base = variant.entry.path.rsplit("/", 1)[-1]
+    asked["file"] = base if base.lower().endswith(".onnx") else f"{base}.onnx"
+    title = f"Graph of {version.ref}{f':{variant.name}' if choice else ''}"
+    try:
+        place = ".." if shown == number else f"../../../{shown}/graph"
+        page = netron.page(
+            title, f"{place}/skeleton.onnx?{urlencode(asked)}", base, static("frontend/frame.js")
+        )
+    except KeyError as missing:
+        raise problems.Unavailable(
+            "The viewer (the Python package netron) is not installed on this hub; the table of "
+            "nodes needs none."
+        ) from missing
+    response = HttpResponse(page)
+    response["Content-Security-Policy"] = netron.POLICY
+    response["X-Frame-Options"] = "SAMEORIGIN"
+    response["Cache-Control"] = "private, no-cache"
+    response.set_cookie(
+        netron.COOKIE,
+        "1",
+        path=request.path,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Strict",
+    )
+    return response
+
+
+@require_safe
+def viewer_file(request: HttpRequest, filename: str, **_place: object) -> HttpResponseBase:
+    """A file of the viewer's package: public, and the same whatever the address says before it."""
+    try:
+        content, kind = netron.read(filename)
+    except KeyError as missing:
+        raise problems.NotFound(f"The viewer has no file {filename[:64]}.") from missing
+    response = HttpResponse(content, content_type=kind)
+    etag = f'"{netron.PACKAGE}-{netron.version()}-{filename}"'
+    response["ETag"] = etag
+    response["Cache-Control"] = "public, no-cache"
+    return get_conditional_response(request, etag=etag, response=response) or response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def difference(
+    request: HttpRequest, namespace: str, name: str, number: int, earlier: int
+) -> HttpResponse:
+    """What the graph of a version has that another one has not; POST has it computed."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    other = selectors.whole_version(request.user, namespace, name, earlier)
+    shown = context(request, version, "graph")
+    for side in (version, other):
+        if side.state == side.State.WITHDRAWN:
+            raise problems.Withdrawn(f"{side.ref} was withdrawn: {side.reason}")
+    after = _variant(version, request.GET.get("variant", ""))
+    before = _counterpart(other, request.GET.get("with", ""), after)
+    if before.pk == after.pk:
+        raise problems.InvalidRequest("Both sides are the same variant; choose another one.")
+    if request.method == "POST":
+        compared.request(request.user, before=before, after=after)
+        return HttpResponseRedirect(request.get_full_path())
+    job = compared.of(before, after)
+    kept = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
+    done = job is not None and job.state == job.State.SUCCEEDED
+    report = compared.told(job, may_have=shown["may_have"]) if job is not None and done else None
+    sides = ((other, before), (version, after))
+    return render(
+        request,
+        "models/graph_difference.html",
+        {
+            **shown,
+            "before": _named(other, before),
+            "after": _named(version, after),
+            "job": job,
+            "waits": _waits(job),
+            "released": version.state in RELEASED and other.state in RELEASED,
+            "difference": differences.read((report or {}).get("facts", {}), request.GET, kept)
+            if done
+            else None,
+            "whole_url": f"{request.path}?{urlencode(kept)}" if kept else request.path,
+            "listed": request.GET.get("list", "") in differences.LISTS,
+            "frames": [
+                (f"Graph of version {_named(side, variant)}", _frame_url(version, side, variant))
+                for side, variant in sides
+            ],
+            "undrawn": [
+                (_named(side, variant), _graph_tab(side, variant))
+                for side, variant in sides
+                if side.state in RELEASED and networks.of(side, variant).skeleton is None
+            ],
+            "viewer": netron.version(),
+            "turned_url": differences.between(other, before, version, after),
+            "graph_tab": _graph_tab(version, after),
+        },
+    )
+
+
+def _variant(version: Version, name: str) -> Variant:
+    found = version_head.chosen_variant(version, name)
+    if found is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    return found
+
+
+def _counterpart(other: Version, name: str, after: Variant) -> Variant:
+    """The variant to compare with: the named one, else that of the same name, else the main one."""
+    same = next((row.name for row in version_head.variants(other) if row.name == after.name), "")
+    found = _variant(other, name or same)
+    if found.pk == after.pk and not name:
+        return next((row for row in version_head.variants(other) if row.pk != after.pk), found)
+    return found
+
+
+def _drawn(
+    request: HttpRequest, namespace: str, name: str, number: int
+) -> tuple[Version, Variant, networks.Network]:
+    """What a drawing needs; raises NotFound, AccessNeeded, Withdrawn, VariantMissing."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    selectors.require_files(request.user, version.model)
+    if version.state == version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
+    variant = _variant(version, request.GET.get("variant", ""))
+    found = networks.of(version, variant) if version.state in RELEASED else networks.Network()
+    if found.skeleton is None:
+        raise problems.NotFound(f"The graph of {version.ref} has not been drawn yet.")
+    return version, variant, found
+
+
+def _waits(job: Job | None) -> str:
+    return why_waiting(job) if job is not None and job.state == job.State.QUEUED else ""
+
+
+def _graph_tab(version: Version, variant: Variant) -> str:
+    place = [version.model.namespace.slug, version.model.name, version.number]
+    return reverse("network", args=place) + version_head.choice_of(version, variant)
+
+
+def _frame_url(page: Version, version: Version, variant: Variant) -> str:
+    """The viewer of one side of a difference, below the address of the version whose page it is."""
+    asked: dict[str, Any] = {} if version.pk == page.pk else {"version": version.number}
+    if version_head.choice_of(version, variant):
+        asked["variant"] = variant.name
+    model = page.model
+    url = reverse("network-frame", args=[model.namespace.slug, model.name, page.number])
+    return f"{url}?{urlencode(asked)}" if asked else url
+
+
+def _named(version: Version, variant: Variant) -> str:
+    shown = version_head.choice_of(version, variant)
+    return f"{version.number}, {variant.name}" if shown else str(version.number)
+
+
+def _others(
+    request: HttpRequest, version: Version, variant: Variant | None
+) -> list[tuple[str, str]]:
+    """What a graph can be compared with: the other variants, then the other versions."""
+    if variant is None or version.state not in RELEASED:
+        return []
+    found = [
+        (f"variant {row.name}", differences.between(version, row, version, variant))
+        for row in version_head.variants(version)
+        if row.pk != variant.pk
+    ]
+    rows = selectors.versions(request.user, version.model).filter(state__in=RELEASED)
+    near = rows.exclude(pk=version.pk).prefetch_related("variants")[:OTHERS_SHOWN]
+    for other in near:
+        rival = _counterpart(other, "", variant) if version_head.variants(other) else None
+        if rival is not None:
+            words = f"version {other.number}"
+            found.append((words, differences.between(other, rival, version, variant)))
+    return found[: 2 * OTHERS_SHOWN]

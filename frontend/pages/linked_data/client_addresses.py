@@ -1,0 +1,67 @@
+"""Addresses as clients of the Hub protocol print them: people who open one come to our page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from hub.protocol import problems
+from registry.protocols.huggingface import errors, revisions
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import RegisteredModel
+    from registry.protocols.huggingface.revisions import Revision
+
+
+@require_safe
+def model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """`/zoo/net`: the model's page."""
+    found = selectors.model(request.user, namespace, name)
+    return _to("model", found)
+
+
+@require_safe
+def tree(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
+    """`/zoo/net/tree/main/folder`: the files of that version."""
+    found = selectors.model(request.user, namespace, name)
+    at, _ = _split(request, found, rest)
+    return _to("version-files", found, at) if at.version else _to("model", found)
+
+
+@require_safe
+def blob(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
+    """`/zoo/net/blob/main/model.onnx`: the files of that version, if this is one of them."""
+    found = selectors.model(request.user, namespace, name)
+    at, path = _split(request, found, rest)
+    if at.version is None or not at.files().filter(path=path).exists():
+        raise problems.NotFound(f"{found.ref} has no file {path} at {at.commit_id}.")
+    return _to("version-files", found, at)
+
+
+@require_safe
+def commits(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
+    """`/zoo/net/commits/main`: the list of versions."""
+    found = selectors.model(request.user, namespace, name)
+    _split(request, found, rest)
+    return _to("model-versions", found)
+
+
+def _split(request: HttpRequest, of: RegisteredModel, rest: str) -> tuple[Revision, str]:
+    """The commit that ``rest`` begins with, and the path after it; raises NotFound."""
+    try:
+        return revisions.split(request.user, of, rest)
+    except errors.Refused as refused:
+        raise problems.NotFound(refused.message) from refused
+
+
+def _to(page: str, of: RegisteredModel, at: Revision | None = None) -> HttpResponse:
+    place = [of.namespace.slug, of.name]
+    if at is not None and at.version is not None:
+        return HttpResponseRedirect(reverse(page, args=[*place, at.version.number]))
+    return HttpResponseRedirect(reverse(page, args=place))

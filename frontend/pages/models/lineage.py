@@ -1,0 +1,160 @@
+"""A version's ancestors and descendants in words: what each is to the next, and where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from frontend.parts import labels as words
+from frontend.parts.svg import diagrams
+from frontend.presenters import version_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from metadata.graphs.relatives import Relative
+    from registry.models import Version
+
+# What a card calls the relation, or its training -> what was done to the older model.
+_RELATIONS = {
+    "quantized": "quantised",
+    "quantised": "quantised",
+    "quantization": "quantised",
+    "finetune": "fine-tuned",
+    "finetuned": "fine-tuned",
+    "fine-tune": "fine-tuned",
+    "fine-tuned": "fine-tuned",
+    "finetuning": "fine-tuned",
+    "fine-tuning": "fine-tuned",
+    "adapter": "adapted",
+    "merge": "merged",
+    "merged": "merged",
+    "distill": "distilled",
+    "distilled": "distilled",
+    "distillation": "distilled",
+    "upgrade": "upgraded",
+    "upgraded": "upgraded",
+    "convert": "converted",
+    "converted": "converted",
+    "conversion": "converted",
+    "prune": "pruned",
+    "pruned": "pruned",
+    "federated": "federated",
+}
+_CLIPPED = 200
+# Steps on either side that are drawn; the list has them all.
+_DRAWN = 2
+
+
+@dataclass(slots=True)
+class Line:
+    """One model of the list, and those that hang on it.
+
+    ``relation`` is what was done between it and the one above; ``kind`` is declared for what a card
+    says and recorded for what a job of the hub did.
+    """
+
+    words: str
+    url: str
+    relation: str
+    kind: str
+    note: str = ""
+    outside: bool = False
+    lines: list[Line] = field(default_factory=list)
+
+
+def relation(card: dict[str, Any]) -> str:
+    """What a card says was done to what it is based on; derived where it says nothing known."""
+    said = card.get("base_model_relation")
+    word = said.strip().lower() if isinstance(said, str) else ""
+    if word:
+        known = _RELATIONS.get(word)
+        return known or f"derived (“{diagrams.cut(word, 40)}”)"
+    carbon = card.get("co2_eq_emissions")
+    trained = carbon.get("training_type") if isinstance(carbon, dict) else None
+    found = _RELATIONS.get(str(trained).strip().lower(), "")
+    return found if found == "fine-tuned" else "derived"
+
+
+def above(relatives: Iterable[Relative]) -> list[Line]:
+    """Ancestors: each line is a base, what hangs on it are its own bases."""
+    return [_line(one, f"{relation(one.card)} into the one above") for one in relatives]
+
+
+def below(relatives: Iterable[Relative]) -> list[Line]:
+    """Descendants: each line is made from the one it hangs on."""
+    return [_line(one, relation(one.card)) for one in relatives]
+
+
+def variants(version: Version) -> list[Line]:
+    """What the hub itself derived inside a version."""
+    names = {row.pk: row.name for row in version_head.variants(version)}
+    lines = []
+    for row in version_head.variants(version):
+        source = names.get(row.derived_from_id or 0)
+        if source is None:
+            continue
+        told = row.derivation if isinstance(row.derivation, dict) else {}
+        recipe = str(told.get("recipe") or "")
+        if row.origin == "upgraded":
+            said = f"upgraded to opset {row.opset}" if row.opset else "upgraded"
+        elif recipe.startswith("int"):
+            said = f"quantised to {words.RECIPES.get(recipe, recipe)}"
+        else:
+            said = f"converted to {words.RECIPES.get(recipe, recipe or row.precision)}"
+        lines.append(
+            Line(
+                f"{version.model.name}@{version.number}:{row.name}",
+                f"{_page(version)}?{urlencode({'variant': row.name})}",
+                f"{said} from {source}",
+                "recorded",
+                "a variant of this version",
+            )
+        )
+    return lines
+
+
+def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Sequence[Line]) -> str:
+    """The same as a drawing: two steps up on the left, two steps down on the right."""
+    boxes = [diagrams.Box("self", 0, version.ref, "this version", "self")]
+    lines: list[tuple[str, str]] = []
+
+    def add(rows: Iterable[Line], key: str, step: int, sign: int) -> None:
+        for index, row in enumerate(rows):
+            here = f"{key}.{sign}.{index}"
+            note = row.relation.removesuffix(" into the one above")
+            boxes.append(diagrams.Box(here, step * sign, row.words, note))
+            lines.append((key, here) if sign > 0 else (here, key))
+            if step < _DRAWN:
+                add(row.lines, here, step + 1, sign)
+
+    add(up, "self", 1, -1)
+    add([*own, *down], "self", 1, 1)
+    return diagrams.draw(boxes, lines)
+
+
+def _line(one: Relative, said: str) -> Line:
+    hanging = above if said.endswith("the one above") else below
+    if one.version is None:
+        where = "elsewhere" if one.address else "no model of this hub that you can see"
+        return Line(
+            diagrams.cut(one.named, _CLIPPED), one.address, said, "declared", where,
+            outside=bool(one.address),
+        )  # fmt: skip
+    notes = ["yanked"] if one.version.state == "yanked" else []
+    if one.others:
+        notes.append(f"and {one.others} earlier version{'s' if one.others != 1 else ''} of it")
+    if one.again:
+        notes.append("it stands elsewhere in this list, and is not followed again")
+    return Line(
+        one.version.ref, _page(one.version), said, "declared", "; ".join(notes),
+        lines=hanging(one.relatives),
+    )  # fmt: skip
+
+
+def _page(version: Version) -> str:
+    model = version.model
+    return reverse("version", args=[model.namespace.slug, model.name, version.number])

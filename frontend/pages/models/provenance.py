@@ -1,0 +1,411 @@
+"""Where a version comes from, in sentences: what, by whom, when, with which tool, and who says so.
+
+The sentences are made of the facts that the version's graph is made of; each has the question
+that finds its statements there. What a card or a file says is declared, what a stored job did is
+recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.urls import reverse
+
+from frontend.pages.query.page import address
+from frontend.pages.query.results import short
+from frontend.parts import labels as words
+from frontend.parts.svg import diagrams as drawing
+from metadata.graphs.card_statements import texts
+from metadata.graphs.training import generation
+from metadata.rdf import quads
+from metadata.rdf.iris import Places
+from metadata.rdf.terms import DC, DCAT, DCTERMS, IT6, MLS, PROV, RDFS
+from metadata.store import entities
+from registry.cards import mentions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from metadata.graphs.facts import EntryFacts, FileFacts, VariantFacts, VersionFacts
+    from metadata.graphs.relatives import Relative
+
+SENTENCES = 60
+_LISTED = 12
+_CLIPPED = 200
+TURTLE_LINES = 40
+_UNSIGNED = (
+    "Not signed. No key vouches for who published it; the digests tell only that the bytes are "
+    "the ones that were published."
+)
+_STEPS = {
+    "Training": "training",
+    "Finetuning": "fine-tuning",
+    "Quantization": "quantisation",
+    "Merge": "a merge",
+    "Conversion": "conversion",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a sentence: words, perhaps with a link, or a moment."""
+
+    words: str = ""
+    url: str = ""
+    outside: bool = False
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One statement in words, its kind, and the address of the question that finds it."""
+
+    parts: tuple[Part, ...]
+    kind: str
+    question: str = ""
+
+    @property
+    def plain(self) -> str:
+        """The words alone."""
+        return "".join(part.words for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything the tab shows."""
+
+    sentences: tuple[Sentence, ...]
+    cut: bool
+    drawing: str
+    nquads: str
+
+
+class _Teller:
+    """Sentences of one version, and which statements of its graph each of them tells."""
+
+    def __init__(
+        self, of: VersionFacts, bases: Sequence[Relative], nquads: str, *, asks: bool
+    ) -> None:
+        self.of = of
+        self.bases = bases
+        self.places = Places(settings.HUB_PUBLIC_URL)
+        self.version = self.places.version(of.namespace, of.name, of.number)
+        self.made = f"{self.version}#generation"
+        self._asks = asks
+        self._lines = _lines(nquads)
+        self._told: set[tuple[str, str]] = set()
+
+    def told(
+        self, kind: str, parts: Iterable[str | Part], subject: str = "", *predicates: str
+    ) -> Sentence:
+        """A sentence; without statements in the graph it has no question."""
+        subject = subject or self.version
+        known = [one for one in predicates if (subject, one) in self._lines]
+        self._told.update((subject, one) for one in known)
+        question = _question(subject, known) if known and self._asks else ""
+        pieces = (Part(one) if isinstance(one, str) else one for one in parts)
+        return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
+
+    def statements(self) -> str:
+        """What the sentences tell, as lines of the graph."""
+        return "".join(line for pair in sorted(self._told) for line in self._lines[pair])
+
+
+def tell(of: VersionFacts, bases: Sequence[Relative], nquads: str, *, private: bool) -> Story:
+    """The story of a version; ``bases`` are its ancestors of the first step, as readers see them.
+
+    What is private is in no graph that can be asked, so its sentences have no questions.
+    """
+    teller = _Teller(of, bases, nquads, asks=not private)
+    every = [
+        *_beginning(teller),
+        *_making(teller),
+        *_learning(teller),
+        *_derived(teller),
+        *_signing(teller),
+    ]
+    cut = len(every) > SENTENCES
+    return Story(tuple(every[:SENTENCES]), cut, _drawn(teller), teller.statements())
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def _beginning(teller: _Teller) -> Iterator[Sentence]:
+    of = teller.of
+    uploader = _agent(teller, of.uploader)
+    yield teller.told(
+        "recorded",
+        [uploader, " began this version ", Part(at=of.created_at), "."],
+        "", f"{IT6}hasUploader", f"{DCTERMS}created",
+    )  # fmt: skip
+    if of.published_at is not None:
+        yield teller.told(
+            "recorded",
+            ["It was published under ", _agent(teller, of.namespace), " ",
+             Part(at=of.published_at), "."],
+            "", f"{DCTERMS}publisher", f"{DCTERMS}issued",
+        )  # fmt: skip
+    if of.previous is not None:
+        url = reverse("version", args=[of.namespace, of.name, of.previous])
+        yield teller.told(
+            "recorded",
+            ["It follows ", Part(f"version {of.previous}", url), " of the same model."],
+            "", f"{DCAT}previousVersion",
+        )  # fmt: skip
+    people = [name for name in map(_person, _listed(of.card.get("creators"))) if name]
+    if people:
+        yield teller.told("declared", ["Made by ", _row(people), "."], "", f"{DCTERMS}creator")
+    else:
+        yield teller.told("none", ["Who made the model is not declared."])
+
+
+def _making(teller: _Teller) -> Iterator[Sentence]:
+    of = teller.of
+    step = _step(teller)
+    for base in teller.bases[:_LISTED]:
+        told = [f"{PROV}wasDerivedFrom", f"{DC}source"]
+        how = f"by {step}" if step else "in a way that is not declared"
+        yield teller.told("declared", ["Derived from ", part_of(base), f" {how}."], "", *told)
+    if not teller.bases:
+        yield teller.told("none", ["No model that it was derived from is declared."])
+    tool = producer(of)
+    if tool:
+        yield teller.told(
+            "declared", ["Its file was written by ", tool, ", as the file itself says."],
+            teller.made, f"{PROV}wasAssociatedWith",
+        )  # fmt: skip
+    else:
+        yield teller.told("none", ["The file does not say which tool wrote it."])
+    came = of.card.get("mirrored_from")
+    if isinstance(came, dict) and (url := str(came.get("url") or "")):
+        place = quads.foreign(url)
+        commit = str(came.get("commit") or "")[:40]
+        yield teller.told(
+            "declared",
+            ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
+             f" at the commit {commit}." if commit else "."],
+            "", f"{PROV}hadPrimarySource", f"{DCTERMS}source",
+        )  # fmt: skip
+
+
+def _learning(teller: _Teller) -> Iterator[Sentence]:
+    of, made = teller.of, teller.made
+    data = trained_on(of)
+    if data:
+        parts: list[str | Part] = ["Trained on "]
+        for index, one in enumerate(data[:_LISTED]):
+            parts += [", " if index else "", one]
+        more = len(data) - _LISTED
+        yield teller.told(
+            "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
+        )
+    else:
+        yield teller.told("none", ["What it was trained on is not declared."])
+    settings_ = of.card.get("hyperparameters")
+    if isinstance(settings_, dict) and settings_:
+        said = [f"{key} {_brief(value)}" for key, value in settings_.items()]
+        yield teller.told(
+            "declared", ["Settings of the step: ", _row(said), "."], made, f"{MLS}hasInput"
+        )
+    carbon = of.card.get("co2_eq_emissions")
+    used = carbon.get("hardware_used") if isinstance(carbon, dict) else None
+    machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(used)]))
+    if machines:
+        yield teller.told(
+            "declared", ["It ran on ", _row(machines), "."], made, f"{IT6}hasHardware"
+        )
+
+
+def _derived(teller: _Teller) -> Iterator[Sentence]:
+    of = teller.of
+    for variant in of.variants:
+        if not variant.source:
+            continue
+        made = f"{teller.version}#generation-{quads.part(variant.name)}"
+        job = variant.job
+        parts: list[str | Part] = [
+            f"The hub made the variant {variant.name} from {variant.source} by {_how(variant)}",
+        ]
+        if job is not None:
+            parts += [", in ", Part("a job", reverse("job", args=[job.uuid]))]
+            if job.finished_at is not None:
+                parts += [" that ended ", Part(at=job.finished_at)]
+        yield teller.told(
+            "recorded", [*parts, "."],
+            made, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
+        )  # fmt: skip
+    for file in of.files:
+        if file.source:
+            yield _copied(teller, file)
+
+
+def _copied(teller: _Teller, file: FileFacts) -> Sentence:
+    iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
+    said = f"The hub wrote {file.path}: {file.source} with the card's metadata inside."
+    return teller.told("recorded", [said], iri, f"{PROV}wasDerivedFrom")
+
+
+def _signing(teller: _Teller) -> Iterator[Sentence]:
+    yield teller.told(
+        "none",
+        [_UNSIGNED],
+    )
+    if teller.of.manifest_sha256:
+        yield teller.told(
+            "recorded",
+            [f"The manifest, sha256 {teller.of.manifest_sha256}, names every uploaded file."],
+            "", teller.places.term("manifestSha256"),
+        )  # fmt: skip
+
+
+# --- pieces --------------------------------------------------------------------------------------
+
+
+def part_of(base: Relative) -> Part:
+    """A base as a piece of a sentence: linked where the reader may see it, or is elsewhere."""
+    if base.version is not None:
+        model = base.version.model
+        url = reverse("version", args=[model.namespace.slug, model.name, base.version.number])
+        return Part(base.version.ref, url)
+    return Part(_clip(base.named), base.address, outside=bool(base.address))
+
+
+def producer(of: VersionFacts) -> str:
+    """The tool that wrote the main file, and its version, as the file says."""
+    said = of.variants[0].facts.get("producer") if of.variants else None
+    if not isinstance(said, dict) or not said.get("name"):
+        return ""
+    return _clip(" ".join(str(said[key]) for key in ("name", "version") if said.get(key)))
+
+
+def trained_on(of: VersionFacts) -> list[Part]:
+    """The data sets that a card says were learned from, linked to their entries or elsewhere."""
+    found: dict[str, Part] = {}
+    for field in ("datasets", "training_data"):
+        for row in _listed(of.card.get(field)):
+            name, iri = _named(row)
+            if name or iri:
+                found.setdefault(mentions.key(iri or name), _data(of.entries, name, iri))
+    return list(found.values())
+
+
+def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
+    keys = {mentions.key(text) for text in (name, iri) if text}
+    entry = next((one for one in entries if keys & set(one.keys)), None)
+    if entry is not None:
+        return Part(_clip(name or entry.slug), reverse("dataset", args=[entry.slug]))
+    outside = quads.foreign(mentions.name(iri or name))
+    return Part(_clip(name or iri), outside, outside=bool(outside))
+
+
+def _named(row: Any) -> tuple[str, str]:
+    if isinstance(row, dict):
+        return str(row.get("name") or ""), str(row.get("iri") or row.get("url") or "")
+    return (str(row).strip(), "") if isinstance(row, str | int | float) else ("", "")
+
+
+def _agent(teller: _Teller, name: str) -> Part:
+    return Part(name, urlsplit(teller.places.agent(name)).path)
+
+
+def _person(row: Any) -> str:
+    name = row.get("name") if isinstance(row, dict) else row
+    return str(name).strip() if isinstance(name, str) else ""
+
+
+def _step(teller: _Teller) -> str:
+    """The kind of step that the card says made the model."""
+    return _STEPS.get(generation(teller.places, teller.of.card).rpartition("#")[2], "")
+
+
+def _how(variant: VariantFacts) -> str:
+    recipe = str(variant.derivation.get("recipe") or "")
+    if variant.origin == "upgraded":
+        return f"upgrading it to opset {variant.opset}" if variant.opset else "an upgrade"
+    return f"conversion to {words.RECIPES.get(recipe, recipe or variant.precision)}"
+
+
+def _listed(said: Any) -> list[Any]:
+    return said[: 10 * _LISTED] if isinstance(said, list) else [said] if said else []
+
+
+def _row(said: Sequence[str]) -> str:
+    shown = ", ".join(_clip(one, 80) for one in said[:_LISTED])
+    more = len(said) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _brief(value: Any) -> str:
+    return _clip(str(value), 60) if not isinstance(value, dict | list) else "…"
+
+
+def _clip(text: str, most: int = _CLIPPED) -> str:
+    return drawing.cut(text, most)
+
+
+# --- the graph -----------------------------------------------------------------------------------
+
+
+def turtle(written: bytes) -> tuple[str, int]:
+    """The first lines of a graph as Turtle, without its prefixes, and how many more there are."""
+    lines = [line for line in written.decode().splitlines() if not line.startswith("@prefix")]
+    said = "\n".join(line[:_CLIPPED] for line in lines[:TURTLE_LINES]).strip()
+    return said, max(0, len(lines) - TURTLE_LINES)
+
+
+def _lines(nquads: str) -> dict[tuple[str, str], list[str]]:
+    """The lines of a stored graph by subject and predicate; there are no blank nodes in it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in nquads.splitlines(keepends=True):
+        subject, predicate, _ = line.split(" ", 2)
+        found.setdefault((subject[1:-1], predicate[1:-1]), []).append(line)
+    return found
+
+
+def _question(subject: str, predicates: Iterable[str]) -> str:
+    """The address of the query page with the question that finds these statements."""
+    names = [short(one) for one in predicates]
+    used = sorted({name.partition(":")[0] for name in names if not name.startswith("http")})
+    known = entities.prefixes()
+    lines = [f"PREFIX {prefix}: <{known[prefix]}>" for prefix in used if prefix in known]
+    values = " ".join(name if not name.startswith("http") else f"<{name}>" for name in names)
+    lines += [
+        "SELECT ?statement ?value WHERE {",
+        f"  VALUES ?statement {{ {values} }}",
+        f"  <{subject}> ?statement ?value .",
+        "}",
+    ]
+    return address("\n".join(lines), ())
+
+
+# --- the drawing ---------------------------------------------------------------------------------
+
+
+def _drawn(teller: _Teller) -> str:
+    of, boxes, lines = teller.of, [], []
+    sources = [(_plain(base), "base model") for base in teller.bases]
+    sources += [(part.words, "trained on") for part in trained_on(of)]
+    if tool := producer(of):
+        sources.append((tool, "wrote the file"))
+    step = _step(teller)
+    for index, (said, note) in enumerate(sources):
+        boxes.append(drawing.Box(f"source-{index}", 0, said, note))
+        lines.append((f"source-{index}", "step"))
+    boxes.append(drawing.Box("step", 1, step or "a step not declared", "made it", "step"))
+    boxes.append(drawing.Box("self", 2, f"{of.name}@{of.number}", "this version", "self"))
+    lines.append(("step", "self"))
+    for variant in of.variants:
+        if variant.source:
+            key = f"variant-{variant.name}"
+            boxes.append(drawing.Box(key, 3, variant.name, _how(variant)))
+            lines.append(("self", key))
+    return drawing.draw(boxes, lines)
+
+
+def _plain(base: Relative) -> str:
+    return base.version.ref if base.version is not None else base.named

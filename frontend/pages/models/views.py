@@ -1,0 +1,339 @@
+"""The pages of a model and of each of its versions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from frontend.pages.federated import trainings
+from frontend.pages.models import lineage
+from frontend.pages.people import access_views
+from frontend.parts import labels, markdown
+from frontend.presenters import (
+    browser_support,
+    carbon,
+    comparison,
+    comparison_facts,
+    conformance,
+    differences,
+    facts,
+    job_progress,
+    speeds,
+    timings,
+    typed_links,
+    verdicts,
+    version_head,
+)
+from metadata.graphs.subjects import SHOWN
+from metadata.rdf.iris import Places
+from metadata.store import signposting
+from metadata.validation import reports
+from registry.api import downloads
+from registry.api.parameters import accepts
+from registry.cards import mentions, refused_cards, resolution
+from registry.core import usage
+from registry.core.permissions import can
+from registry.versions import file_history, selectors
+from runners.benchmarks import selectors as benchmark_selectors
+from runners.benchmarks import timelines
+from runners.graphs import networks, tensors
+from runners.proofs import selectors as proof_selectors
+from runners.proofs.results import EVIDENCE
+from runners.queue import selectors as jobs
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
+
+    from registry.models import Dataset, File, RegisteredModel, Variant, Version
+    from runners.models import Measurement
+
+VERSIONS_SHOWN = 100
+DERIVED_SHOWN = 4
+PAGE = 50
+# Group of files -> heading, what they are.
+GROUPS = {
+    "own": ("Files", ""),
+    "derived": (
+        "Derived by the hub",
+        "Made by jobs from the files above and kept beside them; the manifest does not name them.",
+    ),
+    "graph": ("Graph", "Graphs without weights and tables of nodes, which the graph tab shows."),
+    "tensors": ("Tensors", "Figures of the tensors in a file, which the page of that file shows."),
+    "evidence": ("Evidence", "Nodes on which a runtime disagreed, cut out with their inputs."),
+}
+
+
+def context(
+    request: HttpRequest, version: Version, tab: str, variant: Variant | None = None
+) -> dict[str, Any]:
+    """What the head of every page of a version needs; its variant is the one of the address."""
+    model = version.model
+    named = selectors.named_versions(request.user, model)
+    listed = list(named[:VERSIONS_SHOWN])
+    count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
+    newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
+    variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
+    head = version_head.head(
+        version,
+        tab,
+        # What is shown can be told in the list, however old it is.
+        listed if version in listed else [*listed, version],
+        selectors.refs_of(request.user, model),
+        newest.number if newest else None,
+        variant,
+        count,
+    )
+    best, told = timelines.fastest_of(variant), timelines.with_energy(variant)
+    for row in (best, told):
+        if row is not None and variant is not None:
+            # Their version is here, so that no address asks for it anew.
+            row.variant, variant.version = variant, version
+    return {
+        "section": "models",
+        "head": head,
+        "fastest": timings.brief(best) if best else None,
+        "fastest_url": timings.address(best) if best else "",
+        "running": _running(told),
+        "glyphs": conformance.glyphs(proof_selectors.results_of(version), variant),
+        "version": version,
+        "model": model,
+        "variant": variant,
+        "may_edit": can(request.user, "model.edit", model),
+        "may_have": selectors.may_have_files(request.user, model),
+    }
+
+
+def _running(row: Measurement | None) -> dict[str, str] | None:
+    """The carbon of a thousand runs, how it is known, and the run that tells it."""
+    if row is None or row.carbon_g is None:
+        return None
+    return {
+        "amount": carbon.of_thousand(row),
+        "kind": row.carbon_provenance,
+        "url": timings.address(row),
+    }
+
+
+def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
+    """The overview of the newest published version, or of the one the form on it asks for."""
+    namespace, name = model.namespace.slug, model.name
+    asked = request.GET.get("v", "")
+    if re.fullmatch(r"[0-9]{1,9}", asked):
+        tab = version_head.TABS.get(request.GET.get("tab", ""), version_head.TABS["overview"])[1]
+        version = selectors.whole_version(request.user, namespace, name, int(asked))
+        choice = version_head.kept_choice(version, request.GET.get("variant", ""))
+        return HttpResponseRedirect(reverse(tab, args=[namespace, name, int(asked)]) + choice)
+    found = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
+    if found is None:
+        return render(
+            request,
+            "models/empty.html",
+            {
+                "section": "models",
+                "model": model,
+                "may_draft": can(request.user, "version.draft", model),
+                "may_edit": can(request.user, "model.edit", model),
+                "refused_cards": refused_cards.count(request.user, model),
+            },
+        )
+    return _overview(request, selectors.whole(found))
+
+
+@require_safe
+def overview(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    return _overview(request, selectors.whole_version(request.user, namespace, name, number))
+
+
+def _overview(request: HttpRequest, version: Version) -> HttpResponse:
+    shown = context(request, version, "overview")
+    variant = shown["variant"]
+    found = conformance.chosen(version, variant, proof_selectors.matrices(version))
+    model = version.model
+    place = [model.namespace.slug, model.name, version.number]
+    files_url = reverse("version-file", args=[*place, "-"])[:-1]
+    told = typed_links.of_version(version, shown["head"].graph_url)
+    paths = frozenset(file.path for file in version.files.all())
+    response = render(
+        request,
+        "models/overview.html",
+        {
+            **shown,
+            "graph": facts.read(_facts(variant)),
+            "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
+            "report": reports.of_version(version),
+            "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
+            "matrix": found,
+            "latency": timings.overview(benchmark_selectors.of_version(version), variant),
+            "get": _get(version, variant),
+            "datasets": _datasets(version),
+            "refused_cards": refused_cards.count(request.user, model),
+            "linked": told,
+            "origin": comparison_facts.origin(
+                comparison.Column(version.ref, version, variant, (), facts.read(_facts(variant)))
+            ),
+            "privacy": trainings.privacy_of(version),
+            "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
+        },
+    )
+    if told is not None:
+        response["Link"] = told.header
+    return response
+
+
+def _datasets(version: Version) -> list[Dataset]:
+    """The data sets of this hub that the card means, by name."""
+    meant = resolution.datasets_of(version.model, mentions.dataset_names(version.card))
+    return sorted(set(meant.values()), key=lambda entry: entry.slug)
+
+
+@require_safe
+def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    groups: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}
+    added = file_history.first_versions(request.user, version)
+    for file in version.files.all():
+        groups[_group(file)].append(
+            {
+                "path": file.path,
+                "kind": labels.kind(file.path),
+                "added": None if file.derived else added.get(file.path),
+                "view": ""
+                if version.state == "withdrawn"
+                else reverse("version-view", args=[namespace, name, number, file.path]),
+                "sha256": file.blob_id,
+                "size": file.blob.size,
+                "url": ""
+                if version.state == "withdrawn"
+                else reverse("version-file", args=[namespace, name, number, file.path]),
+            }
+        )
+    shown = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
+    return render(
+        request, "models/files.html", {**context(request, version, "files"), "groups": shown}
+    )
+
+
+@require_safe
+def content(
+    request: HttpRequest, namespace: str, name: str, number: int, path: str
+) -> HttpResponseBase:
+    """The bytes of one file, as an attachment that a browser never opens as a page."""
+    version = selectors.version(request.user, namespace, name, number)
+    if elsewhere := access_views.sent_to_ask(request, version.model):
+        return elsewhere
+    file = selectors.file(version, path)
+    response = downloads.send(request, file.blob, path, immutable=False)
+    if path.endswith(".onnx") and downloads.begins_download(request, response):
+        usage.notes.add_download(version.model_id)
+    if version.state in SHOWN:
+        model = version.model
+        places = Places(settings.HUB_PUBLIC_URL)
+        page = places.version(model.namespace.slug, model.name, version.number)
+        response["Link"] = signposting.back(page)
+    return response
+
+
+@require_safe
+def checks(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    version = selectors.whole_version(request.user, namespace, name, number)
+    return render(
+        request,
+        "models/checks.html",
+        {
+            **context(request, version, "checks"),
+            "checks": verdicts.read(version.checks.all()),
+            "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
+            "report": reports.of_version(version),
+            "report_url": f"/api/v1/models/{version.model.ref}/versions/{number}/checks/mldcat-ap",
+            "jobs": [
+                (job, job_progress.title(job))
+                for job in jobs.of_version(request.user, version, kinds=("describe", "check"))
+            ],
+        },
+    )
+
+
+@accepts("before", "variant")
+@require_safe
+def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """All versions, newest first."""
+    model = selectors.model(request.user, namespace, name)
+    before = request.GET.get("before", "")
+    rows = selectors.sized_versions(
+        request.user,
+        model,
+        before=int(before) if re.fullmatch(r"[0-9]{1,9}", before) else None,
+        limit=PAGE + 1,
+    )
+    if not rows:
+        return HttpResponseRedirect(reverse("model", args=[namespace, name]))
+    shown = selectors.latest(request.user, model) or rows[0]
+    version = selectors.whole_version(request.user, namespace, name, shown.number)
+    return render(
+        request,
+        "models/versions.html",
+        {
+            **context(request, version, "versions"),
+            "rows": rows[:PAGE],
+            "earlier": differences.earlier(rows),
+            "slower": speeds.by_version(benchmark_selectors.comparisons_in(model, rows[:PAGE])),
+            "first": request.path if before else "",
+            "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
+            "may_draft": can(request.user, "version.draft", model),
+            "may_yank": can(request.user, "version.yank", model),
+            "may_withdraw": can(request.user, "version.withdraw", model),
+        },
+    )
+
+
+def _facts(variant: Variant | None) -> dict[str, Any]:
+    return variant.facts if variant else {}
+
+
+def _was_published(version: Version) -> bool:
+    return version.published_at is not None
+
+
+def _group(file: File) -> str:
+    if not file.derived:
+        return "own"
+    folder = file.path.split("/", 1)[0]
+    return folder if folder in (EVIDENCE, networks.FOLDER, tensors.FOLDER) else "derived"
+
+
+def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
+    """How to take a variant away: its file, and ready-made commands."""
+    files = list(version.files.all())
+    entries = [file for file in files if file.path.lower().endswith(".onnx")]
+    entry = variant.entry if variant else next(iter(entries), None)
+    ref = version.ref
+    if variant and version_head.choice_of(version, variant):
+        ref = f"{version.ref}:{variant.name}"
+    if entry is None or version.state == "withdrawn":
+        return {"ref": ref}
+    file = next(file for file in files if file.pk == entry.pk)
+    model = version.model
+    place = f"models/{model.ref}/v/{version.number}/files/{quote(file.path)}"
+    weight = (
+        sum(one.blob.size for one in version_head.own_model(version, variant)) if variant else 0
+    )
+    return {
+        "ref": ref,
+        "in_browser": variant is not None and not browser_support.obstacles(variant.facts, weight),
+        "path": file.path,
+        "url": f"/{place}",
+        "size": file.blob.size,
+        "sha256": file.blob_id,
+        "others": len(version_head.own_files(version, variant)) - 1,
+        "python": f'import hub\n\nmodel = hub.load("{ref}")',
+        "cli": f"hub get {ref}",
+        "curl": f"curl -LO {settings.HUB_PUBLIC_URL}/{place}",
+    }

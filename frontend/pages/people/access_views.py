@@ -1,0 +1,262 @@
+"""A model's settings, and the page on which access to gated files is asked for and given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.parts import labels as words
+from frontend.presenters.access_forms import (
+    AskForm,
+    AudienceForm,
+    DescribeForm,
+    GrantForm,
+    MoveForm,
+)
+from hub.protocol import problems
+from registry.cards import names
+from registry.core.permissions import can, require
+from registry.models import AccessRequest, Mention
+from registry.versions import selectors
+from registry.versions.services import access, registered_models
+from registry.versions.services import names as confirmations
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.http import HttpRequest
+
+    from registry.models import RegisteredModel
+
+# Requests shown of each state.
+SHOWN = 200
+LONGEST = 2_000
+
+
+def sent_to_ask(request: HttpRequest, model: RegisteredModel) -> HttpResponse | None:
+    """Where a browser whose reader may not have the files is led; None for who may.
+
+    Raises AccessNeeded for programs.
+    """
+    try:
+        selectors.require_files(request.user, model)
+    except problems.AccessNeeded:
+        if "text/html" not in request.headers.get("Accept", ""):
+            raise
+        place = [model.namespace.slug, model.name]
+        return HttpResponseRedirect(reverse("model-access", args=place))
+    return None
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """What a model's page says of it, who sees it, who may have its files, and its name."""
+    model = selectors.model(request.user, namespace, name)
+    require(request.user, "model.edit", model)
+    spaces = [space for space, _ in selectors.namespaces_of(request.user, "writer")]
+    described = {field: getattr(model, field) for field in ("license", "task", "summary")}
+    described["keywords"] = ", ".join(map(str, model.keywords))
+    sent = request.POST.get("form", "audience") if request.method == "POST" else ""
+    move = MoveForm(
+        request.POST if sent == "move" else None,
+        namespaces=spaces,
+        initial={"namespace": model.namespace.slug, "name": model.name},
+    )
+    describe = DescribeForm(
+        request.POST if sent == "describe" else None, task=model.task, initial=described
+    )
+    audience = AudienceForm(
+        request.POST if sent == "audience" else None,
+        initial={"visibility": model.visibility, "gate": model.gate},
+    )
+    if sent == "names":
+        return _confirm(request, model)
+    form = {"move": move, "describe": describe}.get(sent, audience)
+    if request.method == "POST" and form.is_valid():
+        try:
+            model = _save(request, model, form)
+            return HttpResponseRedirect(
+                reverse("model-settings", args=[model.namespace.slug, model.name])
+            )
+        except problems.Problem as problem:
+            _explain(form, problem)
+    return render(
+        request,
+        "models/settings.html",
+        {
+            "section": "models",
+            "model": model,
+            "move": move,
+            "audience": audience,
+            "describe": describe,
+            "licences": words.LICENCES,
+            "may_move": can(request.user, "model.delete", model),
+            "former": model.former_names.exclude(spelt=""),
+            "names": names.of_model(request.user, model),
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+def _confirm(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
+    """Confirm what a name in the cards means, or take that back."""
+    kind, _, name = request.POST.get("name", "").partition(":")
+    target = request.POST.get("target", "").strip()
+    try:
+        if kind not in Mention.Kind.values:
+            raise problems.InvalidRequest("Choose a name.")
+        if target:
+            confirmations.confirm(
+                request.user, model=model, kind=Mention.Kind(kind), name=name, target=target
+            )
+        else:
+            confirmations.withdraw(request.user, model=model, kind=Mention.Kind(kind), name=name)
+    except problems.Problem as problem:
+        messages.error(request, problem.detail)
+    address = reverse("model-settings", args=[model.namespace.slug, model.name])
+    return HttpResponseRedirect(f"{address}#names")
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Who may have the files of a model; the form that asks, or the people who asked."""
+    model = selectors.model(request.user, namespace, name)
+    return _page(request, model, AskForm(), GrantForm())
+
+
+@login_required
+@require_POST
+def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Ask for the files."""
+    model = selectors.model(request.user, namespace, name)
+    form = AskForm(request.POST)
+    if form.is_valid():
+        try:
+            asked = access.ask(request.user, model=model, message=form.cleaned_data["message"])
+        except problems.StateConflict as problem:
+            form.add_error(None, problem.detail)
+        else:
+            is_in = asked.status == AccessRequest.Status.ACCEPTED
+            words = "You may have the files now." if is_in else "Your request waits for an answer."
+            messages.success(request, words)
+            return _back(model)
+    return _page(request, model, form, GrantForm())
+
+
+@login_required
+@require_POST
+def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Take one's own request back."""
+    model = selectors.model(request.user, namespace, name)
+    try:
+        access.withdraw(request.user, model=model)
+    except problems.Problem as problem:
+        messages.error(request, problem.detail)
+    else:
+        messages.success(request, "Your request is taken back.")
+    return _back(model)
+
+
+@login_required
+@require_POST
+def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Accept or reject somebody, or have their request wait again."""
+    model = selectors.model(request.user, namespace, name)
+    username, status = request.POST.get("user", ""), request.POST.get("status", "")
+    reason = request.POST.get("reason", "") if status == AccessRequest.Status.REJECTED else ""
+    try:
+        access.decide(request.user, model=model, username=username, status=status, reason=reason)
+    except (problems.InvalidRequest, problems.NotFound) as problem:
+        messages.error(request, problem.detail)
+    else:
+        done = {"accepted": "let in", "rejected": "refused", "pending": "waiting again"}[status]
+        messages.success(request, f"{username} is {done}.")
+    return _back(model)
+
+
+@login_required
+@require_POST
+def grant(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Let somebody in who did not ask."""
+    model = selectors.model(request.user, namespace, name)
+    require(request.user, "access.decide", model)
+    form = GrantForm(request.POST)
+    if form.is_valid():
+        username = form.cleaned_data["user"]
+        try:
+            access.grant(request.user, model=model, username=username)
+        except problems.NotFound as problem:
+            form.add_error("user", problem.detail)
+        else:
+            messages.success(request, f"{username} is let in.")
+            return _back(model)
+    return _page(request, model, AskForm(), form)
+
+
+def _page(
+    request: HttpRequest, model: RegisteredModel, form: AskForm, letting_in: GrantForm
+) -> HttpResponse:
+    decides = can(request.user, "access.decide", model)
+    rows = list(selectors.access_requests(request.user, model)[: 3 * SHOWN]) if decides else []
+    newest = selectors.latest(request.user, model)
+    return render(
+        request,
+        "models/access.html",
+        {
+            "section": "models",
+            "model": model,
+            "said": _said(newest.card if newest else {}),
+            "own": selectors.own_access_request(request.user, model),
+            "may_have": selectors.may_have_files(request.user, model),
+            "decides": decides,
+            "groups": [
+                (status, [row for row in rows if row.status == status][:SHOWN])
+                for status in AccessRequest.Status.values
+            ],
+            "form": form,
+            "grant": letting_in,
+        },
+        status=422 if form.errors or letting_in.errors else 200,
+    )
+
+
+def _said(card: dict[str, Any]) -> dict[str, Any]:
+    """What a card says to those who want the files (`extra_gated_…`): text only, never a form."""
+    words = {
+        name: str(card[f"extra_gated_{name}"])[:LONGEST]
+        for name in ("heading", "description", "prompt", "button_content")
+        if isinstance(card.get(f"extra_gated_{name}"), str)
+    }
+    fields = card.get("extra_gated_fields")
+    asked = [str(name)[:200] for name in fields][:20] if isinstance(fields, dict) else []
+    return {**words, "fields": asked}
+
+
+def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> RegisteredModel:
+    given = form.cleaned_data
+    if isinstance(form, MoveForm):
+        space = selectors.namespace(given["namespace"])
+        moved = registered_models.move(
+            request.user, model=model, namespace=space, name=given["name"]
+        )
+        messages.success(request, f"The model is called {moved.ref} now.")
+        return moved
+    edited = registered_models.edit(request.user, model=model, **given)
+    messages.success(request, "Saved.")
+    return edited
+
+
+def _back(model: RegisteredModel) -> HttpResponse:
+    return HttpResponseRedirect(reverse("model-access", args=[model.namespace.slug, model.name]))
+
+
+def _explain(form: forms.Form, problem: problems.Problem) -> None:
+    for error in problem.errors or ({"pointer": "", "detail": problem.detail},):
+        field = error.get("pointer", "").strip("/")
+        form.add_error(field if field in form.fields else None, error["detail"])

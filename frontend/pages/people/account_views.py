@@ -1,0 +1,118 @@
+"""Signing in and out, the account, and tokens for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse, reverse_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from frontend.presenters.forms import PasswordForm, SignInForm, TokenForm
+from hub.protocol import problems
+from registry.api import sign_in
+from registry.people.services import tokens as service
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from django.contrib.auth.forms import AuthenticationForm
+    from django.http import HttpRequest
+
+
+class _SignIn(LoginView):
+    template_name = "account/login.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        sign_in.remember(self.request, response, form.get_user())
+        return response
+
+
+login = _SignIn.as_view()
+logout = LogoutView.as_view()
+
+
+class _Password(PasswordChangeView):
+    form_class = PasswordForm
+    success_url = reverse_lazy("account")
+    template_name = "account/password.html"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"request": self.request}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        text = "Your password is changed. You are signed out on all other devices."
+        tokens = len(selectors.tokens(self.request.user))
+        if form.cleaned_data["revoke_tokens"]:
+            text += " Your access tokens are revoked."
+        elif tokens:
+            text += " Your access tokens still work; review them under Tokens."
+        messages.success(self.request, text)
+        return response
+
+
+password = _Password.as_view()
+
+
+@login_required
+@require_safe
+def show(request: HttpRequest) -> HttpResponse:
+    return render(
+        request,
+        "account/account.html",
+        {
+            "namespaces": selectors.namespaces_of(request.user),
+            "tokens": len(selectors.tokens(request.user)),
+        },
+    )
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """List tokens, and make one; the new token is in this one answer and nowhere else."""
+    mine = [namespace for namespace, _ in selectors.namespaces_of(request.user)]
+    form = TokenForm(request.POST or None, namespaces=mine)
+    made = secret = None
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            made, secret = service.create(
+                request.user,
+                name=given["name"],
+                scopes=given["scopes"],
+                namespace=given["namespace"] or None,
+                expires_days=given["expires_days"],
+            )
+            form = TokenForm(namespaces=mine)
+        except problems.InvalidRequest as problem:
+            form.add_error(None, problem.detail)
+    return render(
+        request,
+        "account/tokens.html",
+        {"form": form, "made": made, "secret": secret, "tokens": selectors.tokens(request.user)},
+        status=422 if form.errors else 200,
+    )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Ask once, naming the token; then revoke it."""
+    found = next((row for row in selectors.tokens(request.user) if row.pk == token_id), None)
+    if found is None:
+        raise problems.NotFound("No such token; it may have been revoked already.")
+    if request.method != "POST":
+        return render(request, "account/revoke.html", {"token": found})
+    service.revoke(request.user, token_id=token_id)
+    messages.success(request, f"The token {found.name} is revoked and works nowhere any more.")
+    return HttpResponseRedirect(reverse("tokens"))

@@ -1,0 +1,210 @@
+"""Namespaces and their members, and what administrators of the hub look after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.pages.people.forms import ROLES, MemberForm, NamespaceForm, QuotaForm, UserForm
+from frontend.presenters import health
+from hub.protocol import problems
+from registry.api.parameters import accepts
+from registry.core.permissions import can, require_admin, role_in
+from registry.people import selectors
+from registry.people.services import namespaces, users
+from registry.storage.services import quotas
+from runners.queue import selectors as jobs
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.http import HttpRequest
+
+    from registry.models import Namespace
+
+PAGE = 50
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_namespace(request: HttpRequest) -> HttpResponse:
+    """The form for an organisation."""
+    form = NamespaceForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = namespaces.create(request.user, **form.cleaned_data)
+            return HttpResponseRedirect(reverse("namespace", args=[made.slug]))
+        except problems.Problem as problem:
+            form.add_error("slug", problem.detail)
+    return render(
+        request, "people/new_namespace.html", {"form": form}, status=422 if form.errors else 200
+    )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def namespace(request: HttpRequest, slug: str) -> HttpResponse:
+    """A namespace for its members: who they are, and how much room it has."""
+    found = selectors.namespace(request.user, slug)
+    form = MemberForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            user = selectors.user(given["username"])
+            namespaces.set_member(request.user, namespace=found, user=user, role=given["role"])
+            messages.success(request, f"{user.username} is {given['role']} of {found.slug}.")
+            return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
+        except problems.NotFound as problem:
+            form.add_error("username", problem.detail)
+        except problems.StateConflict as problem:
+            form.add_error("role", problem.detail)
+    return _namespace(request, found, form=form)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove_member(request: HttpRequest, slug: str, username: str) -> HttpResponse:
+    """Ask once, naming who goes; then take the role away."""
+    found, user = selectors.namespace(request.user, slug), selectors.user(username)
+    if request.method != "POST":
+        return render(request, "people/remove_member.html", {"namespace": found, "member": user})
+    try:
+        namespaces.set_member(request.user, namespace=found, user=user, role=None)
+        messages.success(request, f"{user.username} belongs to {found.slug} no more.")
+    except problems.StateConflict as problem:
+        messages.error(request, problem.detail)
+    place = "account" if user == request.user else "namespace"
+    return HttpResponseRedirect(reverse(place, args=[] if place == "account" else [found.slug]))
+
+
+@login_required
+@require_POST
+def quota(request: HttpRequest, slug: str) -> HttpResponse:
+    """Change the room of a namespace, as an administrator."""
+    found = selectors.namespace(request.user, slug)
+    form = QuotaForm(request.POST)
+    if not form.is_valid():
+        return _namespace(request, found, quota_form=form)
+    namespaces.edit(request.user, namespace=found, quota_bytes=form.quota())
+    messages.success(request, f"The room of {found.slug} is changed.")
+    return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
+
+
+@login_required
+@require_safe
+def admin(request: HttpRequest) -> HttpResponse:
+    """What an administrator looks after: parts, files that killed workers, people."""
+    require_admin(request.user)
+    live = jobs.live_workers()
+    return render(
+        request,
+        "people/admin.html",
+        {
+            "parts": health.parts(request.user, len(live), jobs.queue_lengths(request.user)),
+            "bars": jobs.standing_bars(limit=PAGE),
+            "failed": jobs.page_of_jobs(request.user, state="failed", limit=10),
+            "people": selectors.users(request.user).count(),
+            "stored": selectors.stored(),
+        },
+    )
+
+
+@accepts("q", "before")
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def accounts(request: HttpRequest) -> HttpResponse:
+    """Every account, and the form for one more; its password is in this one answer."""
+    require_admin(request.user)
+    form = UserForm(request.POST or None)
+    made = secret = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            made, secret = users.invite(request.user, **form.cleaned_data)
+            form = UserForm()
+        except problems.Problem as problem:
+            form.add_error("username", problem.detail)
+    return _accounts(request, form=form, made=made, secret=secret)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest, username: str) -> HttpResponse:
+    """Ask once; then show a new password in this one answer."""
+    require_admin(request.user)
+    user = selectors.user(username)
+    if request.method != "POST":
+        return render(request, "people/new_password.html", {"member": user})
+    secret = users.renew_password(request.user, user=user)
+    return _accounts(request, form=UserForm(), made=user, secret=secret)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def close_account(request: HttpRequest, username: str) -> HttpResponse:
+    """Ask once, saying what stays; then close the account, or open it again."""
+    require_admin(request.user)
+    user = selectors.user(username)
+    if request.method != "POST":
+        return render(request, "people/close_account.html", {"member": user})
+    try:
+        users.set_active(request.user, user=user, active="open" in request.POST)
+        word = "open again" if user.is_active else "closed"
+        messages.success(request, f"The account {user.username} is {word}.")
+    except problems.StateConflict as problem:
+        messages.error(request, problem.detail)
+    return HttpResponseRedirect(reverse("accounts"))
+
+
+def _namespace(
+    request: HttpRequest,
+    found: Namespace,
+    *,
+    form: forms.Form | None = None,
+    quota_form: forms.Form | None = None,
+) -> HttpResponse:
+    form, given = form or MemberForm(), quota_form
+    if given is None:
+        megabytes = None if found.quota_bytes is None else found.quota_bytes // 10**6
+        quota_form = QuotaForm(initial={"megabytes": megabytes})
+    shown: dict[str, Any] = {
+        "namespace": found,
+        "members": selectors.members(found),
+        "roles": ROLES,
+        "role": role_in(request.user, found),
+        "room": quotas.of_namespace(found),
+        "may_edit": can(request.user, "member.edit", found),
+        "is_admin": request.user.is_authenticated and request.user.is_admin,
+        "form": form,
+        "quota_form": quota_form,
+    }
+    wrong = form.errors or (given is not None and given.errors)
+    return render(request, "people/namespace.html", shown, status=422 if wrong else 200)
+
+
+def _accounts(request: HttpRequest, **more: Any) -> HttpResponse:
+    text = request.GET.get("q", "").strip()[:150]
+    before = request.GET.get("before", "")
+    rows = selectors.users(request.user, text=text).order_by("-pk")
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        rows = rows.filter(pk__lt=int(before))
+    found = list(rows[: PAGE + 1])
+    return render(
+        request,
+        "people/accounts.html",
+        {
+            "rows": found[:PAGE],
+            "text": text,
+            "first": request.path if before else "",
+            "next": f"{request.path}?before={found[PAGE - 1].pk}" if len(found) > PAGE else "",
+            **more,
+        },
+        status=422 if more["form"].errors else 200,
+    )

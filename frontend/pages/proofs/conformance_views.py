@@ -1,0 +1,103 @@
+"""The conformance of a version: its matrix, the evidence behind a cell, and another run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend.pages.models.views import context
+from frontend.parts import formatting
+from frontend.presenters import conformance, figures, version_head
+from hub.protocol import problems
+from registry.api.parameters import accepts
+from registry.core.permissions import can
+from registry.versions import selectors
+from runners.proofs import selectors as proof_selectors
+from runners.proofs import verification
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.models import Version
+
+
+@accepts("variant")
+@require_safe
+def matrix(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Checks by runtimes for the chosen variant, and how its siblings do."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "conformance")
+    found = proof_selectors.matrices(version)
+    return render(
+        request,
+        "models/conformance.html",
+        {
+            **shown,
+            "matrix": conformance.chosen(version, shown["variant"], found),
+            "siblings": [
+                (version_head.choice_of(version, one.variant), conformance.matrix(version, one))
+                for one in found
+            ]
+            if len(found) > 1
+            else [],
+            "checks": conformance.CHECKS.values(),
+            "outcomes": [(word, means) for word, _, means in conformance.OUTCOMES.values()],
+            "profiles": conformance.PROFILES.items(),
+            "may_run": _may_run(request, version),
+        },
+    )
+
+
+@require_safe
+def result(request: HttpRequest, namespace: str, name: str, number: int, pk: int) -> HttpResponse:
+    """One cell's evidence; a result that is not the newest any more stays readable."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    found = proof_selectors.result(version, pk)
+    return render(
+        request,
+        "models/evidence.html",
+        {
+            **context(request, version, "conformance", found.variant),
+            "found": conformance.evidence(version, found, proof_selectors.history_of(found)),
+            "result_id": found.pk,
+            "columns": figures.COLUMNS.values(),
+            "may_run": _may_run(request, version),
+        },
+    )
+
+
+@login_required
+@require_POST
+def again(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Queue a variant's checks once more, on one runtime or on all."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
+    back = reverse("version-conformance", args=[namespace, name, number])
+    back += version_head.choice_of(version, variant)
+    try:
+        jobs = verification.again(
+            request.user,
+            version=version,
+            variant=variant.name if variant else "",
+            runtime=request.POST.get("runtime", ""),
+        )
+    except problems.InvalidRequest as problem:
+        messages.error(request, f"Nothing was queued. {problem.detail}")
+        return HttpResponseRedirect(back)
+    if len(jobs) == 1:
+        return HttpResponseRedirect(reverse("job", args=[jobs[0].pk]))
+    messages.success(
+        request, f"{formatting.plural(len(jobs), 'job')} queued; the cells show how far they are."
+    )
+    return HttpResponseRedirect(back)
+
+
+def _may_run(request: HttpRequest, version: Version) -> bool:
+    released = version.state in verification.RELEASED
+    return released and can(request.user, "version.derive", version.model)

@@ -1,0 +1,173 @@
+"""The query page's addresses, its examples, and what went wrong, in words.
+
+A query lives in the address, so that a view can be kept and sent; one that is too long for an
+address is answered all the same, and the page says that it has none.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+from django.urls import reverse
+
+from frontend.pages.query import results, vocabulary
+from frontend.parts import formatting
+
+if TYPE_CHECKING:
+    from hub.protocol.problems import Problem
+    from metadata.sparql.questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A format that a whole result can be had in."""
+
+    ending: str
+    words: str
+    media_type: str
+
+
+# Requests of this length pass the servers and proxies that a hub is run behind.
+ADDRESS_CHARACTERS = 6_000
+START = """
+SELECT ?model ?title WHERE {
+  ?model a fair4ml:MLModel ;
+         dcterms:title ?title .
+}
+ORDER BY ?title ?model
+LIMIT 20
+"""
+DOWNLOADS = {
+    found.ending: found
+    for found in (
+        Download("csv", "CSV", "text/csv"),
+        Download("tsv", "TSV", "text/tab-separated-values"),
+        Download("json", "JSON", "application/sparql-results+json"),
+        Download("xml", "XML", "application/sparql-results+xml"),
+    )
+}
+# How the words of a problem begin that has a place; the page says it in its title.
+_PLACE = re.compile(r"^Line \d+, column \d+: ")
+# Status -> title. Anything else is said in the problem's own words.
+_TITLES = {
+    400: "Not valid SPARQL.",
+    403: "This endpoint only reads.",
+    413: "The query is too long.",
+    422: "Too much for one query.",
+    429: "Too many queries from here.",
+    503: "Queries cannot be answered at the moment.",
+    504: "Stopped at the time limit.",
+}
+# Status -> what that means, and what helps.
+_CURES = {
+    422: "The query was stopped before its end, so this is not an empty result. Ask for less: add "
+    "a LIMIT, name a model or a task, or count in place of listing.",
+    429: "The query was not run, so this is not an empty result.",
+    503: "The query was not run, so this is not an empty result. Lists and their filters, pages "
+    "and downloads are not affected.",
+    504: "This is not an empty result. Ask for less: put the rarest condition first, avoid paths "
+    "such as (a|b)* without a fixed end, add a LIMIT.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why there is no answer: a title, the words, and where in the query, from 1 (0: nowhere).
+
+    ``before`` and ``after`` are what stands on that line before and from that column on.
+    """
+
+    title: str
+    words: str
+    cure: str = ""
+    line: int = 0
+    column: int = 0
+    before: str = ""
+    after: str = ""
+
+
+def limits(*, signed_in: bool) -> str:
+    """What one query may take, said before it is asked."""
+    seconds = settings.HUB_SPARQL_USER_SECONDS if signed_in else settings.HUB_SPARQL_SECONDS
+    size = formatting.size(settings.HUB_SPARQL_RESULT_BYTES)
+    return (
+        f"A query may take {formatting.duration(seconds)} and give {size}; the page shows up to "
+        f"{results.ROWS} rows of it."
+    )
+
+
+def tidy(text: str) -> str:
+    """A query as a form sends it, with the line ends that its author typed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def start() -> str:
+    """What the editor holds before anything is asked."""
+    return vocabulary.prologue(START) + START
+
+
+def address(text: str, examples: tuple[Question, ...]) -> str:
+    """The permalink of a query, an example's own where it is one; empty where it is too long."""
+    for example in examples:
+        if example.query.strip() == text.strip():
+            return f"{reverse('query')}?example={example.slug}"
+    written = f"{reverse('query')}?{_given(text)}"
+    return written if len(written) <= ADDRESS_CHARACTERS else ""
+
+
+def downloads(text: str) -> list[tuple[str, str]]:
+    """The whole table in each format: its name and its address; none for a query too long."""
+    given = _given(text)
+    if len(given) > ADDRESS_CHARACTERS:
+        return []
+    return [
+        (found.words, f"{reverse('query-result', args=[found.ending])}?{given}")
+        for found in DOWNLOADS.values()
+    ]
+
+
+def curl(text: str, media_type: str) -> str:
+    """The shell command that asks the endpoint the same."""
+    accept = shlex.quote(f"Accept: {media_type}")
+    given = shlex.quote(f"query={text}")
+    return f"curl -H {accept} --data-urlencode {given} {settings.HUB_PUBLIC_URL}/sparql"
+
+
+def trouble(problem: Problem, text: str) -> Trouble:
+    """What a problem means for who asked, and the place in the query that it names."""
+    title = _TITLES.get(problem.status, f"{problem.title}.")
+    cure = _CURES.get(problem.status, "")
+    line, column = _place(problem)
+    words = _PLACE.sub("", problem.detail, count=1) if line else problem.detail
+    if problem.status in (429, 503):
+        cure = f"{cure} {_wait(problem)}".strip()
+    lines = text.split("\n")
+    if not 1 <= line <= len(lines):
+        return Trouble(title, words, cure)
+    shown = lines[line - 1]
+    at = min(max(column, 1), len(shown) + 1)
+    title = f"Line {line}, column {at}: {title[0].lower()}{title[1:]}"
+    return Trouble(title, words, cure, line, at, shown[: at - 1][-80:], shown[at - 1 :][:200])
+
+
+def _wait(problem: Problem) -> str:
+    """How long to wait, where the problem says so."""
+    seconds = problem.extensions.get("retry_after")
+    if not isinstance(seconds, int | float) or seconds <= 0:
+        return ""
+    return f"Try again in {formatting.duration(seconds)}."
+
+
+def _given(text: str) -> str:
+    return urlencode({"query": text}, quote_via=quote)
+
+
+def _place(problem: Problem) -> tuple[int, int]:
+    """Line and column, from 1, where the problem names them."""
+    line, column = problem.extensions.get("line"), problem.extensions.get("column")
+    return (line, column if isinstance(column, int) else 1) if isinstance(line, int) else (0, 0)

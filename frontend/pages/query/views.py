@@ -1,0 +1,131 @@
+"""The query page: a question, what it gave, and what was wrong with it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.http import HttpResponseRedirect, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from frontend.pages.query import page, results, vocabulary
+from frontend.parts import formatting
+from hub.protocol import problems
+from metadata.api import sparql
+from metadata.sparql import questions, service
+from registry.api import throttles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+# What the shown command asks for, by the form of the result.
+_CURL = {"ask": "application/sparql-results+json", "graph": "text/turtle"}
+# Lines of the editor.
+FEWEST, MOST = 12, 30
+
+
+@csrf_exempt  # asking changes nothing; without a token in its form the page can be cached
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask(request: HttpRequest) -> HttpResponse:
+    """The page; with a query or an example in its address it is run, as is a form's."""
+    examples = questions.all_of(settings.HUB_PUBLIC_URL)
+    if request.method == "POST":
+        text = page.tidy(request.POST.get("query", ""))
+        if not text.strip():
+            return HttpResponseRedirect(reverse("query"))
+        permalink = page.address(text, examples)
+        if permalink:
+            return HttpResponseRedirect(permalink)
+        return _show(request, examples, text, **_answered(request, text))
+    slug = request.GET.get("example", "")
+    text = page.tidy(request.GET.get("query", ""))
+    if slug:
+        return _example(request, examples, slug)
+    if not text.strip():
+        return _show(request, examples, page.start())
+    return _show(request, examples, text, **_answered(request, text))
+
+
+def _example(
+    request: HttpRequest, examples: tuple[questions.Question, ...], slug: str
+) -> HttpResponse:
+    """An example with its answer; the design's number of it (cq01) leads to its name."""
+    by_slug = {one.slug: one for one in examples}
+    by_number = {f"cq{index:02}": one for index, one in enumerate(examples, start=1)}
+    if slug in by_number:
+        return HttpResponseRedirect(f"{reverse('query')}?example={by_number[slug].slug}")
+    if slug not in by_slug:
+        raise problems.NotFound(f"There is no example {slug[:40]!r}. The query page lists them.")
+    chosen = by_slug[slug]
+    text = chosen.query.rstrip()
+    return _show(request, examples, text, chosen=chosen, **_answered(request, text))
+
+
+@require_http_methods(["GET"])
+def result(request: HttpRequest, ending: str) -> HttpResponseBase:
+    """The whole result in a format of tables, as a file; what is wrong has its status here."""
+    media_type = page.DOWNLOADS[ending].media_type
+    answer = _ask(request, page.tidy(request.GET.get("query", "")), media_type)
+    response = StreamingHttpResponse(_closing(answer), content_type=answer.media_type)
+    response["Content-Disposition"] = f'attachment; filename="result.{ending}"'
+    response["Content-Length"] = str(answer.size)
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _closing(answer: service.Answer) -> Iterator[bytes]:
+    try:
+        yield from answer.chunks
+    finally:
+        answer.close()
+
+
+def _ask(request: HttpRequest, text: str, accept: str) -> service.Answer:
+    user = request.user
+    return service.ask(
+        text,
+        client=f"user-{user.pk}" if user.pk else f"address-{throttles.address_of(request)}",
+        signed_in=user.is_authenticated,
+        accept=accept,
+        is_gone=sparql.watch(request),
+    )
+
+
+def _answered(request: HttpRequest, text: str) -> dict[str, Any]:
+    """What a query gave, and how long that took; what is wrong is told on the page, with 200."""
+    begun = time.monotonic()
+    try:
+        answer = _ask(request, text, results.ACCEPT)
+        try:
+            found = results.read(answer.media_type, answer.chunks)
+        finally:
+            answer.close()
+    except problems.Problem as problem:
+        return {"trouble": page.trouble(problem, text)}
+    took = formatting.duration(time.monotonic() - begun)
+    return {"result": found, "form": found.form, "took": took}
+
+
+def _show(
+    request: HttpRequest, examples: tuple[questions.Question, ...], text: str, **given: Any
+) -> HttpResponse:
+    lines = text.count("\n") + 1
+    permalink = page.address(text, examples)
+    context = {
+        "section": "query",
+        "text": text,
+        "height": min(max(lines + 1, FEWEST), MOST),
+        "examples": examples,
+        "vocabulary": vocabulary.groups(),
+        "limits": page.limits(signed_in=request.user.is_authenticated),
+        "permalink": f"{settings.HUB_PUBLIC_URL}{permalink}" if permalink else "",
+        "downloads": page.downloads(text),
+        "curl": page.curl(text, _CURL.get(given.get("form", ""), "text/csv")),
+    }
+    return render(request, "query/query.html", context | given)

@@ -1,0 +1,115 @@
+"""The queue, and one job as it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from frontend.parts import streams
+from frontend.presenters import job_outcomes, job_progress
+from hub.protocol import problems
+from registry.api import throttles
+from registry.api.parameters import accepts
+from registry.core.permissions import can, has_scope
+from runners.models import Job
+from runners.queue import aliases, selectors, services
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+PAGE = 50
+
+
+@accepts("state", "before")
+@require_safe
+def queue(request: HttpRequest) -> HttpResponse:
+    state = request.GET.get("state", "")
+    if state and state not in Job.State.values:
+        known = ", ".join(Job.State.values)
+        raise problems.InvalidRequest.at("/state", f"state must be one of {known}.")
+    try:
+        before = parse_datetime(request.GET.get("before", ""))
+    except ValueError:
+        before = None
+    rows = selectors.page_of_jobs(request.user, state=state, before=before, limit=PAGE + 1)
+    more = f"&before={rows[PAGE - 1].queued_at:%Y-%m-%dT%H:%M:%S.%fZ}" if len(rows) > PAGE else ""
+    return render(
+        request,
+        "jobs/list.html",
+        {
+            "rows": [(job, job_progress.title(job)) for job in rows[:PAGE]],
+            "state": state,
+            "states": Job.State.values,
+            "workers": len(selectors.live_workers()),
+            "first": f"{request.path}?state={state}" if before else "",
+            "next": f"{request.path}?state={state}{more}" if more else "",
+        },
+    )
+
+
+@require_safe
+def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """One job; with ``part`` only the region that changes, which its module asks for."""
+    template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
+    return render(request, template, {"job": _shown(request, uuid), "now": timezone.now()})
+
+
+@require_GET
+def events(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """The region that changes, sent whenever it does, as long as its reader may see the job."""
+    selectors.job(request.user, uuid)
+
+    def look() -> tuple[str, bool]:
+        shown = _shown(request, uuid)
+        return render_to_string("jobs/part.html", {"job": shown}), shown.ended
+
+    return streams.answer(look, _reader(request))
+
+
+def _reader(request: HttpRequest) -> str:
+    """Who reads, for counting streams: the user, else the address."""
+    if request.user.is_authenticated:
+        return f"user {request.user.pk}"
+    return f"from {throttles.address_of(request)}"
+
+
+def _shown(request: HttpRequest, uuid: UUID) -> job_progress.Progress:
+    found = selectors.job(request.user, uuid)
+    return job_progress.read(
+        found,
+        waits=selectors.why_waiting(found),
+        barred=selectors.is_barred(found),
+        may_cancel=_may_cancel(request, found),
+        sees_names=aliases.sees_names(request.user),
+        made=job_outcomes.of(found) if found.is_ended else (),
+    )
+
+
+def _may_cancel(request: HttpRequest, job: Job) -> bool:
+    """Whether the reader may end a job: as its service decides, asked for the page alone."""
+    if job.version is not None:
+        return can(request.user, "job.cancel", job.version.model)
+    user = request.user
+    return user.is_authenticated and user.is_admin and has_scope(user, "admin")
+
+
+@require_POST
+def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    services.cancel(request.user, job=selectors.job(request.user, uuid))
+    return HttpResponseRedirect(reverse("job", args=[uuid]))
+
+
+@require_POST
+def lift(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    services.lift(request.user, job=selectors.job(request.user, uuid))
+    return HttpResponseRedirect(reverse("job", args=[uuid]))

@@ -1,0 +1,215 @@
+"""Home, help, health, and the two choices a reader keeps in a cookie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend.parts import formatting, labels
+from frontend.presenters import (
+    conformance,
+    list_filters,
+    timings,
+    version_head,
+)
+from frontend.presenters import (
+    health as presenter_health,
+)
+from hub.protocol import problems
+from metadata.sparql import questions
+from registry.catalogue import facets, search, speeds
+from runners.benchmarks import selectors as benchmark_selectors
+from runners.proofs import latest, verdicts
+from runners.queue import aliases, selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from registry.core.permissions import Actor
+
+NEWEST = 5
+SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
+PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.onnx"
+YEAR = 365 * 86400
+THEMES = {"": "light", "light": "dark", "dark": ""}
+TASKS = 12
+# What home calls a small model: all of its files together.
+SMALL_BYTES = 10**8
+# Of the examples of the query page, those that most people understand.
+ASKED = ("training-carbon", "models-by-licence", "failed-conformance", "trained-on-personal-data")
+_TITLES = {one.slug: one.title for one in questions.filled("", {"V": "", "D": ""})}
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    everything = search.Query()
+    page = search.find(request.user, everything, limit=20)
+    published = [document for document in page.items if document.latest][:NEWEST]
+    first = published[0].title if published else "resnet50"
+    counts = facets.count(request.user, everything)
+    totals = facets.totals(request.user)
+    tasks = [
+        {
+            "words": labels.task(task),
+            "count": count,
+            "url": list_filters.address(search.Query(task=(task,))),
+        }
+        for task, count in counts["task"]
+    ]
+    return render(
+        request,
+        "home.html",
+        {
+            "rows": [version_head.row(document) for document in published],
+            "totals": totals,
+            "known": _known(counts),
+            "small": formatting.size(SMALL_BYTES),
+            "fastest": _fastest(request.user, counts),
+            "asked": [(slug, _TITLES[slug]) for slug in ASKED],
+            "tasks": tasks[:TASKS],
+            "more_tasks": max(0, len(tasks) - TASKS),
+            "measured": [_measured(found) for found in latest.measurements(request.user, NEWEST)],
+            "timed": [
+                (row.variant.version.ref, timings.timing(row))
+                for row in benchmark_selectors.newest(request.user, NEWEST)
+            ],
+            "snippet": SNIPPET.format(first.removeprefix("zoo/")),
+        },
+    )
+
+
+def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
+    """For each runtime that models pass on and were timed with: its list of fast small ones.
+
+    On the device class where most were timed with it.
+    """
+    found = []
+    passed = {name for name, _ in counts["passes_on"]}
+    for offer in speeds.offers(actor):
+        runtime = offer.setup.runtime
+        if runtime in passed:
+            query = search.Query(
+                sort=search.FASTEST,
+                passes_on=(runtime,),
+                max_bytes=SMALL_BYTES,
+                **offer.setup._asdict(),
+            )
+            said = timings.runtime(runtime, offer.setup.provider)
+            where = offer.device_title
+            if not _has_fastest(actor, query):
+                continue
+            passed.discard(runtime)
+            found.append({"words": said, "device": where, "url": list_filters.address(query)})
+    return found
+
+
+def _has_fastest(actor: Actor, query: search.Query) -> bool:
+    """Whether a list by speed begins with an accepted result: else nothing in it is the fastest."""
+    page = search.find(actor, query, limit=1)
+    rows = speeds.of_documents([row.pk for row in page.items], query.setup)
+    return any(row.status == row.Status.ACCEPTED for row in rows.values())
+
+
+def _known(counts: facets.Facets) -> list[tuple[str, str]]:
+    """What is known of the models: how many each is known of in words, and the list of those."""
+    found = [
+        (
+            f"{formatting.grouped(count)} pass on {labels.runtime(name)}",
+            search.Query(passes_on=(name,)),
+        )
+        for name, count in counts["passes_on"]
+    ]
+    found += [
+        (
+            f"{formatting.grouped(count)} tell the carbon of their training",
+            search.Query(evidence=(name,)),
+        )
+        for name, count in counts["evidence"]
+        if name == "carbon"
+    ]
+    return [(said, list_filters.address(asked)) for said, asked in found]
+
+
+def _measured(found: latest.Measurement) -> dict[str, Any]:
+    """A measurement in words: which model, on what, how many checks passed, and where it is."""
+    version = found.variant.version
+    model = version.model
+    place = reverse("version-conformance", args=[model.namespace.slug, model.name, version.number])
+    return {
+        "namespace": model.namespace.slug,
+        "name": model.name,
+        "number": version.number,
+        "variant": "" if found.variant.origin == "uploaded" else found.variant.name,
+        "url": f"{place}?{urlencode({'variant': found.variant.name})}",
+        "runtime": f"{labels.runtime(found.runtime)} {found.runtime_version}",
+        "state": str(verdicts.together(found.results).label),
+        "words": conformance.tally_text(found.results),
+        "at": found.at,
+    }
+
+
+@require_safe
+def problem(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page of an error type, at the address that documents name (RFC 9457, section 3.1.1)."""
+    kind = problems.by_slug().get(slug)
+    if kind is None:
+        raise problems.NotFound(f"There is no error type {slug}.")
+    told = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
+    return render(request, "problem.html", {"kind": told})
+
+
+@require_safe
+def guide(request: HttpRequest) -> HttpResponse:
+    push = PUSH.format(settings.HUB_PUBLIC_URL)
+    return render(request, "help.html", {"load": SNIPPET.format("resnet50"), "push": push})
+
+
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    live = selectors.live_workers()
+    sees_names = aliases.sees_names(request.user)
+    return render(
+        request,
+        "health.html",
+        {
+            "parts": presenter_health.parts(
+                request.user, len(live), selectors.queue_lengths(request.user)
+            ),
+            "workers": [presenter_health.worker(row, sees_names=sees_names) for row in live],
+        },
+    )
+
+
+@csrf_exempt  # changes the reader's own colours at worst; without a token the page can be cached
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    chosen = THEMES.get(request.COOKIES.get("theme", ""), "")
+    return _remember(request, "theme", chosen)
+
+
+@csrf_exempt  # as above
+@require_POST
+def keys(request: HttpRequest) -> HttpResponse:
+    return _remember(request, "keys", "" if request.COOKIES.get("keys") == "off" else "off")
+
+
+def _remember(request: HttpRequest, name: str, value: str) -> HttpResponse:
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
+        target = reverse("home")
+    response = HttpResponseRedirect(target)
+    if value:
+        response.set_cookie(
+            name, value, max_age=YEAR, samesite="Lax", secure=request.is_secure(), httponly=True
+        )
+    else:
+        response.delete_cookie(name)
+    return response

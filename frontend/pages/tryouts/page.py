@@ -1,0 +1,286 @@
+"""What the page that runs a model needs to know of it: its inputs, what they are fed, its labels.
+
+Preprocessing is what the version's own files declare, never a guess: where nothing is declared the
+page says so, and the reader sets it by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from frontend.pages.tryouts import picture_form
+from frontend.parts import formatting
+from frontend.presenters import declarations as presenter_declarations
+from hub.protocol.inputs import Image, parse
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hub.protocol.inputs import DeclaredInput
+    from registry.models import File, Variant, Version
+
+CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"
+LABELS = ("labels.txt", "classes.txt", "class_names.txt", "synset.txt")
+MOST_BYTES, MOST_LABELS, MOST_SHOWN = 1 << 20, 5_000, 10
+# Types that a browser's runtime and an array file both have; the others run on the server alone.
+PLAIN = frozenset(
+    {
+        "float32", "float64", "float16", "int8", "int16", "int32", "int64",
+        "uint8", "uint16", "uint32", "uint64", "bool", "string",
+    }
+)  # fmt: skip
+KINDS = {
+    "picture": "Picture",
+    "sound": "Sound",
+    "text": "Text",
+    "table": "Table",
+    "tensor": "Tensor",
+}
+_CHANNELS = frozenset({1, 3})
+_MOST_COLUMNS = 256
+_SOUND = ("audio", "wave", "speech", "sound", "pcm")
+# How far an answer may lie from the server's: as runners.engine.runs.agreement has it by precision.
+_PROFILES = {
+    "fp32": {"rtol": 1e-3, "atol": 1e-5},
+    "fp16": {"rtol": 1e-2, "atol": 1e-3},
+    "quantised": {"rtol": 1e-3, "atol": 1e-5, "cosine": 0.99},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of the model: its type, its sizes (None where free), and how it may be given.
+
+    ``image`` is what is known of a picture's preprocessing, ``origins`` says where each part of it
+    is declared; what is not known is asked of the reader.
+    """
+
+    index: int
+    name: str
+    type: str
+    shape: tuple[int | None, ...] | None
+    kinds: tuple[str, ...]
+    image: Image = field(default_factory=Image)
+    origins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a row of a table has."""
+        return (self.shape or (0,))[-1] or 0
+
+    @property
+    def words(self) -> str:
+        """Type and sizes: float32[?, 3, 64, 64]."""
+        if self.shape is None:
+            return self.type
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.type}[{sizes}]"
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The ways to give it, with their words."""
+        return [(kind, KINDS[kind]) for kind in self.kinds]
+
+    @property
+    def settings(self) -> picture_form.Settings:
+        """The fields of a picture's preprocessing, filled with what is known."""
+        return picture_form.settings(self.image, self.shape, dict(self.origins))
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output of the model; a browser's runtime gives those that are plain tensors."""
+
+    name: str
+    plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything that a page needs to run one variant; ``rate`` is a sound's, in hertz."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    said: str
+    source: str
+    rate: int | None = None
+    labels: tuple[str, ...] = field(repr=False, default=())
+    labels_from: str = ""
+    profile: str = "fp32"
+
+    @property
+    def sees(self) -> bool:
+        """Whether it takes a picture."""
+        return any("picture" in one.kinds for one in self.inputs)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all inputs are tensors of types that a browser has."""
+        return all(one.kinds for one in self.inputs)
+
+    def as_json(self) -> str:
+        """What the page's module reads."""
+        return json.dumps(
+            {
+                "inputs": [
+                    {
+                        "index": one.index,
+                        "name": one.name,
+                        "type": one.type,
+                        "shape": one.shape,
+                    }
+                    for one in self.inputs
+                ],
+                "outputs": [asdict(one) for one in self.outputs],
+                "sees": self.sees,
+                "labels": self.labels,
+                "profile": {"name": self.profile, **_PROFILES[self.profile]},
+            },
+            separators=(",", ":"),
+        )
+
+
+def read(version: Version, variant: Variant) -> Model:
+    """What is known of a variant; its facts crossed a process that had opened an upload."""
+    facts = variant.facts
+    own = {file.path: file for file in version.files.all() if not file.derived}
+    config = _json(own.get(CONFIG))
+    card = version.card if isinstance(version.card, dict) else {}
+    said = card.get("preprocessing")
+    words = said.strip() if isinstance(said, str) else ""
+    declarations = {one.name: one for one in parse(card.get("inputs"))}
+    rows = tuple(
+        _inputs(facts.get("inputs"), presenter_declarations.task_of(version), declarations)
+    )
+    rows = picture_form.declared(rows, declarations, config, facts)
+    origins = {origin for one in rows for _, origin in one.origins}
+    sources = [origin for origin in picture_form.ORIGINS if origin in origins]
+    if words and picture_form.CARD not in sources:
+        sources.insert(0, picture_form.CARD)
+    labels, labels_from = _labels(own)
+    return Model(
+        inputs=rows,
+        outputs=tuple(_outputs(facts.get("outputs"))),
+        said=words,
+        source=" and ".join(sources),
+        rate=_whole(config.get("sampling_rate")),
+        labels=labels,
+        labels_from=labels_from,
+        profile=_profile(variant.precision),
+    )
+
+
+def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
+    """The first values of an output as a page lists them; of scores the highest, by label."""
+    values = row.get("values")
+    listed = list(enumerate(values)) if isinstance(values, list) else [(0, values)]
+    labelled = bool(labels) and row.get("elements") == len(labels)
+    numbers = all(isinstance(value, float) for _, value in listed)
+    wide = [size for size in row.get("shape") or [] if size != 1]
+    if numbers and len(wide) == 1 and row.get("elements") == len(listed):
+        listed.sort(key=lambda pair: -float(pair[1] or 0))
+    drawn = row.get("drawn")
+    ends = drawn if isinstance(drawn, dict) else {}
+    return {
+        "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
+        "labelled": labelled,
+        "shown": [
+            (labels[place] if labelled else place, formatting.figure(value) or value)
+            for place, value in listed[:MOST_SHOWN]
+        ],
+    }
+
+
+def _profile(precision: str) -> str:
+    if precision in ("fp16", "bf16"):
+        return "fp16"
+    return "fp32" if precision in ("fp32", "fp64", "none", "") else "quantised"
+
+
+def _inputs(rows: Any, task: str, declarations: Mapping[str, DeclaredInput]) -> Iterable[Input]:
+    for index, row in enumerate(_rows(rows)):
+        kind = str(row.get("dtype", "")) if row.get("type") == "tensor" else ""
+        shape = row.get("shape")
+        sizes = (
+            tuple(size if isinstance(size, int) else None for size in shape)
+            if isinstance(shape, list)
+            else None
+        )
+        name = str(row.get("name", ""))
+        said = declarations.get(name)
+        seen = said is not None and said.image is not None
+        kinds = tuple(_kinds(name, kind, sizes, task, seen=seen)) if kind in PLAIN else ()
+        yield Input(index, name, kind or str(row.get("type", "unknown")), sizes, kinds)
+
+
+def _outputs(rows: Any) -> Iterable[Output]:
+    for row in _rows(rows):
+        kind = row.get("dtype") if row.get("type") == "tensor" else ""
+        yield Output(str(row.get("name", "")), kind in PLAIN)
+
+
+def _rows(rows: Any) -> list[dict[str, Any]]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _kinds(
+    name: str, kind: str, shape: tuple[int | None, ...] | None, task: str, *, seen: bool = False
+) -> Iterable[str]:
+    """How such an input may be given, the likeliest first; a tensor always."""
+    sizes = shape or ()
+    numeric = kind.startswith(("float", "uint8"))
+    if kind == "string":
+        yield "text"
+    if seen or (numeric and _is_plane(sizes)):
+        yield "picture"
+    heard = any(word in name.lower() for word in _SOUND) or task.startswith(
+        ("audio", "automatic-speech")
+    )
+    if kind.startswith("float") and heard and 1 <= len(sizes) <= 3:
+        yield "sound"
+    if len(sizes) == 2 and kind != "string" and 0 < (sizes[1] or 0) <= _MOST_COLUMNS:
+        yield "table"
+    yield "tensor"
+
+
+def _is_plane(sizes: tuple[int | None, ...]) -> bool:
+    """Whether a shape may be one picture's: an axis of 1 or 3 channels, and at most one picture."""
+    if len(sizes) not in (3, 4) or (len(sizes) == 4 and sizes[0] not in (None, 1)):
+        return False
+    return sizes[-3] in _CHANNELS or sizes[-1] in _CHANNELS
+
+
+def _json(file: File | None) -> dict[str, Any]:
+    text = _text(file)
+    try:
+        said = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _text(file: File | None) -> str:
+    if file is None or file.blob.size > MOST_BYTES or file.blob.erased_at:
+        return ""
+    with store().open(file.blob_id) as opened:
+        return opened.read().decode("utf-8", "replace")
+
+
+def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
+    """The words for the places of an output, and the file that has them."""
+    told = _json(own.get(MODEL_CONFIG)).get("id2label")
+    if isinstance(told, dict) and all(str(key).isdigit() for key in told):
+        rows = [str(told[key])[:200] for key in sorted(told, key=int)]
+        return tuple(rows[:MOST_LABELS]), MODEL_CONFIG
+    for path in LABELS:
+        lines = _text(own.get(path)).splitlines()
+        if lines:
+            return tuple(line.strip()[:200] for line in lines[:MOST_LABELS]), path
+    return (), ""
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and 0 < value < 1 << 20 else None

@@ -1,0 +1,396 @@
+"""How a picture becomes a tensor, as fields of a form: what is declared, and what the reader chose.
+
+What the card declares of `inputs` goes first, then `preprocessor_config.json` as the image
+processors of Hugging Face write it, then the model file's own `Image.*` properties. A step that
+nobody declares has an empty field, which the reader has to fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import inputs, problems
+from hub.protocol.inputs import Image, Resize, Scale
+from registry.catalogue import searchable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from frontend.pages.tryouts.page import Input
+    from hub.protocol.inputs import DeclaredInput, Polarity
+
+CARD, PROCESSOR, FILE = "the card", "preprocessor_config.json", "the model file"
+ORIGINS = (CARD, PROCESSOR, FILE)
+READER = "your choice"
+_CHANNELS = (("RGB", "RGB"), ("BGR", "BGR"), ("grey", "Grey"))
+_POLARITIES = (
+    ("none", "Colours as they are"),
+    ("light-on-dark", "Light on dark"),
+    ("dark-on-light", "Dark on light"),
+)
+_OWN = _POLARITIES[1:]
+_MODES = (
+    ("stretch", "Stretched"),
+    ("letterbox", "Letterbox: whole, with a border"),
+    ("crop", "Crop: the middle"),
+)
+_INTERPOLATIONS = tuple((name, name.capitalize()) for name in inputs.INTERPOLATIONS)
+_SCALES = (
+    ("0-255", "0 to 255, as they are"),
+    ("0-1", "0 to 1"),
+    ("-1-1", "\N{MINUS SIGN}1 to 1"),
+)
+_LAYOUTS = tuple((name, name) for name in inputs.LAYOUTS)
+# `resample` of an image processor, which are the numbers of the Python Imaging Library.
+_RESAMPLE: dict[Any, inputs.Interpolation] = {
+    0: "nearest",
+    1: "lanczos",
+    2: "bilinear",
+    3: "bicubic",
+    4: "box",
+}
+# Image.NominalPixelRange of the ONNX metadata properties.
+_RANGES = {"nominalrange_0_255": "0-255", "normalized_0_1": "0-1", "normalized_1_1": "-1-1"}
+TITLES = {
+    "channels": "channels",
+    "polarity": "polarity",
+    "own": "polarity of the picture",
+    "width": "width",
+    "height": "height",
+    "mode": "fit",
+    "interpolation": "interpolation",
+    "shortest_edge": "shortest edge",
+    "pad": "border",
+    "scale": "values",
+    "mean": "mean",
+    "std": "deviation",
+    "layout": "layout",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One field: its value, empty where nobody declares it, and its options where it has some."""
+
+    name: str
+    value: str
+    origin: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The fields of one picture."""
+
+    choices: tuple[Choice, ...]
+
+    def __getitem__(self, name: str) -> Choice:
+        found = next((one for one in self.choices if one.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    @property
+    def missing(self) -> list[str]:
+        """The steps that nobody declares, in words; a picture's own polarity is the reader's."""
+        return [
+            TITLES[one.name]
+            for one in self.choices
+            if one.options and not one.value and one.name != "own"
+        ]
+
+
+def settings(
+    image: Image, shape: tuple[int | None, ...] | None, origins: Mapping[str, str]
+) -> Settings:
+    """The fields for an input of this shape, with what ``image`` knows of it."""
+    resize = image.resize or Resize()
+    layout = image.layout or inputs.layout_of(shape, image.channels)
+    fixed = dict(zip(layout or "", shape or (), strict=False))
+    origins = dict(origins)
+    if layout and not image.layout:
+        origins["layout"] = "the shape"
+    width, height = resize.width or fixed.get("W"), resize.height or fixed.get("H")
+    for name, declared, size in (("width", resize.width, width), ("height", resize.height, height)):
+        if size and not declared:
+            origins[name] = "the shape"
+    scales: tuple[tuple[str, str], ...] = _SCALES
+    scale = ""
+    if image.scale is not None:
+        scale = image.scale.name
+        if scale not in inputs.SCALES:
+            scale = repr(image.scale.factor)
+            scales = (*_SCALES, (scale, f"times {image.scale.factor:g}"))
+    polarity = image.polarity or ("none" if "polarity" in origins else "")
+    if not polarity and _depth(shape, layout) == 3:
+        polarity, origins["polarity"] = "none", "three channels"
+    rows = (
+        ("channels", image.channels or "", _CHANNELS),
+        ("polarity", polarity, _POLARITIES),
+        ("own", "" if polarity != "none" else "none", _OWN),
+        ("width", str(width or ""), ()),
+        ("height", str(height or ""), ()),
+        ("mode", resize.mode or "", _MODES),
+        ("interpolation", resize.interpolation or "", _INTERPOLATIONS),
+        ("shortest_edge", str(resize.shortest_edge or ""), ()),
+        ("pad", str(resize.pad) if resize.mode == "letterbox" else "", ()),
+        ("scale", scale, scales),
+        ("mean", _listed(image.mean), ()),
+        ("std", _listed(image.std), ()),
+        ("layout", layout or "", _LAYOUTS),
+    )
+    return Settings(
+        tuple(
+            Choice(name, value, origins.get(name, "") if value else "", options)
+            for name, value, options in rows
+        )
+    )
+
+
+def chosen(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | None]:
+    """What a filled form says of a picture, and the picture's own polarity.
+
+    Fields end in the number of the input: ``scale-0``. Raises InvalidRequest, which names every
+    step that is wrong or was not chosen.
+    """
+    value = {name: str(posted.get(f"{name}-{one.index}", "")).strip() for name in TITLES}
+    document = {
+        "channels": value["channels"] or None,
+        "layout": value["layout"] or None,
+        "scale": _scale(value["scale"]),
+        "mean": _numbers(value["mean"]) if value["scale"] else None,
+        "std": _numbers(value["std"]) if value["scale"] else None,
+        "polarity": value["polarity"] if value["polarity"] not in ("", "none") else None,
+        "resize": {
+            "width": _whole(value["width"]),
+            "height": _whole(value["height"]),
+            "mode": value["mode"] or None,
+            "interpolation": value["interpolation"] or None,
+            "shortest_edge": _whole(value["shortest_edge"]) if value["mode"] == "crop" else None,
+            "pad": _whole(value["pad"]) if value["mode"] == "letterbox" else None,
+        },
+    }
+    faults = _Faults([])
+    image = inputs.image_of(document, faults, "")
+    own = next((word for word in inputs.POLARITIES if word == value["own"]), None)
+    unknown: tuple[str, ...] = () if value["polarity"] else ("polarity",)
+    if image is not None and not faults.messages:
+        try:
+            inputs.resolve(image, one.shape, own)
+        except inputs.UnknownStepError as error:
+            asked = ("own" if name == "polarity" else name for name in error.names)
+            unknown = (*unknown, *asked)
+    if unknown:
+        names = ", ".join(TITLES[name] for name in unknown)
+        faults.messages.append(f"Choose {names}: the model declares nothing of it.")
+    if image is None or faults.messages:
+        raise problems.InvalidRequest(f"The picture of {one.name}: {' '.join(faults.messages)}")
+    return image, own
+
+
+def choices(document: Any, own: Any, one: Input) -> list[tuple[str, str, str]]:
+    """Each step that a run took: its name, its value, and who said so."""
+    image = inputs.image_of(document) or Image()
+    taken = settings(image, one.shape, {"polarity": READER})
+    declared = settings(one.image, one.shape, dict(one.origins))
+    rows = []
+    for choice in taken.choices:
+        value = str(own or "") if choice.name == "own" else choice.value
+        if not value or value == "none":
+            continue
+        words = dict(choice.options).get(value, value)
+        known = declared[choice.name]
+        rows.append((TITLES[choice.name], words, known.origin if known.value == value else READER))
+    return [(name, words, origin or READER) for name, words, origin in rows]
+
+
+# --- what is declared -----------------------------------------------------------------------------
+
+
+def declared(
+    rows: Iterable[Input],
+    declarations: Mapping[str, DeclaredInput],
+    config: dict[str, Any],
+    facts: dict[str, Any],
+) -> tuple[Input, ...]:
+    """The inputs with what their files declare of pictures.
+
+    `preprocessor_config.json` and the file's properties name no input: they go for the only one
+    that takes pictures.
+    """
+    rows = tuple(rows)
+    alone = sum("picture" in one.kinds for one in rows) == 1
+    made = []
+    for one in rows:
+        if "picture" in one.kinds:
+            of_card = declarations.get(one.name)
+            sources = [(CARD, of_card.image if of_card else None)]
+            if alone:
+                sources += [(PROCESSOR, of_processor(config)), (FILE, _of_file(facts))]
+            image, origins = _merged(sources)
+            one = replace(one, image=image, origins=tuple(origins.items()))  # noqa: PLW2901
+        made.append(one)
+    return tuple(made)
+
+
+def _merged(sources: Iterable[tuple[str, Image | None]]) -> tuple[Image, dict[str, str]]:
+    """The first source that says a part says it; scale, mean and deviation come from one source."""
+    image = Image()
+    origins: dict[str, str] = {}
+    for origin, said in sources:
+        if said is None:
+            continue
+        new: dict[str, Any] = {}
+        for name in ("channels", "layout", "resize"):
+            value = getattr(said, name)
+            if value is not None and getattr(image, name) is None:
+                new[name] = value
+                origins |= dict.fromkeys(
+                    value.document() if isinstance(value, Resize) else [name], origin
+                )
+                if isinstance(value, Resize) and value.mode == "letterbox":
+                    origins["pad"] = origin
+        if said.scale is not None and image.scale is None:
+            new |= {"scale": said.scale, "mean": said.mean, "std": said.std}
+            origins |= dict.fromkeys(("scale", "mean", "std"), origin)
+        # A card that declares an image says by leaving it out that colours stay as they are.
+        if origin == CARD:
+            new["polarity"] = said.polarity
+            origins["polarity"] = origin
+        image = replace(image, **new)
+    return image, origins
+
+
+def of_processor(config: dict[str, Any]) -> Image | None:
+    """A `preprocessor_config.json` as the image processors of Hugging Face write it."""
+    size = config.get("size")
+    crop = config.get("crop_size") if config.get("do_center_crop") else None
+    mean = _finite(config.get("image_mean")) if config.get("do_normalize", True) else ()
+    std = _finite(config.get("image_std")) if config.get("do_normalize", True) else ()
+    if not (
+        size or crop or mean or "rescale_factor" in config or "do_flip_channel_order" in config
+    ):
+        return None
+    return Image(
+        channels=None
+        if len(mean) == 1
+        else "BGR"
+        if config.get("do_flip_channel_order") is True
+        else "RGB",
+        scale=_rescaled(config),
+        mean=mean if len(mean) in (1, 3) else (),
+        std=std if len(std) in (1, 3) and all(std) else (),
+        resize=_resize(config, size, crop),
+    )
+
+
+def _rescaled(config: dict[str, Any]) -> Scale | None:
+    factor = config.get("rescale_factor")
+    if config.get("do_rescale") is False:
+        return Scale("0-255", 1.0)
+    if isinstance(factor, int | float) and not isinstance(factor, bool) and factor > 0:
+        near = abs(factor * 255 - 1) < 1e-6
+        return Scale("0-1", 1 / 255) if near else Scale(f"{factor:g}", float(factor))
+    # Processors that write no factor divide by 255.
+    if config.get("do_rescale") is True or "image_mean" in config:
+        return Scale("0-1", 1 / 255)
+    return None
+
+
+def _resize(config: dict[str, Any], size: Any, crop: Any) -> Resize | None:
+    how = _RESAMPLE.get(config.get("resample"))
+    width, height = _edges(crop or size)
+    if crop:
+        edge = _edge(size.get("shortest_edge") if isinstance(size, dict) else size)
+        fits = edge is not None and edge >= max(width or 0, height or 0)
+        return (
+            Resize(width, height, "crop", how, edge) if fits else Resize(width, height, None, how)
+        )
+    if isinstance(size, dict) and width and height:
+        return Resize(width, height, "stretch", how)
+    return Resize(width, height, None, how) if width or how else None
+
+
+def _edges(size: Any) -> tuple[int | None, int | None]:
+    if isinstance(size, dict):
+        return _edge(size.get("width")), _edge(size.get("height"))
+    return _edge(size), _edge(size)
+
+
+def _of_file(facts: dict[str, Any]) -> Image | None:
+    """The model file's `Image.BitmapPixelFormat` and `Image.NominalPixelRange`."""
+    told = list(searchable.pixel_formats(facts))
+    metadata = facts.get("metadata")
+    channels: inputs.Channels | None = None
+    if told:
+        order: dict[str, inputs.Channels] = {"Bgr": "BGR", "Rgb": "RGB", "Gra": "grey"}
+        channels = order.get(told[0][:3])
+    scale = None
+    for key, value in metadata.items() if isinstance(metadata, dict) else ():
+        if str(key).lower() == "image.nominalpixelrange":
+            name = _RANGES.get(str(value).strip().lower(), "")
+            scale = Scale(name, *inputs.SCALES[name]) if name else None
+    return Image(channels=channels, scale=scale) if channels or scale else None
+
+
+# --- single values --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Faults:
+    """Collects what a form has wrong, as one sentence each."""
+
+    messages: list[str]
+
+    def error(self, pointer: str, message: str, cure: str) -> None:
+        name = pointer.rpartition("/")[2]
+        self.messages.append(f"{TITLES.get(name, name).capitalize()}: {message} {cure}".strip())
+
+    def warn(self, pointer: str, message: str, cure: str) -> None:
+        """A step that is missing is named with the others."""
+
+    def guess(self, word: str, words: Any, likeness: float = 0.75) -> str:
+        return ""
+
+
+def _depth(shape: tuple[int | None, ...] | None, layout: str | None) -> int | None:
+    return dict(zip(layout or "", shape or (), strict=False)).get("C")
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{one:.15g}" for one in values)
+
+
+def _scale(text: str) -> Any:
+    if not text or text in inputs.SCALES:
+        return text or None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _numbers(text: str) -> Any:
+    """Numbers as somebody types them, with commas or blanks; else the text itself."""
+    parts = text.replace(",", " ").replace(";", " ").split()
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        return text
+    return numbers[0] if len(numbers) == 1 else numbers or None
+
+
+def _whole(text: str) -> Any:
+    return int(text) if text.isdecimal() and len(text) < 6 else text or None
+
+
+def _edge(value: Any) -> int | None:
+    is_edge = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_edge and 0 < value <= inputs.MOST_EDGE else None
+
+
+def _finite(values: Any) -> tuple[float, ...]:
+    rows = values if isinstance(values, list) else []
+    numbers = [float(one) for one in rows[:4] if isinstance(one, int | float)]
+    return tuple(numbers) if len(numbers) == len(rows) else ()

@@ -1,0 +1,303 @@
+"""Running a model: in the reader's browser, and on the same input on a worker."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from django.http import FileResponse, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend.pages.models.views import context
+from frontend.pages.tryouts import page, picture_form, snippets
+from frontend.parts.caching import conditional
+from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
+from hub.protocol import problems
+from registry.storage.files import store
+from registry.versions import selectors
+from runners.benchmarks import browser_runs
+from runners.proofs.verification import RELEASED
+from runners.queue.selectors import why_waiting
+from runners.tryouts import tryouts
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponseBase
+
+    from hub.protocol.inputs import Polarity
+    from registry.models import Variant, Version
+    from runners.models import Job
+
+# The page's own policy: the runtime is WebAssembly, and its threads need a page kept apart.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "style-src 'self'; img-src 'self' data: blob:; media-src blob:; font-src 'self'; "
+    "connect-src 'self' blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+RUNS = 30
+MOST_TOLD = 100_000
+YEAR_SECONDS = 31_536_000
+
+
+@require_safe
+def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """The page, and with ``run`` what a run on the server found."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    shown = context(request, version, "try")
+    variant = shown["variant"]
+    released = version.state in RELEASED and variant is not None
+    model = page.read(version, variant) if released and variant else None
+    run = _run_of(request, version)
+    size = (
+        sum(file.blob.size for file in version_head.own_model(version, variant)) if variant else 0
+    )
+    obstacles = browser_support.obstacles(variant.facts, size) if variant else ()
+    here = released and not obstacles
+    response = render(
+        request,
+        "models/try.html",
+        {
+            **shown,
+            "released": released,
+            "known": model,
+            "runtime": {"name": browser_runtime.PACKAGE, "version": browser_runtime.VERSION},
+            "runtime_here": here,
+            "runtime_bytes": browser_runtime.weight() if here else 0,
+            "runs": RUNS,
+            "files_json": json.dumps(_files(version, variant) if variant else []),
+            "runtime_base": reverse("browser-runtime", args=[browser_runtime.VERSION, "-"])[:-1],
+            "runtime_entry": browser_runtime.ENTRY,
+            "model_bytes": size,
+            "obstacles": obstacles,
+            "code": _code(request, version, variant, model) if model and variant else "",
+            "run": run,
+            "answer": _answer(run, model) if run and model else None,
+            "waits": why_waiting(run) if run else "",
+            "most_bytes": tryouts.MOST_BYTES,
+        },
+    )
+    response["Content-Security-Policy"] = POLICY
+    response["Cross-Origin-Opener-Policy"] = "same-origin"
+    response["Cross-Origin-Embedder-Policy"] = "require-corp"
+    return response
+
+
+@require_safe
+def code(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """The run that the fields of the form describe, as Python; plain text."""
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = version_head.chosen_variant(version, request.GET.get("variant", ""))
+    if variant is None or version.state not in RELEASED:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    text = _code(request, version, variant, page.read(version, variant))
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+@require_POST
+def ask(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Have a worker run the model on what the form brings; leads back to the page, or says where.
+
+    Each input comes as a file ``file-k`` (`.npy`), as JSON in ``json-k``, or as a picture
+    ``picture-k`` with the fields of its preprocessing.
+    """
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
+    if variant is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    model = page.read(version, variant)
+    given = _given(request, model)
+    job = tryouts.request(request.user, variant=variant, given=given, draw=model.sees)
+    place = [namespace, name, number]
+    if "json" in request.headers.get("Accept", ""):
+        return JsonResponse(
+            {"run": str(job.uuid), "url": reverse("version-run", args=[*place, job.uuid])},
+            status=202,
+        )
+    chosen = version_head.choice_of(version, variant)
+    joint = "&" if chosen else "?"
+    url = reverse("version-try", args=place)
+    return HttpResponseRedirect(f"{url}{chosen}{joint}run={job.uuid}#server")
+
+
+@require_POST
+def contribute(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+    """Keep the latency that the page measured, under its reader's name; leads to the result.
+
+    ``told`` is what the page measured, as JSON; ``browser`` and ``device`` are the reader's words.
+    """
+    version = selectors.whole_version(request.user, namespace, name, number)
+    variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
+    if variant is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    said = request.POST.get("told", "")
+    try:
+        told = json.loads(said) if len(said) <= MOST_TOLD else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise problems.InvalidRequest("There is no measurement here: run the model first.")
+    words = {name: request.POST.get(name, "") for name in ("browser", "device")}
+    row = browser_runs.contribute(
+        request.user,
+        variant=variant,
+        told=told | words,
+        runtime_version=browser_runtime.VERSION,
+    )
+    return HttpResponseRedirect(reverse("benchmark", args=[namespace, name, number, row.pk]))
+
+
+@require_safe
+def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID) -> JsonResponse:
+    """How far a run is, and what it found; for whoever asked for it."""
+    version = selectors.version(request.user, namespace, name, number)
+    job = _belonging(tryouts.of(request.user, uuid), version)
+    response = JsonResponse(
+        {
+            "state": job.state,
+            "ended": job.is_ended,
+            "waits": why_waiting(job),
+            "error": job.error_detail if job.state == "failed" else "",
+            "facts": (job.report or {}).get("facts", {}),
+        }
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def output(
+    request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID, filename: str
+) -> FileResponse:
+    """One output of a run, as a `.npy` file, or drawn as a `.png`."""
+    version = selectors.version(request.user, namespace, name, number)
+    blob = tryouts.output(_belonging(tryouts.of(request.user, uuid), version), filename)
+    response = FileResponse(
+        store().open(blob.sha256),
+        as_attachment=not filename.endswith(".png"),
+        filename=filename,
+        content_type="image/png" if filename.endswith(".png") else "application/octet-stream",
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpResponseBase:
+    """A file of the runtime, as a page kept apart may load it."""
+    try:
+        if version != browser_runtime.VERSION:
+            raise KeyError(version)  # noqa: TRY301
+        found = browser_runtime.find(filename, request.headers.get("Accept-Encoding", ""))
+    except KeyError:
+        raise problems.NotFound(
+            f"The browser runtime {version[:20]} has no file {filename[:64]} here."
+        ) from None
+    response = HttpResponse(content_type=found.type)
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    response["Cross-Origin-Embedder-Policy"] = "require-corp"
+    response["Content-Security-Policy"] = browser_runtime.POLICY
+    response["Vary"] = "Accept-Encoding"
+    response["ETag"] = found.etag
+    response["Cache-Control"] = (
+        "public, no-cache"
+        if filename == browser_runtime.WORKER
+        else f"public, max-age={YEAR_SECONDS}, immutable"
+    )
+    answer = conditional(request, response)
+    if answer is not response:
+        return answer
+    if found.encoding:
+        response["Content-Encoding"] = found.encoding
+    response.content = found.path.read_bytes()
+    return response
+
+
+def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Given]:
+    """The inputs that a form brings, stored as uploads of whoever sends them."""
+    given = []
+    posted = {name: str(value) for name, value in request.POST.items()}
+    for one in model.inputs:
+        file = request.FILES.get(f"file-{one.index}")
+        picture = request.FILES.get(f"picture-{one.index}")
+        text = posted.get(f"json-{one.index}", "").strip()
+        if file is not None:
+            given.append(tryouts.Given(one.name, "npy", multipart.keep(request.user, file)))
+        elif picture is not None and "picture" in one.kinds:
+            image, own = picture_form.chosen(posted, one)
+            digest = multipart.keep(request.user, picture)
+            given.append(tryouts.Given(one.name, "picture", digest, image, own))
+        elif text:
+            digest = multipart.keep_text(request.user, f"{one.index}.json", text)
+            given.append(tryouts.Given(one.name, "json", digest))
+    return given
+
+
+def _code(request: HttpRequest, version: Version, variant: Variant, model: page.Model) -> str:
+    """The run as Python: with the fields of the address, else with what is declared."""
+    asked = {name: str(value) for name, value in request.GET.items()}
+    feeds = []
+    for one in model.inputs:
+        kind = asked.get(f"kind-{one.index}") or next(iter(one.kinds), "")
+        image = one.image if kind == "picture" else None
+        own: Polarity | None = None
+        if kind == "picture" and f"scale-{one.index}" in asked:
+            with suppress(problems.InvalidRequest):
+                image, own = picture_form.chosen(asked, one)
+        feeds.append(snippets.Feed(one, image, own))
+    return snippets.code(variants.load_of(version, variant), feeds)
+
+
+def _run_of(request: HttpRequest, version: Version) -> Job | None:
+    """The run that the address names, if it is the reader's own and of this version."""
+    asked = request.GET.get("run", "")
+    try:
+        return (
+            _belonging(tryouts.of(request.user, tryouts.uuid_of(asked)), version) if asked else None
+        )
+    except problems.NotFound:
+        return None
+
+
+def _belonging(job: Job, version: Version) -> Job:
+    if job.version_id != version.pk:
+        raise problems.NotFound("There is no run of this id that you can see.")
+    return job
+
+
+def _answer(job: Job, model: page.Model) -> dict[str, Any]:
+    """A run's facts for the page: its outputs with their files, and how long it took."""
+    facts = (job.report or {}).get("facts", {})
+    if not isinstance(facts, dict):
+        return {}
+    rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
+    known = {one.name: one for one in model.inputs}
+    taken = [
+        (one["name"], picture_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
+        for one in job.input.get("inputs", [])
+        if one.get("format") == "picture" and one["name"] in known
+    ]
+    outputs = [row | page.shown(row, model.labels) for row in rows]
+    return {**facts, "outputs": outputs, "taken": taken}
+
+
+def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:
+    """The model and its external data, as the page's module fetches them."""
+    model = version.model
+    entry = variant.entry.path
+    home = entry.rpartition("/")[0]
+    return [
+        {
+            "path": file.path.removeprefix(f"{home}/") if home else file.path,
+            "url": reverse(
+                "version-file",
+                args=[model.namespace.slug, model.name, version.number, file.path],
+            ),
+            "bytes": file.blob.size,
+            "entry": file.path == entry,
+        }
+        for file in version_head.own_model(version, variant)
+    ]

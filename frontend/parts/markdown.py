@@ -1,0 +1,315 @@
+"""Model cards as safe HTML.
+
+The text is somebody's upload: it is rendered, sanitised, and only then rewritten, so that nothing
+of it runs, nothing is fetched from elsewhere, and its headings and links fit into the page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections import Counter
+from html import escape
+from html.parser import HTMLParser
+from urllib.parse import quote, unquote, urlsplit
+
+import nh3
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from mdit_py_plugins.front_matter import front_matter_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from frontend.parts.page_cache import Memory
+from hub.protocol import problems
+from registry.core import parsing
+
+LONGEST_CARD = 400_000
+LONGEST_COLOURED = 20_000
+# Code is coloured by regular expressions of others, some of which take the cube of its length.
+SHORT_WITH_CODE = 1_000
+_FENCE = re.compile(r"```|~~~")
+# Memory for rendered cards, in characters, of each web process.
+_PAGES = Memory(32_000_000)
+_BUSY = "Every process that renders cards is busy; reload the page in a few seconds."
+_NAMING_PARTS = 100
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TAGS = {
+    *_HEADINGS,
+    *(
+        "a",
+        "abbr",
+        "b",
+        "blockquote",
+        "br",
+        "code",
+        "dd",
+        "del",
+        "details",
+        "dl",
+        "dt",
+        "em",
+        "hr",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "li",
+        "mark",
+        "ol",
+        "p",
+        "pre",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strong",
+        "sub",
+        "summary",
+        "sup",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "u",
+        "ul",
+        "var",
+    ),
+}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "ol": {"start"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan"},
+    "abbr": {"title"},
+    "details": {"open"},
+}
+_VOID = {"br", "hr", "img"}
+_TAG = re.compile(r"<(?P<end>/?)(?P<tag>[a-zA-Z][a-zA-Z0-9]*)")
+# Elements that hold nothing, and those that the next of their kind ends: they never pile up.
+_ENDS_ITSELF = _VOID | {
+    "area", "col", "input", "link", "meta", "source", "wbr", "p", "li", "dt", "dd",
+    "option", "thead", "tbody", "tfoot", "tr", "td", "th",
+}  # fmt: skip
+_DEEPEST = 100
+_TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
+
+
+def coloured(code: str, language: str, _attributes: str) -> str:
+    """The HTML of code in a language that Pygments knows; empty for any other."""
+    if len(code) > LONGEST_COLOURED:
+        return ""
+    try:
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return ""
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+_PARSER = (
+    MarkdownIt("commonmark", {"html": True, "highlight": coloured})
+    .enable(["table", "strikethrough"])
+    .use(front_matter_plugin)
+)
+
+
+def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeString:
+    """HTML of a card whose relative paths point below the address ``files``.
+
+    Pictures are shown when they are files of the version (``paths``); any other becomes a link.
+    A card that takes too long is shown as plain text, and so is any while all children are busy.
+    """
+    text = text[:LONGEST_CARD]
+    key = (hashlib.sha256(text.encode()).digest(), files, paths)
+    page = _PAGES.get(key)
+    if page is None:
+        short = SHORT_WITH_CODE if _FENCE.search(text) else parsing.SHORT_CHARACTERS
+        try:
+            page = parsing.run(_markup, text, files, sorted(paths), short=short)
+        except problems.TextTooCostly:
+            page = _as_text(text, "It takes too long to be shown as a page.")
+        except problems.Unavailable:
+            return mark_safe(_as_text(text, _BUSY))  # noqa: S308 - the text in it is escaped
+        _PAGES.put(key, page)
+    return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
+
+
+def _markup(text: str, files: str, paths: list[str]) -> str:
+    """What `render` gives, as plain text for the wire; in a child where it is long."""
+    written = _PARSER.render(text)
+    if _nests_too_deep(written):
+        return _as_text(text, "Its HTML is nested too deep to be shown as a page.")
+    markup = nh3.clean(
+        written,
+        tags=_TAGS,
+        attributes={**_ATTRIBUTES, "span": {"class"}},
+        attribute_filter=_only_token_classes,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="nofollow noopener ugc",
+        strip_comments=True,
+    )
+    page = _Page(files, frozenset(paths))
+    page.feed(markup)
+    page.close()
+    return "".join(page.out)
+
+
+def _as_text(text: str, reason: str) -> str:
+    """A card that is not rendered, with one line that says why."""
+    return format_html("<p>This card is shown as text. {}</p><pre>{}</pre>", reason, text)
+
+
+def _nests_too_deep(markup: str) -> bool:
+    """Whether more tags are open at once than any card needs: sanitising takes the square of it."""
+    open_ones: Counter[str] = Counter()
+    depth = 0
+    for found in _TAG.finditer(markup):
+        tag = found["tag"].lower()
+        if tag in _ENDS_ITSELF:
+            continue
+        if not found["end"]:
+            open_ones[tag] += 1
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif open_ones[tag]:
+            open_ones[tag] -= 1
+            depth -= 1
+    return False
+
+
+def _only_token_classes(_tag: str, attribute: str, value: str) -> str | None:
+    if attribute == "class":
+        return value if _TOKEN_CLASS.fullmatch(value) else None
+    return value
+
+
+class _Page(HTMLParser):
+    """Rewrites sanitised HTML: heading levels, link targets, pictures, tables that scroll."""
+
+    def __init__(self, files: str, paths: frozenset[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.out: list[str] = []
+        self._files = files
+        self._paths = paths
+        self._levels: list[int] = []
+        self._tables = 0
+        self._anchors: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        # Where what is still open was written: inline elements may hold headings, cells tables.
+        self._headings: list[int] = []
+        self._head_cells: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "img":
+            self._picture(values)
+        elif tag in _HEADINGS:
+            self._headings.append(len(self.out))
+            self.out.append(f"<{self._fit(int(tag[1]))}>")
+        else:
+            if tag == "table":
+                self._tables += 1
+                self.out.append(
+                    f'<div class="scroll" role="region" tabindex="0" '
+                    f'aria-label="Table {self._tables} of the card">'
+                )
+            if tag == "th":
+                self._head_cells.append(len(self.out))
+            if tag == "a" and "href" in values:
+                values["href"] = self._target(values["href"])
+            self._open(tag, values)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _VOID:
+            return
+        if tag in _HEADINGS:
+            self._close_heading()
+            return
+        self.out.append(f"</{self._closed_cell() if tag == 'th' else tag}>")
+        if tag == "table":
+            self.out.append("</div>")
+
+    def handle_data(self, data: str) -> None:
+        self.out.append(escape(data))
+
+    def _open(self, tag: str, values: dict[str, str]) -> None:
+        written = "".join(f' {name}="{escape(value)}"' for name, value in values.items())
+        self.out.append(f"<{tag}{written}>")
+
+    def _fit(self, level: int) -> str:
+        """Give the level below the page's own headings, never skipping one."""
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._levels.append(level)
+        return f"h{min(2 + len(self._levels), 6)}"
+
+    def _closed_cell(self) -> str:
+        """What the innermost header cell is, now that it ends: without words it heads nothing."""
+        if not self._head_cells:
+            return "th"
+        at = self._head_cells.pop()
+        if any(self.out[place].strip() for place in range(at + 1, len(self.out))):
+            return "th"
+        self.out[at] = self.out[at].replace("<th", "<td", 1)
+        return "td"
+
+    def _close_heading(self) -> None:
+        """End the innermost heading; its anchor, made of its words, is written into its opening."""
+        if not self._headings:
+            return
+        at = self._headings.pop()
+        name = self.out[at][1:-1]
+        # A part of it is enough for a name: headings that hold each other stay linear.
+        written = "".join(self.out[at + 1 : at + 1 + _NAMING_PARTS])
+        stem = anchor = slug(re.sub(r"<[^>]*>", "", written))
+        number = self._numbers.get(stem, 1)
+        while anchor in self._anchors:
+            number += 1
+            anchor = f"{stem}-{number}"
+        self._numbers[stem] = number
+        self._anchors.add(anchor)
+        self.out[at] = f'<{name} id="card-{escape(anchor)}">'
+        self.out.append(f"</{name}>")
+
+    def _target(self, address: str) -> str:
+        if address.startswith("#"):
+            return f"#card-{slug(unquote(address[1:]))}"
+        path = self._inside(address)
+        return address if path is None else self._files + quote(path)
+
+    def _inside(self, address: str) -> str | None:
+        """Path inside the version that a relative address names; None for any other address."""
+        parts = urlsplit(address)
+        if parts.scheme or parts.netloc or address.startswith("/") or not parts.path:
+            return None
+        path = posixpath.normpath(unquote(parts.path))
+        return None if path.startswith("..") or path == "." else path
+
+    def _picture(self, values: dict[str, str]) -> None:
+        source, words = values.get("src", ""), values.get("alt", "")
+        path = self._inside(source)
+        if path is not None and path in self._paths:
+            values["src"] = self._files + quote(path)
+            self._open("img", {"alt": "", **values, "loading": "lazy"})
+        elif path is None and urlsplit(source).scheme in {"http", "https"}:
+            host = urlsplit(source).hostname or "elsewhere"
+            self._open("a", {"href": source, "rel": "nofollow noopener ugc"})
+            self.out.append(f"{escape(words) or 'Picture'} (picture on {escape(host)})</a>")
+        else:
+            self.out.append(escape(words))
+
+
+def slug(words: str) -> str:
+    """Name of a heading's anchor."""
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"

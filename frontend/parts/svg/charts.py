@@ -1,0 +1,173 @@
+"""Small charts of few points: throughput against batch, latency over versions; drawn by the server.
+
+Beside each stands a table that says the same. A plot has axes too, and its words below it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from frontend.parts import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LEFT, _RIGHT = 4.0, 96.0
+_TOP, _BOTTOM = 8.0, 92.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point: where it lies, its words, and whether it stands out or is grey."""
+
+    x: float
+    y: float
+    mark: str = ""
+
+
+def line(points: Sequence[Point], *, logarithmic: bool = True, joined: bool = True) -> SafeString:
+    """Points in order, joined; nothing for fewer than two."""
+    if len(points) < 2:
+        return mark_safe("")
+    places = _places(points, logarithmic=logarithmic)
+    path = "M" + "L".join(f"{x} {y}" for x, y in places) if joined else ""
+    return _svg(places, points, path)
+
+
+def frontier(points: Sequence[Point]) -> SafeString:
+    """Points on logarithmic axes; those that nothing beats in both are joined."""
+    if len(points) < 2:
+        return mark_safe("")
+    places = _places(points, logarithmic=True)
+    order = sorted(range(len(points)), key=lambda at: (points[at].x, points[at].y))
+    best: list[int] = []
+    for at in order:
+        if not best or points[at].y < points[best[-1]].y:
+            best.append(at)
+    path = "M" + "L".join(f"{places[at][0]} {places[at][1]}" for at in best)
+    return _svg(places, points, path if len(best) > 1 else "")
+
+
+def rising(points: Sequence[Point]) -> SafeString:
+    """Points over a logarithmic axis, more is better upwards; what nothing beats is joined."""
+    if len(points) < 2:
+        return mark_safe("")
+    across = _scale([point.x for point in points], _LEFT, _RIGHT, logarithmic=True)
+    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=False)
+    places = list(zip(across, down, strict=True))
+    best = undominated([Point(point.x, -point.y) for point in points])
+    joined = sorted(place for place, stands in zip(places, best, strict=True) if stands)
+    path = "M" + "L".join(f"{x} {y}" for x, y in joined) if len(joined) > 1 else ""
+    return _svg(places, points, path)
+
+
+def undominated(points: Sequence[Point]) -> list[bool]:
+    """For each point whether no other is at least as good in both and better in one."""
+    return [
+        not any(
+            other.x <= one.x and other.y <= one.y and (other.x < one.x or other.y < one.y)
+            for other in points
+        )
+        for one in points
+    ]
+
+
+def plot(
+    points: Sequence[Point], *, across: str, down: str, words: str, joined: bool = True
+) -> SafeString:
+    """Points over whole numbers, on two linear axes with titles; nothing for fewer than two.
+
+    ``words`` say what the picture shows, to all readers and to those who do not see it.
+    """
+    if len(points) < 2:
+        return mark_safe("")
+    rungs = ticks(min(point.y for point in points), max(point.y for point in points))
+    first, last = points[0].x, points[-1].x
+    steps = [step for step in ticks(first, last, whole=True) if first <= step <= last]
+
+    def x(value: float) -> float:
+        return _place(value, (first, last), _LEFT, _RIGHT)
+
+    def y(value: float) -> float:
+        return _place(value, (rungs[0], rungs[-1]), _BOTTOM, _TOP)
+
+    places = [(x(point.x), y(point.y)) for point in points]
+    path = "M" + "L".join(f"{left} {top}" for left, top in places) if joined else ""
+    return format_html(
+        '<figure class="axed"><p class="ends down">{} ↑</p>'
+        '<svg class="scale" aria-hidden="true" focusable="false">{}</svg>{}'
+        '<svg class="ticks" aria-hidden="true" focusable="false">{}</svg>'
+        '<p class="ends across">{}</p><figcaption class="small">{}</figcaption></figure>',
+        down,
+        format_html_join(
+            "",
+            '<text x="100%" y="{}%" text-anchor="end" dominant-baseline="central">{}</text>',
+            ((y(rung), formatting.figure(rung)) for rung in rungs),
+        ),
+        _svg(places, points, path, "".join(f"M0 {y(rung)}h100" for rung in rungs)),
+        format_html_join(
+            "",
+            '<text x="{}%" y="11" text-anchor="middle">{}</text>',
+            ((x(step), formatting.grouped(int(step))) for step in steps),
+        ),
+        across,
+        words,
+    )
+
+
+def ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
+    """Three to six round numbers, from at or below ``low`` to at or above ``high``."""
+    room = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(room / 4))
+    step = next(power * factor for factor in (1, 2, 5, 10) if room / (power * factor) <= 4)
+    step = max(1.0, float(round(step))) if whole else step
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if first == last:
+        first, last = first - 1, last + 1
+    return [number * step for number in range(first, last + 1)]
+
+
+def _place(value: float, ends: tuple[float, float], first: float, last: float) -> float:
+    """Where a value lies between two places, as it does between the ends of its axis."""
+    low, high = ends
+    share = (value - low) / (high - low) if high > low else 0.5
+    return round(first + (last - first) * share, 2)
+
+
+def _places(points: Sequence[Point], *, logarithmic: bool) -> list[tuple[float, float]]:
+    across = _scale([point.x for point in points], _LEFT, _RIGHT, logarithmic=logarithmic)
+    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=logarithmic)
+    return list(zip(across, down, strict=True))
+
+
+def _scale(values: list[float], first: float, last: float, *, logarithmic: bool) -> list[float]:
+    told = [math.log(max(value, 1e-12)) if logarithmic else value for value in values]
+    low, high = min(told), max(told)
+    room = high - low
+    return [
+        round(first + (last - first) * ((value - low) / room if room else 0.5), 2) for value in told
+    ]
+
+
+def _svg(
+    places: Sequence[tuple[float, float]], points: Sequence[Point], path: str, grid: str = ""
+) -> SafeString:
+    marks: dict[str, list[str]] = {}
+    for (x, y), point in zip(places, points, strict=True):
+        marks.setdefault(point.mark, []).append(f"M{x} {y}h0")
+    return format_html(
+        '<svg class="chart" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"'
+        ' focusable="false">{}<path class="joined" d="{}"/>{}</svg>',
+        format_html('<path class="grid" d="{}"/>', grid) if grid else "",
+        path,
+        format_html_join(
+            "",
+            '<path class="point {}" d="{}"/>',
+            ((mark, "".join(parts)) for mark, parts in marks.items()),
+        ),
+    )

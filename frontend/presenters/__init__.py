@@ -1,0 +1,1 @@
+"""Rows in words, for several pages."""

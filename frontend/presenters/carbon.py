@@ -1,0 +1,232 @@
+"""What training took, as a version's card declares it, and the same of others of its task.
+
+Nothing is computed but what two declared figures imply, and that is shown as a formula. What
+nobody said is told in words. Kilograms of CO2e, kilowatt-hours, grams for a kilowatt-hour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from frontend.parts import formatting
+from frontend.parts.svg import diagrams
+from frontend.presenters import timings
+from metadata.graphs.card_statements import texts
+from metadata.rdf import quads
+from registry.cards import emissions
+from registry.catalogue import searchable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from registry.models import SearchDocument, Version
+    from runners.models import Measurement
+
+# Others that are shown; of as many more it is said that they are there.
+OTHERS = 12
+COUNTED = 100
+_CLIPPED = 600
+_PARTS = (("gpu_kwh", "GPU"), ("cpu_kwh", "CPU"), ("ram_kwh", "memory"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: what, its value in words, how it is known, and how it came about."""
+
+    name: str
+    value: str
+    kind: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One model of the comparison: its emissions in words, and the bar's length of 100."""
+
+    name: str
+    url: str
+    amount: str
+    length: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Models of one task by what training took; ``more`` are not shown, ``many`` uncounted."""
+
+    bars: tuple[Bar, ...]
+    more: int
+    many: bool
+    sentence: str
+
+
+def training(card: dict[str, Any]) -> list[Fact]:
+    """Each fact of the training, whether declared or not."""
+    said = card.get("co2_eq_emissions")
+    carbon = said if isinstance(said, dict) else {}
+    power = card.get("energy")
+    energy = power if isinstance(power, dict) else {}
+    kilograms = searchable.training_carbon_kg(card)
+    kwh = _amount(energy.get("kwh") if energy else power)
+    if kwh is None:
+        kwh = _amount(carbon.get("energy_consumed"))
+    place = [*texts(carbon.get("geographical_location")), *texts(energy.get("location"))][:1]
+    methods = [
+        *texts(card.get("carbon_method")),
+        *texts(carbon.get("source")),
+        *texts(energy.get("method")),
+    ]
+    hours = _amount(energy.get("hours"))
+    return [
+        _amount_fact(kilograms, emissions.kind_of(card)),
+        _fact("Energy", _kwh(kwh), _parts(energy)),
+        _fact("Kind of training", _words(texts(carbon.get("training_type")))),
+        _fact("Time", f"{_figure(hours)}{formatting.NARROW}h" if hours is not None else ""),
+        _fact(
+            "Hardware",
+            _words(
+                dict.fromkeys([*texts(carbon.get("hardware_used")), *texts(card.get("hardware"))])
+            ),
+        ),
+        _fact("Place", _words(place)),
+        _intensity(kilograms, kwh),
+        _fact("Method", " ".join(dict.fromkeys(map(_clip, methods)))),
+        _fact("Uncertainty", ""),
+    ]
+
+
+def _amount_fact(kilograms: float | None, kind: str) -> Fact:
+    """The emissions with how they were come by, which is the publisher's word in any case."""
+    if kilograms is None:
+        return _fact("Amount", "")
+    note = "" if kind == "declared" else "as the card says"
+    return Fact("Amount", formatting.carbon(kilograms), kind, note)
+
+
+def inference(row: Measurement | None) -> list[Fact]:
+    """What running it takes, of the newest result that tells energy; not measured where none does.
+
+    Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
+    """
+    names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
+    if row is None or row.energy_j is None:
+        return [Fact(name, "not measured", "none") for name in names]
+    energy, carbon = row.record.get("energy") or {}, row.record.get("carbon") or {}
+    boundary = f"{energy.get('method', '')}, {energy.get('boundary', '')}".strip(", ")
+    device = f"{row.device_title}, {timings.runtime_of(row)}"
+    found = [
+        Fact(names[1], timings.energy(row), row.energy_provenance, boundary),
+        Fact(names[2], device, "measured"),
+    ]
+    if row.carbon_g is None:
+        told = [Fact(names[0], "not told", "none", "the region of the grid is not set")]
+        return [*told, *found, Fact(names[3], "not declared", "none")]
+    grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+    source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
+    return [
+        Fact(names[0], of_thousand(row), row.carbon_provenance, "energy times grid intensity"),
+        *found,
+        Fact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
+    ]
+
+
+def of_thousand(row: Measurement) -> str:
+    """The carbon of a thousand runs; empty where it is not told."""
+    # Grams of one are kilograms of a thousand.
+    return formatting.carbon(row.carbon_g) if row.carbon_g is not None else ""
+
+
+def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:
+    """This version and other models of its task, the least first; bars share one axis from 0."""
+    own = searchable.training_carbon_kg(version.card)
+    shown = list(others[:OTHERS])
+    rows = [
+        (row.carbon_kg or 0.0, f"{row.namespace_slug}/{row.model.name}", _page(row), False)
+        for row in shown
+    ]
+    if own is not None:
+        rows.append((own, version.ref, "", True))
+    rows.sort(key=lambda row: (row[0], row[1]))
+    most = max((kilograms for kilograms, *_ in rows), default=0.0)
+    bars = tuple(
+        Bar(name, url, formatting.carbon(kilograms), _length(kilograms, most), is_own)
+        for kilograms, name, url, is_own in rows
+    )
+    return Comparison(
+        bars=bars,
+        more=max(0, len(others) - OTHERS),
+        many=len(others) > COUNTED,
+        sentence=_sentence(own, [row.carbon_kg or 0.0 for row in others]),
+    )
+
+
+def _sentence(own: float | None, others: Sequence[float]) -> str:
+    """What the comparison finds, in words."""
+    if not others:
+        return "No other public model of this task declares what its training took."
+    many = f"{COUNTED} or more" if len(others) > COUNTED else formatting.grouped(len(others))
+    said = f"{many} other public model{'s' if len(others) != 1 else ''} of this task"
+    said += " declare theirs" if len(others) != 1 else " declares its own"
+    if own is None:
+        return f"{said}; this version does not."
+    below = sum(other < own for other in others)
+    if not below:
+        return f"{said}; this version declares the least, or as little as any."
+    above = "at least " if len(others) > COUNTED else ""
+    return f"{said}; {above}{formatting.grouped(below)} of them less than this version."
+
+
+def _intensity(kilograms: float | None, kwh: Decimal | None) -> Fact:
+    """The carbon of a kilowatt-hour: cards have no field for it, two others may imply it."""
+    if kilograms is None or not kwh:
+        return _fact("Grid intensity", "")
+    grams = Decimal(repr(kilograms)) * 1000
+    value = f"{_figure(grams / kwh)}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+    formula = (
+        f"{_figure(grams)}{formatting.NARROW}g ÷ {_kwh(kwh)}, the two declared figures; "
+        "the intensity itself is not declared"
+    )
+    return Fact("Grid intensity", value, "estimated", formula)
+
+
+def _fact(name: str, value: str, note: str = "") -> Fact:
+    return Fact(name, value, "declared", note) if value else Fact(name, "not declared", "none")
+
+
+def _parts(energy: dict[str, Any]) -> str:
+    told = [(words, _amount(energy.get(key))) for key, words in _PARTS]
+    return ", ".join(f"{words} {_kwh(value)}" for words, value in told if value is not None)
+
+
+def _kwh(value: Decimal | None) -> str:
+    return "" if value is None else f"{_figure(value)}{formatting.NARROW}kWh"
+
+
+def _amount(said: Any) -> Decimal | None:
+    """As graphs take it: a number from nought up."""
+    found = quads.number(said)
+    return None if found is None or found < 0 else found
+
+
+def _figure(value: Decimal) -> str:
+    return formatting.figure(float(value))
+
+
+def _length(kilograms: float, most: float) -> str:
+    return f"{kilograms / most * 100:.2f}" if most > 0 else "0"
+
+
+def _page(row: SearchDocument) -> str:
+    return reverse("model", args=[row.namespace_slug, row.model.name])
+
+
+def _words(said: Iterable[str]) -> str:
+    return ", ".join(_clip(one) for one in said)
+
+
+def _clip(text: str) -> str:
+    return diagrams.cut(text, _CLIPPED)

@@ -1,0 +1,184 @@
+"""What is compared: references read from an address, each found for its reader or told by name.
+
+The address is the whole state: the order of the columns is that of the references in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.db.models import prefetch_related_objects
+from django.urls import reverse
+
+from frontend.presenters import facts, version_head
+from hub.protocol import problems, refs
+from registry.versions import moves, selectors
+from runners.benchmarks import selectors as benchmark_selectors
+from runners.proofs import selectors as proof_selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from registry.core.permissions import Actor
+    from registry.models import Variant, Version
+    from runners.models import ConformanceResult, Measurement
+
+FEWEST, MOST = 2, 6
+# References that an address may hold: those beyond MOST are told by name, the rest is cut.
+READ = 20
+CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One thing that is compared: a variant of a version; None where nothing has read its files.
+
+    ``pinned`` is the reference that means the same for ever.
+    """
+
+    ref: str
+    version: Version
+    variant: Variant | None
+    results: tuple[ConformanceResult, ...]
+    graph: facts.Graph
+    # The latency that may be held against the other columns', else the fastest there is.
+    speed: Measurement | None = None
+    is_comparable: bool = False
+
+    @property
+    def is_main(self) -> bool:
+        main = version_head.main_variant(self.version)
+        return self.variant is None or main is None or self.variant.pk == main.pk
+
+    @property
+    def pinned(self) -> str:
+        ref = self.version.ref
+        return ref if self.variant is None or self.is_main else f"{ref}:{self.variant.name}"
+
+    @property
+    def url(self) -> str:
+        return self.place("version")
+
+    def place(self, view: str) -> str:
+        """A page of this version with this variant chosen."""
+        model = self.version.model
+        url = reverse(view, args=[model.namespace.slug, model.name, self.version.number])
+        return url + version_head.choice_of(self.version, self.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A reference without a column, and why."""
+
+    ref: str
+    words: str
+
+
+def read(asked: Iterable[str]) -> list[str]:
+    """References as their address has them: each once, in full where they can be read."""
+    found: dict[str, None] = {}
+    for text in asked:
+        written = text.strip()[:CHARACTERS]
+        if not written:
+            continue
+        with suppress(problems.InvalidReference):  # told by name on the page
+            written = refs.format(refs.parse(written))
+        found[written] = None
+    return list(found)[:READ]
+
+
+def address(wanted: Sequence[str], view: str = "compare") -> str:
+    """The one address of a comparison."""
+    written = urlencode([("m", ref) for ref in wanted], safe="/@:")
+    return f"{reverse(view)}?{written}" if written else reverse(view)
+
+
+def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refused]]:
+    """The columns that the actor may see, and what is wrong with every other reference.
+
+    However large the models are, the number of questions to the database depends on the number of
+    references alone.
+    """
+    refused = [Refused(ref, f"{MOST} models fit beside each other.") for ref in wanted[MOST:]]
+    found: list[tuple[str, refs.Ref, Version]] = []
+    known: dict[int, Version] = {}
+    for ref in wanted[:MOST]:
+        try:
+            parsed = refs.parse(ref)
+            version = _version(actor, parsed)
+        except (
+            problems.InvalidReference,
+            problems.NotFound,
+            problems.Withdrawn,
+        ) as problem:
+            refused.append(Refused(ref, problem.detail))
+            continue
+        found.append((ref, parsed, known.setdefault(version.pk, version)))
+    versions = list(known.values())
+    prefetch_related_objects(versions, "files__blob", "variants__entry")
+    results = {version.pk: proof_selectors.results_of(version) for version in versions}
+    columns = []
+    for ref, parsed, version in found:
+        try:
+            variant = version_head.chosen_variant(version, parsed.variant or "")
+        except problems.VariantMissing as problem:
+            refused.append(Refused(ref, problem.detail))
+            continue
+        mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
+        graph = facts.read(variant.facts if variant else {})
+        columns.append(Column(ref, version, variant, mine, graph))
+    columns = _timed(
+        columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}
+    )
+    order = {ref: index for index, ref in enumerate(wanted)}
+    return columns, sorted(refused, key=lambda one: order[one.ref])
+
+
+def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> list[Column]:
+    """The columns with their latencies: of the one comparability key that most of them have.
+
+    Where a column has no result of it, its fastest stands there and is compared with nothing.
+    """
+    mine = [
+        [
+            row
+            for row in rows[column.version.pk]
+            if column.variant and row.variant_id == column.variant.pk and row.is_ranked
+            and row.scenario == "single_stream" and row.batch == 1
+        ]
+        for column in columns
+    ]  # fmt: skip
+    counted = Counter(key for found in mine for key in {row.comparability_key for row in found})
+    shared = min(counted, key=lambda key: (-counted[key], key)) if counted else ""
+    done = []
+    for column, found in zip(columns, mine, strict=True):
+        same = [row for row in found if row.comparability_key == shared]
+        best = benchmark_selectors.fastest(same or found)
+        done.append(replace(column, speed=best, is_comparable=bool(same) and counted[shared] > 1))
+    return done
+
+
+def _version(actor: Actor, ref: refs.Ref) -> Version:
+    """The version that a reference means; a model's former name leads to it."""
+    try:
+        model = selectors.model(actor, ref.namespace, ref.model)
+    except moves.Moved as moved:
+        namespace, _, name = moved.new.partition("/")
+        model = selectors.model(actor, namespace, name)
+    return selectors.find_version(actor, model, ref)
+
+
+def without(wanted: Sequence[str], ref: str) -> list[str]:
+    """The references but one."""
+    return [other for other in wanted if other != ref]
+
+
+def moved(wanted: Sequence[str], ref: str, steps: int) -> list[str]:
+    """The references with one of them that many places further on."""
+    rest = without(wanted, ref)
+    at = min(max(list(wanted).index(ref) + steps, 0), len(rest))
+    return [*rest[:at], ref, *rest[at:]]

@@ -1,0 +1,35 @@
+"""What people say of a version: its own card, and where that is silent, what its model says.
+
+A model's own words follow its newest card, so a version's page asks the version first: what is
+declared there stays true of it, whatever a later version changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from registry.cards import cards
+from registry.cards.cards import Card
+
+if TYPE_CHECKING:
+    from registry.models import Version
+
+
+def license_of(version: Version) -> str:
+    """The licence as declared; empty where nobody did."""
+    return Card(version.card, "").license or version.model.license
+
+
+def task_of(version: Version) -> str:
+    """The task that lists know a version by; empty where nobody declared one."""
+    return Card(version.card, "").task or version.model.task
+
+
+def keywords_of(version: Version) -> list[str]:
+    """The words by which a version is to be found."""
+    return Card(version.card, "").keywords or [str(word) for word in version.model.keywords]
+
+
+def summary_of(version: Version) -> str:
+    """One sentence: the card's summary, else the first sentence of its prose, else the model's."""
+    return Card(version.card, cards.body(version.readme)).summary or version.model.summary

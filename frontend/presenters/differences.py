@@ -1,0 +1,269 @@
+"""The difference between two graphs in words; what its job found is data of a hostile process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from frontend.parts import formatting
+from frontend.parts.svg import barcode
+from frontend.presenters import version_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from registry.models import Variant, Version
+
+SHOWN = 50
+PAGE = 200
+LISTS = {"changed": "Changed", "added": "Added", "removed": "Removed"}
+ALONE = 2
+MARKS = {1: "changed", ALONE: "alone"}
+BY = {"name": "by name", "output": "by output", "structure": "by structure"}
+_WHATS = {
+    "operator": "operator",
+    "attribute": "",
+    "shape": "shape of",
+    "weight": "weights",
+    "input": "input",
+    "outputs": "outputs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One node of a list; cells hold one thing a line.
+
+    ``shown_by`` is the output that tells it in a drawing; none for nodes of functions and branches.
+    """
+
+    node: str
+    output: str
+    by: str = ""
+    changes: str = ""
+    shown_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One of the three lists, as much of it as a page shows."""
+
+    name: str
+    title: str
+    side: str
+    count: int
+    known: int
+    rows: tuple[Row, ...]
+    more_url: str
+    next_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a page of a difference shows."""
+
+    before: int
+    after: int
+    same: int
+    renamed: int
+    sentence: str
+    bars: tuple[SafeString, SafeString]
+    lists: tuple[Listed, ...]
+    model: tuple[tuple[str, str, str], ...]
+    weights: str
+    matched: str
+    inferred: bool
+
+
+def read(facts: Mapping[str, Any], asked: Mapping[str, str], kept: Mapping[str, str]) -> Difference:
+    """A difference from the report of its job; ``kept`` is what its address says already."""
+    counts = _mapping(facts.get("counts"))
+    numbers = {name: _count(counts.get(name)) for name in ("added", "removed", "changed")}
+    after = _count(counts.get("after"))
+    chosen = asked.get("list", "")
+    names = [chosen] if chosen in LISTS else list(LISTS)
+    page = asked.get("page", "")
+    number = int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 6 else 1
+    return Difference(
+        before=_count(counts.get("before")),
+        after=after,
+        same=max(0, after - numbers["added"] - numbers["changed"]),
+        renamed=_count(counts.get("renamed")),
+        sentence=_sentence(numbers),
+        bars=(_band(facts.get("before")), _band(facts.get("after"))),
+        lists=tuple(
+            _listed(name, facts.get(name), numbers[name], kept, number if chosen == name else 0)
+            for name in names
+        ),
+        model=tuple(_of_model(row) for row in _rows(facts.get("model"))),
+        weights=_weights(_mapping(facts.get("weights"))),
+        matched=", ".join(
+            f"{formatting.grouped(_count(counts.get(f'by_{how}')))} {words}"
+            for how, words in BY.items()
+            if counts.get(f"by_{how}")
+        ),
+        inferred=facts.get("inferred") is True,
+    )
+
+
+def address(version: Version, given: Mapping[str, Any]) -> str:
+    """The page of the difference that a job makes, from its input."""
+    model = version.model
+    earlier = given.get("against_version")
+    place = [model.namespace.slug, model.name, version.number]
+    if not isinstance(earlier, int):
+        return reverse("network", args=place)
+    asked = {"variant": given.get("variant"), "with": given.get("against_variant")}
+    told = {name: str(value) for name, value in asked.items() if value}
+    query = f"?{urlencode(told)}" if told else ""
+    return reverse("network-difference", args=[*place, earlier]) + query
+
+
+def between(other: Version, before: Variant, version: Version, after: Variant) -> str:
+    """The page of the difference from a variant of one version to a variant of another."""
+    model = version.model
+    asked: dict[str, Any] = {}
+    if version_head.choice_of(version, after):
+        asked["variant"] = after.name
+    if other.pk == version.pk or before.name != after.name:
+        asked["with"] = before.name
+    url = reverse(
+        "network-difference",
+        args=[model.namespace.slug, model.name, version.number, other.number],
+    )
+    return f"{url}?{urlencode(asked)}" if asked else url
+
+
+def earlier(rows: Iterable[Version]) -> dict[int, int]:
+    """The released version before each of these, newest first, as far as they are listed."""
+    numbers = [row.number for row in rows if row.state in ("published", "yanked")]
+    return dict(pairwise(numbers))
+
+
+def _sentence(numbers: Mapping[str, int]) -> str:
+    if not any(numbers.values()):
+        return "No node differs."
+    said = [
+        f"{formatting.plural(number, 'node')} {name}" for name, number in numbers.items() if number
+    ]
+    return ", ".join(said) + "."
+
+
+def _listed(name: str, said: Any, count: int, kept: Mapping[str, str], number: int) -> Listed:
+    """A whole page of a list that was asked for, else the beginning of it."""
+    rows = _rows(said)
+    start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, SHOWN)
+    here = {**kept, "list": name}
+    more = not number and len(rows) > SHOWN
+    return Listed(
+        name=name,
+        title=LISTS[name],
+        side="before" if name == "removed" else "after",
+        count=count,
+        known=len(rows),
+        rows=tuple(_row(row) for row in rows[start:stop]),
+        more_url=f"?{urlencode(here)}" if more else "",
+        next_url=f"?{urlencode({**here, 'page': number + 1})}" if number and rows[stop:] else "",
+    )
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    domain, op = str(row.get("domain", "")), str(row.get("op", ""))
+    was = str(row.get("was", ""))
+    called = [
+        f"{domain}.{op}" if domain else op,
+        str(row.get("name", "")),
+        f"was {was}" if was else "",
+        str(row.get("path", "")),
+    ]
+    outputs = row.get("out")
+    shown = outputs[0] if isinstance(outputs, list) and outputs else ()
+    told = [str(part) for part in shown] if isinstance(shown, list) else []
+    lines = [_change(change) for change in _rows(row.get("changes"))]
+    more = _count(row.get("more"))
+    return Row(
+        node="\n".join(part for part in called if part),
+        output=" ".join(told),
+        by=BY.get(str(row.get("by", "")), ""),
+        changes="\n".join([*lines, *([f"and {more} more"] if more else [])]),
+        shown_by=told[0] if told and not row.get("path") else "",
+    )
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    what, name = str(change.get("what", "")), str(change.get("name", ""))
+    before, after = str(change.get("before", "")), str(change.get("after", ""))
+    said = f"{_WHATS.get(what, what)} {name}".strip()
+    if "norm" in change:
+        moved = _norm(change.get("norm"))
+        same = before == after
+        shown = after if same else f"{before or 'none'} → {after or 'none'}"
+        return f"{said} {shown}".strip() + f": {moved}"
+    return f"{said}: {before or 'none'} → {after or 'none'}"
+
+
+def _norm(value: Any) -> str:
+    """How far weights moved, in words."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"moved by {formatting.figure(value)} of their norm"
+    return "other values"
+
+
+def _weights(said: Mapping[str, Any]) -> str:
+    compared, equal = _count(said.get("compared")), _count(said.get("equal"))
+    if not compared:
+        return "No weights stand on both sides."
+    words = f"{formatting.grouped(equal)} of {formatting.plural(compared, 'pair')} of weights equal"
+    if equal == compared:
+        return f"{words}."
+    norm = said.get("norm")
+    if isinstance(norm, int | float) and not isinstance(norm, bool) and norm > 0:
+        return f"{words}; all together moved by {formatting.figure(norm)} of their norm."
+    return f"{words}."
+
+
+def _of_model(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    name = str(row.get("name", ""))
+    said = f"operator set {name}" if row.get("what") == "opset" else name
+    return said, str(row.get("before") or "none"), str(row.get("after") or "none")
+
+
+def _band(said: Any) -> SafeString:
+    """A graph's barcode, and below it the cells in which something is other."""
+    told = _mapping(said)
+    cells, marks = barcode.unpacked(told), told.get("marks")
+    if not cells:
+        return mark_safe("")
+    strip: dict[str, list[str]] = {}
+    for place, mark in enumerate(marks if isinstance(marks, list) else []):
+        if mark in MARKS and place < len(cells):
+            height = "1" if mark == ALONE else ".5"
+            strip.setdefault(MARKS[mark], []).append(f"M{place} 0h1v{height}h-1z")
+    paths = format_html_join(
+        "", '<path class="mark-{}" d="{}"/>', ((name, "".join(d)) for name, d in strip.items())
+    )
+    return format_html(
+        '{}<svg class="marks" viewBox="0 0 {} 1" preserveAspectRatio="none" aria-hidden="true"'
+        ' focusable="false">{}</svg>',
+        barcode.draw(cells),
+        len(cells),
+        paths,
+    )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,223 @@
+"""What people type into the pages: shapes and plain limits; whether it is allowed, services say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+
+from frontend.parts import labels
+from frontend.presenters import variants as presenter_variants
+from hub.protocol import problems, refs
+from registry.api import sign_in
+from registry.people.services import users
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.http import HttpRequest
+
+    from registry.models import Namespace, User, Variant
+
+SCOPES = (
+    ("read", "read: find, download, private models included"),
+    ("write", "write: make drafts, upload, ask for publication"),
+    ("publish", "publish: publish by hand, yank, withdraw, move aliases"),
+    ("admin", "admin: tokens, members, deleting models"),
+)
+
+
+class SeveralFiles(forms.ClearableFileInput):
+    """A file field that takes several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Several files; at least one where it is required."""
+
+    widget = SeveralFiles
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        """Check each file on its own."""
+        each = data if isinstance(data, list | tuple) else [data]
+        return [super(FilesField, self).clean(one, initial) for one in each]
+
+
+class Named(forms.CharField):
+    """A name of a namespace or a model."""
+
+    def validate(self, value: str) -> None:
+        """Apply the rule for names that client and server share."""
+        super().validate(value)
+        try:
+            refs.check_name(value)
+        except problems.InvalidName as error:
+            raise forms.ValidationError(error.detail) from error
+
+
+class VersionForm(forms.Form):
+    """A new version of a model that exists."""
+
+    message = forms.CharField(
+        label="What changes",
+        max_length=500,
+        required=False,
+        help_text="One line, for the list of versions.",
+    )
+    label = forms.CharField(
+        label="Label",
+        max_length=64,
+        required=False,
+        help_text="Such as 1.4.0; the number is given.",
+    )
+    file = FilesField(label="Files")
+
+    def clean_label(self) -> str:
+        """Apply the rule for labels that client and server share."""
+        label = str(self.cleaned_data["label"])
+        try:
+            return refs.check_label(label) if label else ""
+        except problems.InvalidName as error:
+            raise forms.ValidationError(error.detail) from error
+
+
+class ModelForm(VersionForm):
+    """A new model and its first version."""
+
+    namespace = forms.ChoiceField(label="Namespace")
+    name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
+    visibility = forms.ChoiceField(
+        label="Who sees it",
+        choices=[("public", "Everybody, once published"), ("private", "Members of the namespace")],
+    )
+    license = forms.CharField(
+        label="Licence",
+        max_length=64,
+        required=False,
+        help_text="An SPDX id such as Apache-2.0.",
+        widget=forms.TextInput(attrs={"list": "licences"}),
+    )
+    task = forms.ChoiceField(
+        label="Task",
+        required=False,
+        choices=[("", "not declared"), *((task, labels.task(task)) for task in labels.TASKS)],
+    )
+    summary = forms.CharField(
+        label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."
+    )
+    field_order = ("namespace", "name", "visibility", "license", "task", "summary")
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
+
+
+class DeriveForm(forms.Form):
+    """A variant that a maintainer asks for."""
+
+    kind = forms.ChoiceField(
+        label="What to make",
+        choices=presenter_variants.kinds,
+        help_text="Another opset is kept only when it gives the same numbers; another precision "
+        "costs some, and is kept with what it costs.",
+    )
+    source = forms.ChoiceField(label="From")
+    opset = forms.IntegerField(
+        label="To opset",
+        required=False,
+        min_value=1,
+        help_text="For an upgrade, up or down; empty for the highest that runs here.",
+    )
+    calibration = forms.FileField(
+        label="Sample for calibration",
+        required=False,
+        help_text="For int8-qdq: an .npz with an array for each input. Empty for the version's own "
+        "test data.",
+        widget=forms.FileInput(attrs={"accept": ".npz"}),
+    )
+
+    def __init__(self, *args: Any, variants: Sequence[Variant] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(row.name, row.name) for row in variants]
+
+    def clean_calibration(self) -> Any:
+        sample = self.cleaned_data.get("calibration")
+        if sample and self.cleaned_data.get("kind") != "int8-qdq":
+            raise forms.ValidationError("A sample is for int8-qdq; nothing else is calibrated.")
+        if sample and not str(sample.name).lower().endswith(".npz"):
+            raise forms.ValidationError("Choose an .npz file, as numpy.savez writes it.")
+        return sample
+
+
+class TokenForm(forms.Form):
+    """A token for programs."""
+
+    name = forms.CharField(
+        label="Name", max_length=100, help_text="What uses it, so that you know it again."
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        choices=SCOPES,
+        initial=["read", "write"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    namespace = forms.ChoiceField(label="In", required=False)
+    expires_days = forms.IntegerField(
+        label="Days until it ends", min_value=1, max_value=366, initial=90
+    )
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [
+            ("", "all your namespaces"),
+            *((namespace.slug, namespace.slug) for namespace in namespaces),
+        ]
+
+
+class SignInForm(AuthenticationForm):
+    """Name and password."""
+
+    error_messages = {
+        "invalid_login": "No account has this name and password. Both are case-sensitive.",
+        "inactive": "This account is closed.",
+    }
+
+
+class PasswordForm(PasswordChangeForm):
+    """The old password and a new one."""
+
+    revoke_tokens = forms.BooleanField(
+        label="Revoke my access tokens too",
+        required=False,
+        help_text="Choose this if somebody else may know your password.",
+    )
+
+    def __init__(self, user: User, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        """Check the old password, within the limits on failed sign-ins; raises Throttled."""
+        password = str(self.cleaned_data["old_password"])
+        if not sign_in.confirm(self._request, self.user, password):
+            raise forms.ValidationError(
+                self.error_messages["password_incorrect"], code="password_incorrect"
+            )
+        return password
+
+    def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002 - Django's signature
+        """Change the password."""
+        users.change_password(
+            self.user,
+            password=self.cleaned_data["new_password1"],
+            revoke_tokens=self.cleaned_data["revoke_tokens"],
+        )
+        return self.user

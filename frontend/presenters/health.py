@@ -1,0 +1,118 @@
+"""The state of the hub's parts in words, for people; monitors ask ``/readyz``."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import connection
+
+from frontend.parts import formatting
+from metadata import nightly
+from registry.storage import verification
+from registry.storage.files import store
+from runners.queue import aliases
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from runners.models import Worker
+
+LAYERS = {
+    "rlimits": "resource limits",
+    "namespaces": "namespaces (no network)",
+    "mounts": "mounts (nothing else visible)",
+    "landlock": "landlock (no other files)",
+    "seccomp": "seccomp (few system calls)",
+}
+LOW = 2**28
+SHOWN = 10
+_NIGHTLY = {"comparison": "Graphs", "dump": "Dump of the graphs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the hub."""
+
+    title: str
+    state: str
+    word: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One worker and the layers of isolation that its children wear."""
+
+    name: str
+    pool: str
+    isolation: tuple[tuple[str, bool], ...]
+    seen_at: datetime
+
+
+def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
+    """Database, storage, queue and cache; the database answered, or there would be no page."""
+    waiting, running = queue.get("queued", 0), queue.get("running", 0)
+    return [
+        Part("Database", "passed", "answers", connection.vendor),
+        _storage(),
+        _files(actor),
+        Part("Cache", "passed", "on", "Redis" if settings.REDIS_URL else "in each process"),
+        Part(
+            "Workers",
+            "passed" if workers else "errored",
+            "at work" if workers else "none",
+            f"{formatting.plural(workers, 'worker')}; {waiting} waiting, {running} running jobs",
+        ),
+        *(_night(found) for found in nightly.outcomes()),
+    ]
+
+
+def worker(row: Worker, *, sees_names: bool) -> Live:
+    """A worker's row as the page shows it, under an alias unless ``sees_names``."""
+    name = row.name if sees_names else aliases.worker(row.name)
+    return Live(name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
+
+
+def _night(found: nightly.Outcome) -> Part:
+    """What was done last night: the dump of the graphs, or their comparison with the rows."""
+    at = datetime.fromisoformat(found.finished_at)
+    detail = f"{found.detail} ({at:%Y-%m-%d %H:%M} UTC)"
+    state, word = ("passed", "done") if found.ok else ("errored", "told something")
+    return Part(_NIGHTLY.get(found.task, found.task), state, word, detail)
+
+
+def _storage() -> Part:
+    try:
+        usage = shutil.disk_usage(store().root)
+    except OSError as error:
+        return Part("Storage", "failed", "does not answer", str(error.strerror))
+    free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
+    if usage.free < LOW:
+        return Part("Storage", "errored", "nearly full", free)
+    return Part("Storage", "passed", "answers", free)
+
+
+def _files(actor: Actor) -> Part:
+    """Whether stored files are as they came; which are not, for administrators alone."""
+    unsound = verification.unsound()
+    count = unsound.count()
+    if not count:
+        return Part("Stored files", "passed", "sound", "")
+    detail = f"{formatting.plural(count, 'file')} missing or changed on disk"
+    if actor.is_authenticated and actor.is_admin:
+        named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:SHOWN])
+        detail = f"{detail}: {', '.join(named)}"
+    return Part("Stored files", "failed", "damaged", detail)
+
+
+def _layers(told: Any) -> tuple[tuple[str, bool], ...]:
+    """Every layer with whether it was reached; nothing where the worker told nothing."""
+    reached = told.get("layers", told) if isinstance(told, dict) else told
+    if isinstance(reached, dict):
+        reached = [name for name, on in reached.items() if on]
+    if not isinstance(reached, list):
+        return ()
+    return tuple((words, name in reached) for name, words in LAYERS.items())

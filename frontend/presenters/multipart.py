@@ -1,0 +1,71 @@
+"""Files of a plain multipart form, into a draft: the way without scripts.
+
+One refused file leaves the others alone. The request is measured before any of it is read.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from frontend.parts import formatting
+from hub.protocol import problems
+from registry.storage.services import uploads
+from registry.versions.services import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from django.core.files.uploadedfile import UploadedFile
+    from django.http import HttpRequest, HttpResponseBase
+
+    from registry.core.permissions import Actor
+    from registry.models import Version
+
+FORM_BYTES = 200 * 10**6
+
+
+def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Refuse a form over ``FORM_BYTES`` before the CSRF check, which would read all of it."""
+    protected: Callable[..., HttpResponseBase] = csrf_protect(view)
+
+    @wraps(view)
+    def measured(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > FORM_BYTES:
+            raise problems.TooLarge(
+                f"This form has {formatting.size(int(length) if length.isdigit() else 0)}; without "
+                f"scripts it takes {formatting.size(FORM_BYTES)} at once."
+            )
+        return protected(request, *args, **kwargs)
+
+    return csrf_exempt(measured)
+
+
+def take(actor: Actor, version: Version, sent: Iterable[UploadedFile[bytes]]) -> list[str]:
+    """Put each file into the draft; returns what was refused, in words."""
+    refused = []
+    for file in sent:
+        name = file.name or "file"
+        try:
+            files.put(actor, version=version, path=name, digest=keep(actor, file))
+        except problems.Problem as problem:
+            refused.append(f"{name} was refused: {problem.detail}")
+    return refused
+
+
+def keep_text(actor: Actor, name: str, text: str) -> str:
+    """Store a text as an upload of the actor's own; returns its digest."""
+    content = text.encode()
+    return keep(actor, SimpleUploadedFile(name, content))
+
+
+def keep(actor: Actor, file: UploadedFile[bytes]) -> str:
+    """Store one file as an upload of the actor's own; returns its digest."""
+    upload = uploads.create(actor, length=file.size or 0, filename=file.name or "file")
+    if upload.length:
+        upload = uploads.append(actor, upload=upload, offset=0, stream=file)
+    return f"sha256:{upload.blob_id}"

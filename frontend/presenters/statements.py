@@ -1,0 +1,134 @@
+"""Statements of a graph as rows for people: terms with their prefix, links where there are any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+
+from metadata.rdf.terms import DCTERMS, OWL, RDF, RDFS, SKOS
+from metadata.store import entities
+from metadata.store.negotiation import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WORDS = {"ttl": "Turtle", "nt": "N-Triples", "jsonld": "JSON-LD", "rdf": "RDF/XML"}
+_GROUPS = {
+    f"{OWL}Class": "Classes",
+    f"{RDFS}Class": "Classes",
+    f"{OWL}ObjectProperty": "Properties with things",
+    f"{OWL}DatatypeProperty": "Properties with values",
+    f"{RDF}Property": "Properties",
+    f"{SKOS}ConceptScheme": "Schemes",
+    f"{SKOS}Concept": "Concepts",
+}
+_OTHERS = "Other terms"
+
+
+_Term = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One statement: its predicate with a prefix, and its object as words and perhaps a link."""
+
+    term: str
+    iri: str
+    words: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the vocabulary: its name, label and comment, and what else is said of it."""
+
+    name: str
+    iri: str
+    label: str
+    comment: str
+    kind: str
+    rows: tuple[Row, ...]
+
+
+def read(nquads: str) -> list[Row]:
+    """The statements of a small graph about one thing."""
+    return [_row(quad) for quad in _quads(nquads)]
+
+
+def formats(path: str) -> list[tuple[str, str, str]]:
+    """Name, address and media type of each format of the thing at ``path``."""
+    return [
+        (WORDS[ending], f"{path}.{ending}", found.media_type.partition(";")[0])
+        for ending, found in FORMATS.items()
+    ]
+
+
+def terms(nquads: str, prefix: str) -> list[tuple[str, list[Term]]]:
+    """The terms that begin with ``prefix``, grouped by what they are, each group by name."""
+    about: dict[str, list[pyoxigraph.Quad]] = {}
+    for quad in _quads(nquads):
+        if isinstance(quad.subject, pyoxigraph.NamedNode) and quad.subject.value.startswith(prefix):
+            about.setdefault(quad.subject.value, []).append(quad)
+    groups: dict[str, list[Term]] = {name: [] for name in [*_GROUPS.values(), _OTHERS]}
+    for iri, rows in sorted(about.items()):
+        term = _term(iri, iri.removeprefix(prefix), rows)
+        groups[term.kind].append(term)
+    return [(name, found) for name, found in groups.items() if found]
+
+
+def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:
+    told = {
+        f"{RDFS}label": "",
+        f"{SKOS}prefLabel": "",
+        f"{RDFS}comment": "",
+        f"{SKOS}definition": "",
+    }
+    kinds, rest = [], []
+    for quad in rows:
+        predicate = quad.predicate.value
+        if predicate == f"{RDF}type":
+            kinds.append(_words(quad.object))
+        elif predicate in told:
+            told[predicate] = _words(quad.object)
+        elif predicate not in (f"{RDFS}isDefinedBy", f"{DCTERMS}isPartOf"):
+            rest.append(_row(quad))
+    return Term(
+        name=name,
+        iri=iri,
+        label=told[f"{RDFS}label"] or told[f"{SKOS}prefLabel"],
+        comment=told[f"{RDFS}comment"] or told[f"{SKOS}definition"],
+        kind=next((_GROUPS[kind] for kind in kinds if kind in _GROUPS), _OTHERS),
+        rows=tuple(rest),
+    )
+
+
+def _row(quad: pyoxigraph.Quad) -> Row:
+    words, url = _object(quad.object)
+    return Row(_short(quad.predicate.value), quad.predicate.value, words, url)
+
+
+def _object(term: _Term) -> tuple[str, str]:
+    """An object as words, and as a link where it is a web address."""
+    words = _words(term)
+    if not isinstance(term, pyoxigraph.NamedNode):
+        return words, ""
+    return _short(words), words if words.startswith(("http://", "https://")) else ""
+
+
+def _words(term: _Term) -> str:
+    if isinstance(term, pyoxigraph.NamedNode | pyoxigraph.Literal):
+        return term.value
+    return "(a list or a restriction)"
+
+
+def _short(iri: str) -> str:
+    for prefix, start in entities.prefixes().items():
+        if iri.startswith(start) and len(iri) > len(start):
+            return f"{prefix}:{iri.removeprefix(start)}"
+    return iri
+
+
+def _quads(nquads: str) -> Iterable[pyoxigraph.Quad]:
+    return pyoxigraph.parse(nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS)

@@ -1,0 +1,47 @@
+"""What a version's page says to programs: schema.org in the page, typed links in its head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.safestring import SafeString
+
+from frontend.presenters.statements import WORDS
+from metadata import exports
+from metadata.exports import schemaorg
+from metadata.graphs.subjects import SHOWN
+from metadata.store import signposting
+from metadata.store.negotiation import FORMATS
+
+if TYPE_CHECKING:
+    from registry.models import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The block of schema.org, the `Link` header, and the addresses that people may follow."""
+
+    block: SafeString
+    header: str
+    formats: tuple[tuple[str, str], ...]
+    exports: tuple[tuple[str, str], ...]
+    linkset: str
+
+
+def of_version(version: Version, address: str) -> Told | None:
+    """What the page at the path ``address`` says; None of a version that is out or not yet in."""
+    if version.state not in SHOWN:
+        return None
+    sheet = exports.read(version)
+    links = signposting.of_version(sheet, exports.addresses(sheet.iri))
+    return Told(
+        # The block is escaped so that nothing in it ends it.
+        block=SafeString(schemaorg.embed(sheet)),
+        header=signposting.header(links, sheet.iri),
+        formats=tuple((WORDS[ending], f"{address}.{ending}") for ending in FORMATS),
+        exports=tuple(
+            (one.title, f"{address}/export/{one.filename}") for one in exports.EXPORTS.values()
+        ),
+        linkset=f"{address}/linkset",
+    )

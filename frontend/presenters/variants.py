@@ -1,0 +1,243 @@
+"""The variants of a version in words: how each came about, what it cost, and how far up it got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from frontend.parts import formatting, labels
+from frontend.presenters import figures, verdicts, version_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from frontend.presenters.conformance import Matrix
+    from registry.models import File, Variant, Version
+    from runners.models import Job
+    from runners.proofs import selectors
+
+ORIGINS = {"uploaded": "uploaded", "upgraded": "upgraded from", "converted": "converted from"}
+# Result of a step -> glyph and word; every other step failed under its own name.
+_STEPS = {
+    "equal": ("passed", "equal"),
+    "unchanged-operators": ("passed", "no operator changed"),
+    "partial": ("can't tell", "partly compared"),
+    "proven": ("can't tell", "recorded by an older method"),
+}
+# State of a job -> glyph, what its ladder says where it made nothing.
+_SENTENCES = {
+    "queued": ("queued", "Queued: a worker will try the highest opset that its runtime runs."),
+    "running": ("running", "Running: from the highest opset down, until one is equal."),
+    "cancelled": ("cancelled", "The job was cancelled before any opset was reached."),
+    "failed": ("failed", "No other opset was shown to be equal."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One variant, as the table shows it."""
+
+    name: str
+    url: str
+    origin: str
+    source: str
+    job: str
+    opset: int | None
+    precision: str
+    size: int
+    ratio: str
+    parity: figures.Worst | None
+    measured: bool
+    rules: tuple[str, ...]
+    proof: str
+    chosen: bool
+    conformance: str
+    conformance_url: str
+    load: str
+    path: str
+    download: str
+    graph: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One opset that was tried."""
+
+    opset: int | None
+    state: str
+    word: str
+    reason: str
+    blocking: tuple[tuple[str, str, str, str], ...]
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """How far up one uploaded variant got."""
+
+    variant: str
+    opset: int | None
+    state: str
+    sentence: str
+    steps: tuple[Step, ...]
+    findings: tuple[verdicts.Finding, ...]
+    job: str
+    ready: int | None
+    ready_url: str
+
+
+def rows(version: Version, matrices: Iterable[Matrix]) -> list[Row]:
+    """The table of variants; ``matrices`` are those of the same version."""
+    summaries = {one.variant: one.summary for one in matrices}
+    variants = version_head.variants(version)
+    names = {row.pk: row for row in variants}
+    return [_row(version, row, names, summaries.get(row.name, "not run")) for row in variants]
+
+
+def ladder(version: Version, found: selectors.Ladder) -> Ladder:
+    """A ladder in words, from the highest opset that was tried down, each in its newest try."""
+    newest: dict[int | None, Step] = {}
+    for rung in found.rungs:
+        newest.setdefault(rung.opset, _step(rung))
+    steps = sorted(newest.values(), key=lambda step: -(step.opset or 0))
+    highest = found.highest
+    state, sentence = _sentence(found)
+    return Ladder(
+        variant=found.variant.name,
+        opset=found.variant.opset,
+        state=state,
+        sentence=sentence,
+        steps=tuple(steps),
+        findings=_findings(found.job) if not steps else (),
+        job=str(found.job.pk) if found.job else "",
+        ready=highest.opset if highest else None,
+        ready_url=_place(version, "version") + version_head.choice_of(version, highest),
+    )
+
+
+def load_of(version: Version, variant: Variant) -> str:
+    """How a program takes this variant: an upgraded one by its opset, others by name."""
+    main = version_head.main_variant(version)
+    if main is not None and variant.pk == main.pk:
+        return f'hub.load("{version.ref}")'
+    of_main = main is not None and variant.derived_from_id == main.pk
+    if variant.origin == "upgraded" and variant.is_chosen and variant.opset and of_main:
+        return f'hub.load("{version.ref}", opset={variant.opset})'
+    return f'hub.load("{version.ref}", variant="{variant.name}")'
+
+
+def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: str) -> Row:
+    told: dict[str, Any] = row.derivation if isinstance(row.derivation, dict) else {}
+    source = names.get(row.derived_from_id or 0)
+    choice = version_head.choice_of(version, row)
+    size = _size(version_head.own_files(version, row), row)
+    before = _size(version_head.own_files(version, source), source) if source else 0
+    parity = figures.worst(told.get("figures"), told.get("parity")) if source else None
+    rules = told.get("rules")
+    return Row(
+        name=row.name,
+        url=_place(version, "version") + choice,
+        origin=ORIGINS.get(row.origin, row.origin),
+        source=source.name if source else "",
+        job=str(row.job_uuid) if row.job_uuid and source else "",
+        opset=row.opset,
+        precision="no weights" if row.precision == "none" else row.precision,
+        size=size,
+        ratio=formatting.share(size / before) if before else "",
+        parity=parity,
+        measured=parity is not None and bool(parity.max_abs or parity.cosine or parity.top1),
+        rules=tuple(str(rule) for rule in rules) if isinstance(rules, list) else (),
+        proof=row.proof_sentence,
+        chosen=row.is_chosen,
+        conformance=summary,
+        conformance_url=_place(version, "version-conformance") + choice,
+        load=load_of(version, row),
+        path=row.entry.path,
+        download=_place(version, "version-file", row.entry.path)
+        if version.state != "withdrawn"
+        else "",
+        graph=_graph(version, row, source),
+    )
+
+
+def _graph(version: Version, row: Variant, source: Variant | None) -> str:
+    """The difference between a derived variant's graph and its source's; else the graph itself."""
+    if version.state not in ("published", "yanked"):
+        return ""
+    if source is None:
+        return _place(version, "network") + version_head.choice_of(version, row)
+    asked = urlencode({"variant": row.name, "with": source.name})
+    return f"{_place(version, 'network-difference', version.number)}?{asked}"
+
+
+def _size(files: Iterable[File], variant: Variant) -> int:
+    """The bytes of a variant's model and of the weights beside it."""
+    external = variant.facts.get("external_files")
+    told = external if isinstance(external, list) else []
+    named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
+    return sum(file.blob.size for file in files if file.path in named)
+
+
+def _step(rung: selectors.Rung) -> Step:
+    unreached = ("failed", rung.outcome.replace("-", " ") or "not reached")
+    state, word = _STEPS.get(rung.outcome, unreached)
+    return Step(
+        opset=rung.opset if isinstance(rung.opset, int) else None,
+        state=state,
+        word=word,
+        reason=rung.reason,
+        blocking=tuple(_blocking(row) for row in rung.blocking if isinstance(row, dict)),
+        job=str(rung.job.pk),
+    )
+
+
+def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    """A node in the way: its name, its operator, from and to which opset, and why."""
+    way = f"{row.get('source', '?')} to {row.get('target', '?')}"
+    return str(row.get("node") or ""), str(row.get("op") or ""), way, str(row.get("reason") or "")
+
+
+def _sentence(found: selectors.Ladder) -> tuple[str, str]:
+    """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
+    job, highest = found.job, found.highest
+    if highest is not None:
+        return "passed", f"{highest.opset} ready: {highest.proof_sentence}"
+    own = found.variant.opset or 0
+    made = [row for row in found.ready if not row.is_chosen and (row.opset or 0) > own]
+    if made:
+        unproven = max(made, key=lambda row: row.opset or 0)
+        return "can't tell", f"{unproven.opset} made, not chosen: {unproven.proof_sentence}"
+    if job is None:
+        return "not run", "Not run. It is queued once a worker offers ONNX Runtime."
+    if job.state == "failed" and job.error_class != "deterministic":
+        return "not completed", job.error_detail or "The job ended without a verdict."
+    if job.state == "succeeded":
+        return "passed", _nothing_higher(found, job)
+    return _SENTENCES[job.state]
+
+
+def _nothing_higher(found: selectors.Ladder, job: Job) -> str:
+    own = found.variant.opset or 0
+    if any(row.opset is not None and row.opset < own for row in found.ready):
+        return "A lower opset is ready; nothing higher was asked for."
+    if not (job.report or {}).get("facts", {}).get("source", 1):
+        return "Nothing to do: it uses no operator that has an opset to be raised."
+    return "Nothing to do: this is the highest opset that the runtime runs."
+
+
+def _findings(job: Job | None) -> tuple[verdicts.Finding, ...]:
+    report = job.report if job is not None and isinstance(job.report, dict) else {}
+    return verdicts.findings(report)
+
+
+def _place(version: Version, view: str, *more: object) -> str:
+    model = version.model
+    return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])
+
+
+def kinds() -> list[tuple[str, str]]:
+    """What a maintainer may ask for, with words."""
+    return [("upgrade", "Another opset, same numbers"), *labels.RECIPES.items()]

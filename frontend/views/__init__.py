@@ -1,1 +1,0 @@
-"""Views parse, call one service or selector, and render."""

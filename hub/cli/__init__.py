@@ -1,0 +1,1 @@
+"""The `hub` command: one module for each group of commands."""

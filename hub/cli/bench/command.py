@@ -1,0 +1,339 @@
+"""The words of `hub bench`: measure, verify a record, compare two models or two records."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hub.cli.bench import report as words
+from hub.cli.bench import subjects
+from hub.client.training import identity
+from hub.protocol import federated, problems
+from hub.terminal import DONE, PROBLEM, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_DESCRIPTION = (
+    "Time a model on this machine as the hub does: fresh confined processes, every sample kept. "
+    "`hub bench verify FILE` makes a record's sums again; `hub bench compare A B` tells whether B "
+    "is slower than A, for two models or two records; `hub bench key FILE` makes a worker's key."
+)
+_QUICK = {
+    "processes": 5,
+    "most_processes": 5,
+    "timed_seconds": 1.0,
+    "warmup_cap_seconds": 10.0,
+    "quiet_wait_seconds": 10.0,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; return the exit code."""
+    if arguments and arguments[0] == "verify":
+        return _verify(_verify_parser().parse_args(arguments[1:]))
+    if arguments and arguments[0] == "compare":
+        return _compare(_compare_parser().parse_args(arguments[1:]))
+    if arguments and arguments[0] == "key":
+        return _key(_key_parser().parse_args(arguments[1:]))
+    return _measure(_measure_parser().parse_args(arguments))
+
+
+def _measure_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hub bench", description=_DESCRIPTION)
+    parser.add_argument("ref", help="such as lab/tiny@3:int8, or the path of an .onnx file")
+    _add_settings(parser)
+    parser.add_argument("--sweep-batch", type=_wholes, default=(), metavar="N,N", help="batches")
+    parser.add_argument("--sweep-threads", type=_wholes, default=(), metavar="N,N")
+    parser.add_argument("--contribute", action="store_true", help="send the record to the hub")
+    parser.add_argument("--worker", metavar="NAME", help="the enrolled worker that signs it")
+    parser.add_argument("--key", metavar="FILE", help="its private key, see `hub bench key`")
+    parser.add_argument("--mlperf", metavar="FOLDER", help="have LoadGen ask; keep its logs here")
+    return parser
+
+
+def _compare_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hub bench compare",
+        description="Time two models in turns, A B B A, or compare two records of one key.",
+    )
+    parser.add_argument("baseline", help="a reference, an .onnx file, or a record")
+    parser.add_argument("candidate", help="of the same kind")
+    parser.add_argument("--baseline-threads", type=int, help="of the baseline alone (--threads)")
+    _add_settings(parser)
+    return parser
+
+
+def _verify_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hub bench verify", description="Make every sum of a record again from its samples."
+    )
+    parser.add_argument("file", help="a record or a comparison")
+    return parser
+
+
+def _key_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hub bench key", description="Make the key of a worker that a hub is to enrol."
+    )
+    parser.add_argument("file", help="where the private key goes")
+    return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--opset", type=int, help="the variant of exactly this opset")
+    add("--variant", help="the variant of this name")
+    add("--runtime", help="onnxruntime, or openvino in an environment that has it")
+    add("--interpreter", metavar="PYTHON", help="of the environment to measure with")
+    add("--provider", help="an execution provider, such as CUDAExecutionProvider")
+    add("--scenario", choices=["single_stream", "multi_stream", "server", "offline"])
+    add("--rate", dest="rate_per_s", type=float, help="arrivals a second, for server")
+    add("--call-style", choices=["run", "io_binding"])
+    add("--batch", type=int)
+    add("--threads", type=int, help="of one inference (1)")
+    add("--cores", type=_wholes, metavar="N,N", help="the processors to use")
+    add("--shape", action="append", type=_named, metavar="NAME=N", help="a free dimension")
+    add("--seed", type=int)
+    add("--processes", type=int, help="fresh processes (10)")
+    add("--seconds", dest="timed_seconds", type=float, help="timed in each process (3)")
+    add("--budget", dest="budget_seconds", type=float, help="for all processes (300)")
+    add("--wait", dest="quiet_wait_seconds", type=float, help="for a host at rest (300)")
+    add("--anyway", action="store_true", help="measure on a busy host, too")
+    add("--quick", action="store_true", help="five short processes")
+    add("--watts-per-core", type=float, help="for an estimate of energy; without it there is none")
+    add("--region", dest="grid_region", help="of the grid, such as FRA, for carbon")
+    add("--output", metavar="FILE", help="where the record goes")
+    add("--json", action="store_true", help="print the record without its samples")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def _measure(options: argparse.Namespace) -> int:
+    from hub.cli.bench import measurement  # noqa: PLC0415  (each command imports what it needs)
+
+    given, interpreter = _given(options), _interpreter(options)
+    progress = False if options.quiet else None
+    subject = subjects.find(
+        options.ref, opset=options.opset, variant=options.variant, progress=progress
+    )
+    given["variant"] = subject.variant
+    signer = _signer(options)
+    if options.contribute:
+        if options.seed is not None:
+            raise problems.HubError("--contribute has the hub choose the seed; leave --seed away.")
+        given |= subjects.challenge(subject)
+    if options.mlperf:
+        from hub.cli.bench import loadgen  # noqa: PLC0415
+
+        for line in loadgen.run(subject, given, Path(options.mlperf)):
+            print(line)
+        return DONE
+    record = measurement.benchmark(subject, given, interpreter, _teller(options))
+    place = Path(options.output or f"{_slug(subject.name)}.benchmark.json")
+    _write(place, record)
+    _show(record, subject.name, as_json=options.json)
+    for one in record["sweeps"]:
+        print(f"\n{one['axis']} {one['value']}")
+        _show(one["record"], subject.name, as_json=False)
+    print(f"{'record':<11} {place}", file=sys.stderr if options.json else sys.stdout)
+    if options.contribute:
+        print(f"{'contributed':<11} {subjects.contribute(subject, record, signer)}")
+    return DONE if record["status"] in {"accepted", "noisy"} else PROBLEM
+
+
+def _signer(options: argparse.Namespace) -> subjects.Signer | None:
+    if not options.worker and not options.key:
+        return None
+    if not (options.worker and options.key and options.contribute):
+        raise problems.HubError("--worker, --key and --contribute are given together.")
+    return subjects.Signer(options.worker, identity.key_of(options.key))
+
+
+def _key(options: argparse.Namespace) -> int:
+    """Make a private key that only its owner may read, and tell the public one."""
+    private = federated.new_key()
+    public = federated.public_key(private)
+    try:
+        handle = os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise problems.HubError(
+            f"{options.file} is there already; a key is never replaced."
+        ) from None
+    with os.fdopen(handle, "wb") as writer:
+        writer.write(private)
+    print(f"{'private key':<11} {options.file}")
+    print(f"{'public key':<11} {public}")
+    print("Have an administrator of the hub enrol it: POST /api/v1/enrolled-workers")
+    return DONE
+
+
+def _show(record: dict[str, Any], name: str, *, as_json: bool) -> None:
+    from runners.engine.benchmark import record as form  # noqa: PLC0415
+
+    if as_json:
+        print(json.dumps(form.without_samples(record), indent=2))
+        return
+    for line in words.of_record(record, name):
+        print(plain(line))
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from runners.engine.benchmark import record as form  # noqa: PLC0415
+    from runners.engine.benchmark import verification  # noqa: PLC0415
+
+    try:
+        found = verification.problems(_read(Path(options.file)))
+    except form.InvalidRecordError as error:
+        print(
+            plain(f"hub: {options.file} is no record of a benchmark: {error}"),
+            file=sys.stderr,
+        )
+        return PROBLEM
+    for one in found:
+        said, right = (_short(one[name]) for name in ("said", "computed"))
+        words = f"the record says {said}, its samples give {right}"
+        if one["rule"] != "sums":
+            words = f"{one['message']} (rule {one['rule']}). {one['cure']}"
+        print(plain(f"{one['field']}: {words}"))
+    if found:
+        return PROBLEM
+    print(plain(f"{options.file}: every figure follows from what was measured, no rule is broken"))
+    return DONE
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from runners.engine.benchmark import verdicts  # noqa: PLC0415
+
+    names = (options.baseline, options.candidate)
+    if all(name.endswith(".json") for name in names):
+        verdict = _of_records(*(_read(Path(name)) for name in names))
+    else:
+        from hub.cli.bench import measurement  # noqa: PLC0415
+
+        progress = False if options.quiet else None
+        pair = [
+            subjects.find(name, opset=options.opset, variant=options.variant, progress=progress)
+            for name in names
+        ]
+        given = _given(options)
+        if options.quick and options.processes is None:
+            given["processes"] = verdicts.LEAST_PAIRS
+        made = measurement.compare(
+            (pair[0], pair[1]), given, _interpreter(options), _teller(options)
+        )
+        if options.output:
+            _write(Path(options.output), made)
+        if options.json:
+            print(json.dumps(verdicts.without_samples(made), indent=2))
+            return DONE
+        names = (pair[0].name, pair[1].name)
+        verdict = made["verdict"]
+    for line in words.of_verdict(verdict, names):
+        print(plain(line))
+    return DONE
+
+
+def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
+    """Judge two records that were not made in turns: only where they may be compared at all."""
+    from runners.engine.benchmark import record as form  # noqa: PLC0415
+    from runners.engine.benchmark import verdicts, verification  # noqa: PLC0415
+
+    try:
+        first, second = form.check(baseline), form.check(candidate)
+    except form.InvalidRecordError as error:
+        raise problems.HubError(f"One of the two is no record of a benchmark: {error}") from None
+    for side, one in (("first", first), ("second", second)):
+        if wrong := verification.problems(one):
+            raise problems.HubError(
+                f"The {side} record does not add up: {wrong[0]['field']} does not follow from what "
+                "was measured. `hub bench verify FILE` tells more."
+            )
+    if first["comparability_key"] != second["comparability_key"]:
+        verdict = verdicts.judge_apart(first, second)
+        raise problems.HubError(
+            f"These records may not be compared: they differ in {', '.join(verdict['differs'])}."
+        )
+    print("These were not measured in turns: what changed between the two counts, too.")
+    return verdicts.judge_apart(first, second)
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The engine's options: those that were named, and no others."""
+    from runners.engine.benchmark.options import Options  # noqa: PLC0415
+
+    known = Options.__dataclass_fields__.keys() - {"variant", "against", "challenge"}
+    chosen = {name: value for name, value in vars(options).items() if name in known}
+    given: dict[str, Any] = dict(_QUICK) if options.quick else {}
+    given |= {name: value for name, value in chosen.items() if value is not None}
+    given["shapes"] = dict(options.shape or ())
+    if options.anyway:
+        given["if_busy"] = "measure"
+        given.setdefault("quiet_wait_seconds", 10.0)
+    if "processes" in chosen and chosen["processes"] is not None:
+        given["most_processes"] = max(chosen["processes"], 20 if not options.quick else 5)
+    if options.runtime and options.runtime != "onnxruntime":
+        given["provider"] = ""
+    return {name: list(value) if type(value) is tuple else value for name, value in given.items()}
+
+
+def _interpreter(options: argparse.Namespace) -> str:
+    if options.interpreter:
+        return str(Path(options.interpreter).absolute())
+    runtime = options.runtime or "onnxruntime"
+    made = Path(os.environ.get("HUB_HOME", "var"), "runtimes", runtime, "bin", "python")
+    if runtime != "onnxruntime" and made.is_file():
+        return str(made.absolute())
+    if importlib.util.find_spec(runtime) is None:
+        raise problems.LibraryMissing(
+            f"{runtime} is not installed here: pip install "
+            + ("'onnx-hub[cpu]'" if runtime == "onnxruntime" else f"{runtime} onnx numpy")
+            + " into this or another environment, and name that one's Python by --interpreter."
+        )
+    return sys.executable
+
+
+def _teller(options: argparse.Namespace) -> Callable[[int, str], None]:
+    shown = not options.quiet and sys.stderr.isatty()
+
+    def tell(progress: int, phase: str) -> None:
+        if shown:
+            print(f"\r{progress:3d} %  {phase:<12}", end="", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise problems.HubError(f"{path} is no JSON.") from None
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=True) + "\n", encoding="ascii")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _wholes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+def _named(text: str) -> tuple[str, int]:
+    name, _, size = text.rpartition("=")
+    if not name:
+        raise argparse.ArgumentTypeError("a dimension is given as NAME=N")
+    return name, int(size)

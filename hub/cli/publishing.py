@@ -1,0 +1,112 @@
+"""The commands that add to a hub: push, variant."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hub.cli.models import variant_line
+from hub.client import api
+from hub.terminal import DONE, plain, positive, size
+
+if TYPE_CHECKING:
+    import argparse
+
+_PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
+
+
+def add_push(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    push = commands.add_parser(
+        "push",
+        help="publish files or a folder as the next version",
+        description="Send files or a folder, have them checked, and publish them as the next "
+        "version of a model. A README.md among them is the card.",
+    )
+    push.add_argument("ref", help="namespace/model")
+    push.add_argument("paths", nargs="+", metavar="path", help="a file, or a folder with all files")
+    push.add_argument("--card", metavar="FILE", help="the card, Markdown with YAML front matter")
+    push.add_argument("--message", "-m", help="what this version changes")
+    push.add_argument("--label", help="a name for the version, such as 1.4.0")
+    push.add_argument("--private", action="store_true", help="make a new model private")
+    push.add_argument("--no-create", action="store_true", help="fail when the model is missing")
+    push.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
+    push.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
+    push.add_argument("--resume", action="store_true", help="go on with the draft of a cut push")
+    push.add_argument(
+        "--follow-links", action="store_true",
+        help="send what symbolic links out of the folder lead to",
+    )  # fmt: skip
+    push.add_argument("--quiet", action="store_true", help="no progress")
+    push.set_defaults(command=_push)
+
+
+def _push(options: argparse.Namespace) -> int:
+    version = api.push(
+        options.ref,
+        *options.paths,
+        card=options.card,
+        message=options.message,
+        label=options.label,
+        publish=not options.no_publish,
+        create=not options.no_create,
+        visibility="private" if options.private else "public",
+        wait=not options.no_wait,
+        resume=options.resume,
+        follow_links=options.follow_links,
+        progress=False if options.quiet else None,
+    )
+    print(f"{version['ref']} {version['state']}")
+    if version.get("url"):
+        print(plain(str(version["url"])))
+    return DONE
+
+
+def add_variant(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    variant = commands.add_parser(
+        "variant",
+        help="have the hub make a variant: another opset or precision",
+        description="Have the hub make a variant of a version and say what it costs.",
+    )
+    variant.add_argument("ref", help="such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny")
+    variant.add_argument("kind", choices=["upgrade", "fp16", "int8", "int8-qdq"])
+    variant.add_argument("--opset", type=positive, help="for upgrade: to this one, up or down")
+    variant.add_argument("--sample", metavar="FILE", help="for int8-qdq: an .npz with inputs")
+    variant.add_argument("--no-wait", action="store_true", help="print the job and return")
+    variant.add_argument("--quiet", action="store_true", help="no progress")
+    variant.add_argument("--json", action="store_true", help="print JSON")
+    variant.set_defaults(command=_variant)
+
+
+def _variant(options: argparse.Namespace) -> int:
+    made = api.make_variant(
+        options.ref,
+        options.kind,
+        opset=options.opset,
+        sample=options.sample,
+        wait=not options.no_wait,
+        progress=False if options.quiet else None,
+    )
+    if options.json:
+        print(json.dumps(made, indent=2))
+    elif options.no_wait:
+        print(f"{made['kind']} {made['state']}\n{made['url']}")
+    else:
+        print(variant_line(made))
+        for line in _price_lines(made.get("derivation") or {}):
+            print(plain(line))
+    return DONE
+
+
+def _price_lines(derivation: dict[str, Any]) -> list[str]:
+    """What a variant costs against the one it was made from, in figures."""
+    sizes = derivation.get("sizes") or {}
+    lines = []
+    if sizes.get("before") and sizes.get("after"):
+        ratio = sizes["after"] / sizes["before"]
+        lines.append(f"size    {size(sizes['before'])} -> {size(sizes['after'])} ({ratio:.2f})")
+    parity = derivation.get("parity") or {}
+    worst = parity.get("worst") or parity
+    figures = [f"{name} {worst[name]}" for name in _PARITY if worst.get(name) is not None]
+    return [*lines, *([f"parity  {', '.join(figures)} (worst of all outputs)"] if figures else [])]

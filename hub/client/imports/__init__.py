@@ -1,0 +1,1 @@
+"""Importing models from Hugging Face and from Model Zoos."""

@@ -1,0 +1,397 @@
+"""`hub import zoo`: the models of a Model Zoo manifest become models of a hub.
+
+All opsets of a model become one version: the largest is `model.onnx`, which is loaded when nothing
+is said, each other one lies in a folder `opset<N>`, and `hub.load(name, opset=N)` chooses. A run
+that was cut is run again: what is published already is passed over, a draft is gone on with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from hub.client import archives, local_files
+from hub.client import push as pushing
+from hub.client.imports import zoo_cards, zoo_source
+from hub.client.onnx_hub import hub_name
+from hub.client.progress import Bar, say
+from hub.counting import size
+from hub.protocol import digests, problems, refs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hub.client.hub import Hub
+    from hub.client.imports.zoo_source import Entry, Source
+    from hub.client.local_files import LocalFile, Selected
+
+IMPORTED, PRESENT, FAILED = "imported", "present", "failed"
+_ENDED = ("published", "yanked", "withdrawn")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one model: a word, a line for people, and what failed, each with its cause."""
+
+    ref: str
+    word: str = FAILED
+    text: str = ""
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.word:<8}  {self.ref}  {self.text}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How to import: where to, which models, and what the manifest leaves open."""
+
+    namespace: str = refs.DEFAULT_NAMESPACE
+    only: tuple[str, ...] = ()
+    license: str = ""
+    visibility: str = "public"
+    progress: bool | None = None
+
+
+@dataclass(slots=True)
+class Piece:
+    """One opset of a model that is here: its place in the version, its file, its test data."""
+
+    entry: Entry
+    source: Path
+    sha256: str
+    size: int
+    data: dict[str, Path] = field(default_factory=dict)
+    data_sha256: str = ""
+    folder: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}model.onnx"
+
+
+def import_zoo(
+    hub: Hub,
+    manifest: str,
+    files: str | None = None,
+    wishes: Wishes | None = None,
+    *,
+    tell: Callable[[Outcome], None] = lambda _: None,
+) -> list[Outcome]:
+    """Import every model of a manifest, and `tell` of each as it is done; return all outcomes.
+
+    `manifest` and `files` are paths or addresses; without `files` they lie beside the manifest, or
+    where GitHub and hubs have them. Raise `HubError` for a manifest that cannot be read and for a
+    token that is not accepted; what is wrong with one model is told in its outcome.
+    """
+    wishes = wishes or Wishes()
+    if hub.config.offline:
+        raise problems.NotCached("An import has to reach the hub, and HUB_OFFLINE forbids that.")
+    entries = zoo_source.read_manifest(manifest)
+    hub.transport.request("GET", "/api/v1/whoami")  # a token is needed, and better now than later
+    source = zoo_source.Source(files or zoo_source.files_of(manifest))
+    # A query may hold a secret, and a path the name of a machine's user.
+    origin = manifest.partition("?")[0] if zoo_source.is_address(manifest) else Path(manifest).name
+    outcomes = []
+    groups = list(grouped(entries, wishes.only))
+    for at, (name, group, faults) in enumerate(groups, start=1):
+        total = sum(entry.size for entry in group)
+        said = f"{name}, {size(total)}" if total else name
+        say(f"{at} of {len(groups)}: {said}", is_shown=wishes.progress)
+        outcome = Outcome(f"{wishes.namespace}/{name}", failures=faults)
+        try:
+            _Import(hub, source, origin, wishes, outcome).run(name, group)
+        except problems.NotAuthenticated:
+            raise
+        except (problems.HubError, OSError) as error:
+            outcome.word, outcome.text = FAILED, ""
+            outcome.failures.append(" ".join(str(error).split()))
+        outcomes.append(outcome)
+        tell(outcome)
+    return outcomes
+
+
+def grouped(
+    raw: Iterable[Any], only: tuple[str, ...] = ()
+) -> Iterator[tuple[str, list[Entry], list[str]]]:
+    """Put together the entries of each model: its name on the hub, its entries, what is wrong."""
+    groups: dict[str, list[Entry]] = {}
+    faults: dict[str, list[str]] = {}
+    wanted = {hub_name(word) for word in only}
+    for one in raw:
+        try:
+            entry = zoo_source.Entry.read(one)
+            # What another hub calls `lab/net` is `net` here, in the namespace that was asked for.
+            name = hub_name(entry.model.rpartition("/")[2])
+            refs.check_name(name)
+        except problems.Problem as error:
+            label = hub_name(str(one.get("model") or "")) if isinstance(one, dict) else ""
+            name = label or "unnamed"
+            faults.setdefault(name, []).append(str(error))
+            groups.setdefault(name, [])
+            continue
+        group = groups.setdefault(name, [])
+        if any((one.opset, one.sha256, one.path) == (entry.opset, entry.sha256, entry.path)
+               or (entry.sha256 and (one.opset, one.sha256) == (entry.opset, entry.sha256))
+               for one in group):  # fmt: skip
+            continue
+        if group and group[0].model != entry.model:
+            clash = (
+                f"{entry.model!r} and {group[0].model!r} would be the same model. Import one of "
+                "them into another namespace."
+            )
+            faults[name] = list(dict.fromkeys([*faults.get(name, []), clash]))
+            continue
+        group.append(entry)
+    for name, group in groups.items():
+        if not wanted or name in wanted:
+            yield name, group, faults.get(name, [])
+
+
+class _Import:
+    """The import of one model."""
+
+    def __init__(
+        self, hub: Hub, source: Source, origin: str, wishes: Wishes, outcome: Outcome
+    ) -> None:
+        self._hub = hub
+        self._source = source
+        self._origin = origin
+        self._wishes = wishes
+        self._outcome = outcome
+        self._model = f"/api/v1/models/{outcome.ref}"
+
+    def run(self, name: str, group: list[Entry]) -> None:
+        if not group:
+            return
+        if self._is_present(group):
+            return
+        with tempfile.TemporaryDirectory(prefix="hub-zoo-") as scratch:
+            pieces = [piece for entry in group if (piece := self._bring(entry, Path(scratch)))]
+            while pieces:
+                place(pieces)
+                try:
+                    self._publish(name, pieces)
+                except problems.ChecksFailed as error:
+                    refused = _accused(error, pieces)
+                    self._outcome.failures += [
+                        f"{piece.entry.path}: {_reason(error, piece)}" for piece in refused
+                    ]
+                    rest = [piece for piece in pieces if piece not in refused]
+                    if not refused or not rest:
+                        if not refused:
+                            raise
+                        return
+                    self._drop(label_of(_marks(pieces)))
+                    pieces = rest
+                else:
+                    return
+
+    def _is_present(self, group: list[Entry]) -> bool:
+        """Whether the newest version holds all of it, as far as the manifest itself tells."""
+        marks = [(one.opset, one.sha256, one.data_sha256 or "") for one in group]
+        if any(not sha or (one.data_path and not one.data_sha256)
+               for one, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
+            return False
+        found = self._labelled(label_of(marks))
+        if found and found["state"] in _ENDED:
+            self._say(PRESENT, found["number"], f"{found['state']} already")
+            return True
+        newest = self._newest()
+        held = {digests.parse(file["sha256"]) for file in newest.get("files", [])}
+        has_data = any("test_data_set_" in file["path"] for file in newest.get("files", []))
+        wants_data = any(one.data_path for one in group)
+        if held.issuperset(one.sha256 for one in group) and (has_data or not wants_data):
+            self._say(PRESENT, newest["number"], "has the same files")
+            return True
+        return False
+
+    def _newest(self) -> dict[str, Any]:
+        try:
+            return self._hub.info(self._outcome.ref)["version"] or {}
+        except problems.NotFound:
+            return {}
+
+    def _labelled(self, label: str) -> dict[str, Any] | None:
+        try:
+            address: str | None = f"{self._model}/versions?limit=100"
+            while address:
+                page = self._hub.transport.request("GET", address).json()
+                for version in page["items"]:
+                    if version.get("label") == label:
+                        return dict(version)
+                address = page.get("next")
+        except problems.NotFound:
+            pass
+        return None
+
+    def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
+        """What there is of one entry; what is wrong with it is noted."""
+        text = f"{entry.model}, opset {entry.opset} (read)"
+        with Bar(text, entry.size, is_shown=self._wishes.progress) as bar:
+            try:
+                file = self._source.bring(entry.path, scratch, bar.advance)
+                measured = _measured(file, entry.path, entry.sha256)
+            except problems.HubError as error:
+                self._outcome.failures.append(f"opset {entry.opset}: {_line(error)}")
+                return None
+            piece = Piece(entry, file, measured.sha256, measured.size)
+            if entry.data_path:
+                try:
+                    self._add_data(piece, scratch, bar.advance)
+                except problems.HubError as error:
+                    piece.data.clear()
+                    self._outcome.failures.append(
+                        f"test data of opset {entry.opset}: {_line(error)}"
+                    )
+        return piece
+
+    def _add_data(self, piece: Piece, scratch: Path, on_bytes: Callable[[int], None]) -> None:
+        path = str(piece.entry.data_path)
+        archive = self._source.bring(path, scratch, on_bytes)
+        piece.data_sha256 = _measured(archive, path, piece.entry.data_sha256).sha256
+        folder = Path(tempfile.mkdtemp(dir=scratch))
+        written = archives.extract(archive, folder, choose=data_path)
+        if not written:
+            raise zoo_source.Missing(f"{path} holds no test_data_set_N with values")
+        piece.data = {one: folder / one for one in written}
+
+    def _publish(self, name: str, pieces: list[Piece]) -> None:
+        label = label_of(_marks(pieces))
+        ref = refs.parse(self._outcome.ref)
+        push = pushing.Push(
+            self._hub.transport, self._hub.cache, ref, progress=self._wishes.progress
+        )
+        found = self._labelled(label)
+        if found and found["state"] in _ENDED:
+            self._say(PRESENT, found["number"], f"{found['state']} already")
+            return
+        if found and found["state"] == "submitted":
+            # A run that was cut after it had sent everything.
+            push._version = f"{self._model}/versions/{int(found['number'])}"  # noqa: SLF001
+            version = push.wait(push.version(), publish=True)
+        else:
+            card = zoo_cards.write(
+                pieces[0].entry.model, self._origin, self._wishes.license, pieces
+            )
+            is_private = any(piece.entry.is_private for piece in pieces)
+            push.open_model(
+                create=True, visibility="private" if is_private else self._wishes.visibility
+            )
+            if is_private:
+                self._expect_private()
+            draft = push.open_draft(message="Imported from a zoo", label=label, resume=True)
+            files = local_files.measure(_files(pieces), progress=self._wishes.progress)
+            _expect(pieces, files)
+            version = pushing.run(
+                push, files, card=card, draft=draft, publish=True, notes=lambda _: None
+            )
+            version = push.wait(version, publish=True)
+        opsets = ", ".join(str(piece.entry.opset) for piece in pieces)
+        sets = {
+            (piece.folder, PurePosixPath(path).parent) for piece in pieces for path in piece.data
+        }
+        text = f"opset {opsets}" + (f"; {len(sets)} data sets" if sets else "")
+        self._say(IMPORTED, version["number"], text)
+
+    def _expect_private(self) -> None:
+        """What is private where it comes from is not to become public by being copied."""
+        if self._hub.transport.request("GET", self._model).json().get("visibility") != "private":
+            raise problems.NotAllowed(
+                f"The model is private where it comes from, and {self._outcome.ref} is public. "
+                "Import it into another namespace."
+            )
+
+    def _drop(self, label: str) -> None:
+        """Remove the draft that was refused: what is left of it comes as another."""
+        found = self._labelled(label)
+        if found and found["state"] == "draft":
+            with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
+                self._hub.transport.request("DELETE", f"{self._model}/versions/{found['number']}")
+
+    def _say(self, word: str, number: int, text: str) -> None:
+        self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
+
+
+def place(pieces: list[Piece]) -> None:
+    """Give each opset its folder: the largest has none, since it is what people mean."""
+    pieces.sort(key=lambda piece: -piece.entry.opset)
+    seen: Counter[int] = Counter()
+    for index, piece in enumerate(pieces):
+        opset = piece.entry.opset
+        seen[opset] += 1
+        again = f"-{seen[opset]}" if seen[opset] > 1 else ""
+        piece.folder = f"opset{opset}{again}/" if index else ""
+
+
+def label_of(marks: Iterable[tuple[int, str | None, str]]) -> str:
+    """Return a label that the same files of a model always have: opset, digest, data's digest."""
+    told = json.dumps(sorted(marks, key=str))
+    return f"zoo-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+def data_path(member: str) -> str | None:
+    """Return where a member of an archive goes: `test_data_set_N/...` of values, or nowhere."""
+    path = PurePosixPath(member)
+    home = path.parent.name
+    number = home.removeprefix("test_data_set_")
+    side, _, rest = path.name.removesuffix(".pb").partition("_")
+    is_value = path.suffix == ".pb" and side in ("input", "output") and rest.isdecimal()
+    return f"{home}/{path.name}" if number != home and number.isdecimal() and is_value else None
+
+
+def _marks(pieces: list[Piece]) -> list[tuple[int, str | None, str]]:
+    return [
+        (piece.entry.opset, piece.sha256, piece.data_sha256 if piece.data else "")
+        for piece in pieces
+    ]
+
+
+def _files(pieces: list[Piece]) -> dict[str, Selected]:
+    files: dict[str, Path] = {}
+    for piece in pieces:
+        files[piece.path] = piece.source
+        files |= {f"{piece.folder}{path}": source for path, source in piece.data.items()}
+    return {path: local_files.select(source) for path, source in files.items()}
+
+
+def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
+    [found] = local_files.measure({path: local_files.select(file)}, progress=False)
+    if expected and found.sha256 != expected:
+        raise problems.DigestMismatch(
+            f"{path} has the digest sha256:{found.sha256}, and the manifest says "
+            f"sha256:{expected}. Fetch it anew, or mend the manifest."
+        )
+    return found
+
+
+def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
+    """See that the files which are about to be sent are those that were verified."""
+    by_path = {file.path: file.sha256 for file in files}
+    for piece in pieces:
+        if by_path[piece.path] != piece.sha256:
+            raise problems.DigestMismatch(f"{piece.entry.path} changed while it was read.")
+
+
+def _accused(error: problems.ChecksFailed, pieces: list[Piece]) -> list[Piece]:
+    return [piece for piece in pieces if _reason(error, piece)]
+
+
+def _reason(error: problems.ChecksFailed, piece: Piece) -> str:
+    """What the checks say of one file, in one line; nothing where they say nothing."""
+    said = []
+    for finding in error.extensions.get("findings", []):
+        where = str(finding.get("where") or "")
+        if where == piece.path or where.startswith(f"{piece.path}:"):
+            said.append(str(finding.get("message") or finding.get("code") or "refused"))
+    return "; ".join(dict.fromkeys(said))
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,67 @@
+"""Cards of imported models: what the manifest tells, where it came from, and nothing guessed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hub.client.imports.zoo import Piece
+
+# Words of the Model Zoo that mean one task and no other; the rest stay keywords alone.
+TASKS = {
+    frozenset({"vision", "classification"}): "image-classification",
+    frozenset({"vision", "super resolution"}): "image-to-image",
+    frozenset({"vision", "style transfer"}): "image-to-image",
+}
+MOST_TAGS = 50
+
+
+def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> str:
+    """Return the card of a model that was imported from the manifest `origin`, as Markdown."""
+    tags = list(dict.fromkeys(tag for piece in pieces for tag in piece.entry.tags))
+    task = next((piece.entry.task for piece in pieces if piece.entry.task), "") or task_of(tags)
+    known = next((piece.entry.license for piece in pieces if piece.entry.license), "") or license_
+    title = " ".join(model.split())[:120]
+    front: dict[str, Any] = {
+        "license": known,
+        "pipeline_tag": task,
+        "tags": [tag for tag in tags if tag != task][:MOST_TAGS],
+        "summary": f"{title}, from a model zoo",
+        "imported_from": {
+            "manifest": origin,
+            "model": title,
+            "files": [_told(piece) for piece in pieces],
+        },
+    }
+    lines = [f"{name}: {_yaml(value)}" for name, value in front.items() if value]
+    rows = [f"| {piece.entry.opset} | `{piece.path}` | `{piece.sha256}` |" for piece in pieces]
+    table = "\n".join(["| opset | file | SHA-256 |", "|---|---|---|", *rows])
+    head = "\n".join(["---", *lines, "---"])
+    return f"{head}\n# {title}\n\nImported from `{origin}`.\n\n{table}\n"
+
+
+def task_of(tags: Sequence[str]) -> str:
+    """Return the task that the words of a model mean, or nothing where they do not say one."""
+    words = {tag.lower().replace("_", " ").replace("-", " ") for tag in tags}
+    found = {task for wanted, task in TASKS.items() if wanted <= words}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _told(piece: Piece) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "file": piece.path,
+        "opset": piece.entry.opset,
+        "path": piece.entry.path,
+        "sha256": piece.sha256,
+    }
+    if piece.data:
+        told |= {"data_path": piece.entry.data_path, "data_sha256": piece.data_sha256}
+    return told
+
+
+def _yaml(value: Any) -> str:
+    """Every JSON text is YAML; other letters than ASCII stay, as YAML knows no surrogate pairs."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,338 @@
+"""A device's side of a training: join once, then pull tensors, train with anything, push.
+
+t = hub.training("zoo/digits/trainings/7")
+t.join("the code of an invitation")
+for task in t.tasks():
+    t.push(train(task.tensors), examples=279)
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import tempfile
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hub.client.local_files import LocalFile
+from hub.client.training import identity
+from hub.client.training import tasks as training_tasks
+from hub.client.training.identity import Identity
+from hub.client.transport import Transport
+from hub.client.upload import Upload
+from hub.protocol import digests, federated, problems, refs, safetensors
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hub.client.hub import Hub
+    from hub.client.training.tasks import Task
+    from hub.client.training.tensors import Encoder, Tensors
+    from hub.client.transport import Answer
+    from hub.protocol.federated import Manifest, Part
+
+_T = TypeVar("_T")
+
+INLINE_BYTES = 8_000_000
+# The hub may be restarted while devices are at work: so long they go on trying.
+PATIENCE_SECONDS = 300.0
+LONGEST_PAUSE_SECONDS = 8.0
+HELD_SECONDS = 25
+_REF = re.compile(r"(?P<model>[^/\s]+/[^/\s]+)/trainings/(?P<number>[1-9]\d{0,8})")
+
+
+class Training:
+    """One device's part in one training of a hub. Not to be shared between threads.
+
+    ``key`` is a private key of 32 bytes, or the path of a file that holds one; without it a key is
+    made. Key and token are kept in the user's configuration folder, under the name ``device``.
+    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, in place of
+    the hub's; they are read, and kept nowhere.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        ref: str,
+        *,
+        key: bytes | str | os.PathLike[str] | None = None,
+        device: str = "default",
+        certificate: str | os.PathLike[str] | None = None,
+        certificate_key: str | os.PathLike[str] | None = None,
+    ) -> None:
+        match = _REF.fullmatch(ref.strip().strip("/"))
+        if match is None:
+            raise problems.InvalidReference(
+                f"{ref!r} names no training. Write namespace/model/trainings/number."
+            )
+        model = refs.parse(match["model"]).name
+        self.ref = f"{model}/trainings/{match['number']}"
+        self.patience_seconds = PATIENCE_SECONDS
+        self._hub = hub
+        self._address = f"/api/v1/models/{self.ref}"
+        self._place = identity.path_of(hub.config.url, self.ref, device)
+        self._config = hub.config
+        if certificate is not None or certificate_key is not None:
+            self._config = replace(
+                hub.config,
+                certificate=Path(certificate).expanduser() if certificate else None,
+                certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
+            )
+        self._given = None if key is None else identity.key_of(key)
+        self._identity = identity.read(self._place)
+        if self._given and self._identity and self._identity.key != self._given:
+            self._identity = None
+        self._transport = self._connected()
+        self._task: Task | None = None
+        self._etag = ""
+        self._pace = 1.0
+        self._parts: tuple[Part, ...] = ()
+        self._encoder: Encoder | None = None
+
+    @property
+    def participant(self) -> str:
+        """The pseudonym of this device; empty before it has joined."""
+        return self._identity.participant if self._identity else ""
+
+    def info(self) -> dict[str, Any]:
+        """Return what the hub says of the training: rules, schedule, the round in hand."""
+        found: dict[str, Any] = self._patient(
+            lambda: self._transport.request("GET", self._address).json()
+        )
+        return found
+
+    def join(
+        self, invite: str, *, runtime: str = "", capabilities: dict[str, Any] | None = None
+    ) -> str:
+        """Take part, once; return the device's pseudonym. Later calls only return it.
+
+        Raises `InviteInvalid`, and `KeyKnown` when the key that was given takes part already.
+        """
+        if self._identity and self._identity.has_joined:
+            return self._identity.participant
+        key = self._given or federated.new_key()
+        content = {
+            "invite": invite,
+            "public_key": federated.public_key(key),
+            "runtime": runtime,
+            "capabilities": capabilities or {},
+        }
+        told = self._transport.request(
+            "POST", f"{self._address}/participants", content=content
+        ).json()
+        self._identity = Identity(key, told["participant"], told["token"], told["training"])
+        identity.keep(self._place, self._identity)
+        self._transport = self._connected()
+        return self._identity.participant
+
+    def tasks(self) -> Iterator[Task]:
+        """Give one task after another, waiting between them, until the training is over."""
+        last = None
+        while True:
+            try:
+                task = self.pull(wait_seconds=3600.0)
+            except problems.TrainingOver:
+                return
+            if task is not None and task is last:
+                self._transport.sleep(self._pace)  # it was left unanswered: no hurry to ask again
+            elif task is not None:
+                last = task
+                yield task
+
+    def pull(self, wait_seconds: float = 0.0) -> Task | None:
+        """Return what to do now, waiting for so long; None when there is nothing.
+
+        Raises `TrainingOver`, and `NotAuthenticated` for a device that has not joined.
+        """
+        self._require_joined()
+        until = time.monotonic() + wait_seconds
+        while True:
+            answer = self._patient(lambda: self._ask(until))
+            if answer.status == HTTPStatus.NOT_MODIFIED and self._task is not None:
+                return self._task
+            if answer.status != HTTPStatus.NO_CONTENT:
+                self._task = self._fetch(answer.json())
+                self._etag = answer.headers.get("ETag", "")
+                return self._task
+            left = until - time.monotonic()
+            if left <= 0:
+                return None
+            self._transport.sleep(min(self._pace, left))
+
+    def state(self) -> Tensors | None:
+        """Return the tensors of the base that was pulled last, or None before the first pull."""
+        if self._task is None:
+            return None
+        return {name: values.copy() for name, values in self._task.tensors.items()}
+
+    def push(
+        self,
+        update: Mapping[str, Any],
+        *,
+        examples: int,
+        encoding: str | None = None,
+        keep: float = 0.1,
+        claims: Mapping[str, float] | None = None,
+    ) -> dict[str, Any]:
+        """Hand in trained tensors, by name; return what the hub says of the contribution.
+
+        ``examples`` is how many samples they were trained on, cut to what the rules count.
+        ``encoding`` defaults to `delta/f32`, or to the first that the training takes; ``keep`` is
+        the share of values that `delta/topk` sends. ``claims`` are figures such as `loss_before`.
+        Whatever breaks on the way is tried again; the hub takes the same contribution once.
+        """
+        from hub.client.training import tensors  # noqa: PLC0415  (numpy: at first use)
+
+        task = self._task
+        if task is None:
+            raise problems.InvalidRequest("There is no task to answer: pull first.")
+        chosen = _encoding(task, encoding)
+        if self._encoder is None or tuple(self._encoder.parts) != task.parts:
+            self._encoder = tensors.Encoder(task.parts)
+        # Hours may have passed since the pull.
+        weights = self._patient(
+            lambda: training_tasks.bring_base(self._transport, self._hub.cache, task.told)
+        )
+        base = tensors.read(weights)
+        sent, lost = self._encoder.encode(base, update, chosen, keep)
+        with tempfile.TemporaryDirectory(prefix="hub-contribution-") as folder:
+            path = Path(folder) / "contribution.safetensors"
+            sha256, size = tensors.write(path, sent)
+            said = federated.Manifest(
+                training=str(task.told["training"]),
+                round=task.round,
+                nonce=str(task.told["nonce"]),
+                participant=self.participant,
+                base=task.base,
+                blob=digests.format(sha256),
+                n=max(1, min(examples, int(task.told["examples_cap"]))),
+                encoding=chosen,
+                created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                claims={**(claims or {}), "rel_l2": lost},
+            )
+            file = LocalFile("contribution.safetensors", path, size, sha256)
+            taken = self._patient(lambda: self._hand_in(said, file))
+        self._encoder.commit()
+        return taken
+
+    def contribution(self, number: int) -> dict[str, Any]:
+        """Return what became of this device's contribution to a round; raises `NotFound`."""
+        address = self._contribution(number)
+        found: dict[str, Any] = self._patient(
+            lambda: self._transport.request("GET", address).json()
+        )
+        return found
+
+    def withdraw(self, number: int) -> None:
+        """Take a contribution back while its round is open; raises `RoundClosed`."""
+        address = self._contribution(number)
+        self._patient(lambda: self._transport.request("DELETE", address))
+
+    def _contribution(self, number: int) -> str:
+        return f"{self._address}/rounds/{number}/contribution"
+
+    def _connected(self) -> Transport:
+        """Connect as the device, once it has joined; before, as whoever uses this client."""
+        config = self._config
+        if self._identity and self._identity.has_joined:
+            config = replace(config, token=self._identity.token)
+        return Transport(config, sleep=self._hub.transport.sleep)
+
+    def _require_joined(self) -> None:
+        if not (self._identity and self._identity.has_joined):
+            raise problems.NotAuthenticated(
+                f"This device has not joined {self.ref}: call join() with an invitation."
+            )
+
+    def _ask(self, until: float) -> Answer:
+        headers = {"If-None-Match": self._etag} if self._etag and self._task else {}
+        left = until - time.monotonic()
+        if left > 1:
+            headers["Prefer"] = f"wait={min(HELD_SECONDS, int(left))}"
+        answer = self._transport.request("GET", f"{self._address}/task", headers=headers)
+        self._pace = _seconds(answer.headers.get("Retry-After"))
+        return answer
+
+    def _hand_in(self, said: Manifest, file: LocalFile) -> dict[str, Any]:
+        key = self._identity.key if self._identity else b""
+        signature = federated.sign(said.canonical(), key)
+        address = self._contribution(said.round)
+        if file.size > INLINE_BYTES:
+            Upload(
+                self._transport, self._hub.cache, file, _ignore, f"{self._address}/uploads"
+            ).run()
+            content = {"manifest": said.to_json(), "signature": signature}
+            answer = self._transport.request("PUT", address, content=content)
+        else:
+            answer = self._transport.request(
+                "PUT",
+                address,
+                body=_content(file),
+                headers={
+                    "Content-Type": safetensors.MEDIA_TYPE,
+                    "Content-Digest": f"sha-256=:{_base64(bytes.fromhex(file.sha256))}:",
+                    "Hub-Manifest": _base64(said.canonical()),
+                    "Hub-Signature": signature,
+                },
+            )
+        taken: dict[str, Any] = answer.json()
+        return taken
+
+    def _fetch(self, told: dict[str, Any]) -> Task:
+        """Bring what a task starts from; what the task before started from is let go."""
+        if self._task is None or self._task.told["layout_digest"] != told["layout_digest"]:
+            said = self._patient(
+                lambda: self._transport.request("GET", f"{self._address}/schema").json()
+            )
+            self._parts = tuple(federated.Part.from_json(row) for row in said["layout"])
+            if federated.layout_digest(self._parts) != told["layout_digest"]:
+                raise problems.DigestMismatch("The layout does not have the digest of the task.")
+        task = self._patient(
+            lambda: training_tasks.fetch(self._transport, self._hub.cache, told, self._parts)
+        )
+        if self._task is not None and self._task.base != task.base:
+            self._hub.cache.discard(digests.parse(self._task.base))
+        return task
+
+    def _patient(self, call: Callable[[], _T]) -> _T:
+        """Call until an answer comes; raises what the hub says, and Unreachable in the end."""
+        until, pause = time.monotonic() + self.patience_seconds, 0.5
+        while True:
+            try:
+                return call()
+            except (problems.Unreachable, problems.Unavailable):
+                if time.monotonic() > until:
+                    raise
+            self._transport.sleep(pause)
+            pause = min(LONGEST_PAUSE_SECONDS, 2 * pause)
+
+
+def _encoding(task: Task, wanted: str | None) -> str:
+    allowed = list(task.told["encodings"])
+    if wanted is None:
+        return federated.DELTA if federated.DELTA in allowed else str(allowed[0])
+    if wanted not in allowed:
+        raise problems.EncodingRefused(f"This training takes {', '.join(allowed)}.")
+    return wanted
+
+
+def _content(file: LocalFile) -> bytes:
+    with file.open() as reader:
+        return reader.read()
+
+
+def _seconds(text: str | None) -> float:
+    return float(text) if text and text.strip().isdecimal() else 1.0
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _ignore(_: int) -> None:
+    return

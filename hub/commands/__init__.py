@@ -1,1 +1,0 @@
-"""What a user of hubs does in a terminal: a module for each kind of command."""

@@ -1,0 +1,110 @@
+"""What a new hub begins with: an administrator, the house's own namespace and sample models.
+
+The samples go the way of every model: drafted, submitted, checked by the worker, then published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from hub.protocol.refs import DEFAULT_NAMESPACE
+from hub.server import samples
+from registry.models import Namespace, RegisteredModel, RetiredName, Upload, User, Version
+from registry.people.services import namespaces, users
+from registry.storage.services import blobs
+from registry.storage.services.uploads import LIFETIME
+from registry.versions.services import files, registered_models, versions
+from runners.models import Job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from django.db.models import QuerySet
+
+log = structlog.get_logger(__name__)
+
+
+@transaction.atomic
+def make_admin(password: str) -> User:
+    """The first administrator, who owns the house's namespace."""
+    admin = users.create(username="admin", password=password, superuser=True)
+    if not Namespace.objects.filter(slug=DEFAULT_NAMESPACE).exists():
+        namespaces.open_for(admin, slug=DEFAULT_NAMESPACE, display_name="The hub's own models")
+    return admin
+
+
+def plant() -> None:
+    """Submit each sample that this hub has not got yet."""
+    admin = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    zoo = Namespace.objects.filter(slug=DEFAULT_NAMESPACE).first()
+    if admin is None or zoo is None:
+        return
+    for sample in samples.SAMPLES:
+        ref = f"{zoo.slug}/{sample.name}"
+        known = RegisteredModel.objects.filter(namespace=zoo, name__iexact=sample.name).exists()
+        if not known and not RetiredName.objects.filter(name=ref.lower()).exists():
+            _submit(admin, zoo, sample)
+            log.info("sample_submitted", model=ref)
+
+
+def unchecked() -> list[str]:
+    """The samples, as namespace/model, whose checks have not ended; the one at work first."""
+    is_running = Exists(Job.objects.filter(version=OuterRef("pk"), state=Job.State.RUNNING))
+    rows = _first_versions().filter(state=Version.State.SUBMITTED).annotate(is_running=is_running)
+    order = [sample.name for sample in samples.SAMPLES]
+    ranked = sorted(rows, key=lambda row: (not row.is_running, order.index(row.model.name)))
+    return [row.model.ref for row in ranked]
+
+
+def refused() -> list[str]:
+    """The samples, as namespace/model, that did not pass their checks."""
+    return [row.model.ref for row in _first_versions().filter(state=Version.State.DRAFT)]
+
+
+def _first_versions() -> QuerySet[Version]:
+    return Version.objects.select_related("model__namespace").filter(
+        number=1,
+        model__namespace__slug=DEFAULT_NAMESPACE,
+        model__name__in=[sample.name for sample in samples.SAMPLES],
+        model__deleted_at=None,
+    )
+
+
+@transaction.atomic
+def _submit(admin: User, zoo: Namespace, sample: samples.Sample) -> None:
+    model = registered_models.create(
+        admin,
+        namespace=zoo,
+        name=sample.name,
+        summary=sample.summary,
+        license=sample.license,
+        task=sample.task,
+        keywords=list(sample.keywords),
+    )
+    version = versions.draft(admin, model=model, message="Sample model of the hub")
+    for path, source in samples.files(sample).items():
+        digest = _store(admin, source)
+        files.put(admin, version=version, path=path, digest=digest)
+    versions.submit(admin, version=version, publish=True)
+
+
+def _store(admin: User, source: Path) -> str:
+    """Store a file as if ``admin`` had uploaded it, which is the right to link it."""
+    content = source.read_bytes()
+    blob = blobs.write(content)
+    Upload.objects.create(
+        owner=admin,
+        filename=source.name,
+        length=len(content),
+        offset=len(content),
+        claimed_sha256=blob.sha256,
+        state=Upload.State.STORED,
+        blob=blob,
+        expires_at=timezone.now() + LIFETIME,
+    )
+    return f"sha256:{blob.sha256}"

@@ -1,0 +1,76 @@
+"""A variant's file with the hub's metadata in it: whether there is one, and having it made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hub.protocol import problems
+from metadata.exports import annotated_files
+from registry.api.serializers import Digest, api_url
+from registry.versions import selectors
+from runners.api.serializers import JobOutput
+from runners.api.variants import accepted
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from runners.graphs.annotated_files import Copy
+
+
+class CopyOutput(serializers.Serializer[Any]):
+    """A copy of a variant's file that differs from it in metadata_props alone."""
+
+    path = serializers.CharField(source="file.path")
+    sha256 = Digest(source="file.blob_id")
+    size = serializers.IntegerField(source="file.blob.size", help_text="bytes")
+    made_from = serializers.CharField(source="source", help_text="the original file's path")
+    job = serializers.UUIDField(source="job.pk")
+
+
+class CopyDetail(APIView):
+    """The copy of one variant."""
+
+    @extend_schema(operation_id="variants_with_metadata_read", responses=CopyOutput)
+    def get(
+        self, request: Request, namespace: str, name: str, number: int, variant: str
+    ) -> Response:
+        """Read where the copy is that carries what the hub says now; 404 before it was made."""
+        found = self._find(request, namespace, name, number, variant)
+        if found is None or found.file is None:
+            raise problems.NotFound(
+                "There is no such copy yet. POST here, signed in, to have it made."
+            )
+        return _ready(found)
+
+    @extend_schema(
+        operation_id="variants_with_metadata_create",
+        request=None,
+        responses={200: CopyOutput, 202: JobOutput},
+    )
+    def post(
+        self, request: Request, namespace: str, name: str, number: int, variant: str
+    ) -> Response:
+        """Have the copy made: the answer is its job, or the copy where nothing changed since."""
+        version = selectors.version(request.user, namespace, name, number)
+        job = annotated_files.request(request.user, version, variant)
+        found = self._find(request, namespace, name, number, variant)
+        return accepted(job) if found is None or found.file is None else _ready(found)
+
+    def _find(
+        self, request: Request, namespace: str, name: str, number: int, variant: str
+    ) -> Copy | None:
+        version = selectors.version(request.user, namespace, name, number)
+        chosen = selectors.variant(version, variant, None, None)
+        return annotated_files.of_variants(version, [chosen]).get(chosen.entry.path)
+
+
+def _ready(found: Copy) -> Response:
+    response = Response(CopyOutput(found).data)
+    assert found.file is not None  # noqa: S101 - told the type checker what callers have seen
+    response["Location"] = api_url("blobs", found.file.blob_id)
+    return response

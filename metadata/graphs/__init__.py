@@ -1,0 +1,1 @@
+"""Rows as RDF: pure functions from facts to one named graph each."""

@@ -1,0 +1,199 @@
+"""What is done once a night: the dump, and the comparison of graphs with the rows they come from.
+
+When each was done, and how it ended, lies in a file in storage: a restart repeats nothing, and a
+lock keeps a second process from doing the same at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+from django.conf import settings
+from django.db import connections
+from django.utils import timezone
+
+from metadata.models import NamedGraph
+from metadata.store import dump, maintenance
+from registry.core import outbox
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+log = structlog.get_logger(__name__)
+
+# When a hub in most places is least busy, in UTC.
+NIGHT = time(2, 0, tzinfo=UTC)
+# Counts up where a release writes other graphs of the same rows: a hub makes all of them anew then.
+FORM = 1
+# How long after a failure the next try comes.
+AGAIN = timedelta(minutes=10)
+_SHOWN = 10
+_worker: threading.Thread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task ended: ``detail`` is one sentence for people.
+
+    ``address`` is the hub's own then, ``form`` that of the graphs that its release writes.
+    """
+
+    task: str
+    ok: bool
+    detail: str
+    started_at: str
+    finished_at: str
+    address: str = ""
+    form: int = 0
+
+
+def run_due(*, wait: bool = False) -> None:
+    """Begin what is due, in a thread of this process unless ``wait``; returns at once otherwise.
+
+    Nothing is begun while something of it runs, here or in another process.
+    """
+    global _worker  # noqa: PLW0603 - one thread a process, whoever asks
+    if _worker is not None and _worker.is_alive():
+        return
+    names = due()
+    if not names:
+        return
+    if wait:
+        _run(names)
+        return
+    _worker = threading.Thread(target=_run_apart, args=(names,), name="periodic", daemon=True)
+    _worker.start()
+
+
+def due(now: datetime | None = None) -> list[str]:
+    """The names of the tasks to be done now."""
+    at = now or timezone.now()
+    night = datetime.combine(at.astimezone(UTC), NIGHT)
+    night = night if night <= at else night - timedelta(days=1)
+    return [name for name in TASKS if _is_due(name, at, night)]
+
+
+def outcomes() -> list[Outcome]:
+    """How each task ended last, of those that were ever run."""
+    return [found for name in TASKS if (found := last(name)) is not None]
+
+
+def last(name: str) -> Outcome | None:
+    """How a task ended last; None where it was never run."""
+    try:
+        return Outcome(**json.loads((_folder() / f"{name}.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def make_dump() -> tuple[bool, str]:
+    """Write the dump of all public graphs."""
+    made = dump.make()
+    return True, f"{made.quads} statements in {made.graphs} graphs, {made.size} bytes"
+
+
+def compare() -> tuple[bool, str]:
+    """Compare each graph with its rows, and make again what differs.
+
+    What differs at the second look as well was no event on its way to its graph. A hub that
+    answers at an address for the first time has other names for everything, and a new release may
+    write other graphs of the same rows: all is made.
+    """
+    before = last("comparison")
+    if before is not None and before.address == settings.HUB_PUBLIC_URL and before.form != FORM:
+        return (
+            True,
+            f"{maintenance.rebuild()} graphs were made: this release writes them differently",
+        )
+    moved = before is not None and before.address != settings.HUB_PUBLIC_URL
+    if moved or not NamedGraph.objects.exists():
+        return True, f"{maintenance.rebuild()} graphs were made: the hub's address is new to them"
+    outbox.deliver()
+    wrong = list(maintenance.differences())
+    if wrong:
+        outbox.deliver()
+        again = set(maintenance.differences())
+        wrong = [line for line in wrong if line in again]
+    if not wrong:
+        return True, "every graph is what its rows say"
+    log.error("graphs_differ", count=len(wrong), graphs=wrong[:_SHOWN])
+    changed = maintenance.rebuild()
+    return False, f"{len(wrong)} graphs differed from their rows; {changed} were made again"
+
+
+TASKS: dict[str, Callable[[], tuple[bool, str]]] = {"comparison": compare, "dump": make_dump}
+
+
+def _is_due(name: str, at: datetime, night: datetime) -> bool:
+    found = last(name)
+    if found is None or (found.address, found.form) != (settings.HUB_PUBLIC_URL, FORM):
+        return True
+    began = datetime.fromisoformat(found.started_at)
+    if name == "dump" and not found.ok:
+        return began + AGAIN <= at
+    return began < night or (name == "dump" and _dump_is_stale())
+
+
+def _dump_is_stale() -> bool:
+    """Whether there is no dump any more, or one that tells of what is not public now."""
+    made = dump.newest()
+    return made is None or dump.tells_too_much(made)
+
+
+def _run_apart(names: list[str]) -> None:
+    try:
+        _run(names)
+    finally:
+        connections.close_all()
+
+
+def _run(names: list[str]) -> None:
+    with _alone() as alone:
+        for name in names if alone else ():
+            _do(name)
+
+
+def _do(name: str) -> None:
+    started_at = timezone.now().isoformat()
+    try:
+        ok, detail = TASKS[name]()
+    except Exception as error:  # told on the page of health, and tried again
+        log.exception("periodic_failed", task=name)
+        ok, detail = False, f"{type(error).__name__}: {error}"[:500]
+    else:
+        log.info("periodic_done", task=name, ok=ok, detail=detail)
+    finished_at = timezone.now().isoformat()
+    _keep(Outcome(name, ok, detail, started_at, finished_at, settings.HUB_PUBLIC_URL, FORM))
+
+
+def _keep(outcome: Outcome) -> None:
+    temporary = _folder() / f"{outcome.task}.{os.getpid()}"
+    temporary.write_text(json.dumps(asdict(outcome)))
+    temporary.replace(_folder() / f"{outcome.task}.json")
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether no other process does periodic work; none can begin until this ends."""
+    _folder().mkdir(parents=True, exist_ok=True)
+    with (_folder() / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _folder() -> Path:
+    return store().root / "periodic"

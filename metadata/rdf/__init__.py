@@ -1,0 +1,1 @@
+"""Terms, IRIs and quads."""

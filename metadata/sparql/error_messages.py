@@ -1,0 +1,162 @@
+"""What the engine's complaint about a query says to its author.
+
+The engine lists what it would have read next, which rarely is what the author left out; a word that
+no query knows is nearly always the fault, so it is looked for first.
+Source: SPARQL 1.1 Query, section 19.8 (the words of the grammar).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from hub.protocol import problems
+from metadata.sparql import guard
+from registry.core import parsing
+
+_WORDS = frozenset(
+    [
+        "BASE",
+        "PREFIX",
+        "VERSION",
+        "SELECT",
+        "ASK",
+        "CONSTRUCT",
+        "DESCRIBE",
+        "DISTINCT",
+        "REDUCED",
+        "AS",
+        "FROM",
+        "NAMED",
+        "WHERE",
+        "GRAPH",
+        "OPTIONAL",
+        "UNION",
+        "MINUS",
+        "FILTER",
+        "BIND",
+        "VALUES",
+        "UNDEF",
+        "EXISTS",
+        "NOT",
+        "IN",
+        "A",
+        "TRUE",
+        "FALSE",
+        "GROUP",
+        "BY",
+        "HAVING",
+        "ORDER",
+        "ASC",
+        "DESC",
+        "LIMIT",
+        "OFFSET",
+        "SEPARATOR",
+        "COUNT",
+        "SUM",
+        "MIN",
+        "MAX",
+        "AVG",
+        "SAMPLE",
+        "GROUP_CONCAT",
+        "STR",
+        "LANG",
+        "LANGMATCHES",
+        "DATATYPE",
+        "BOUND",
+        "IRI",
+        "URI",
+        "BNODE",
+        "RAND",
+        "ABS",
+        "CEIL",
+        "FLOOR",
+        "ROUND",
+        "CONCAT",
+        "STRLEN",
+        "UCASE",
+        "LCASE",
+        "ENCODE_FOR_URI",
+        "CONTAINS",
+        "STRSTARTS",
+        "STRENDS",
+        "STRBEFORE",
+        "STRAFTER",
+        "YEAR",
+        "MONTH",
+        "DAY",
+        "HOURS",
+        "MINUTES",
+        "SECONDS",
+        "TIMEZONE",
+        "TZ",
+        "NOW",
+        "UUID",
+        "STRUUID",
+        "MD5",
+        "SHA1",
+        "SHA256",
+        "SHA384",
+        "SHA512",
+        "COALESCE",
+        "IF",
+        "STRLANG",
+        "STRDT",
+        "SAMETERM",
+        "ISIRI",
+        "ISURI",
+        "ISBLANK",
+        "ISLITERAL",
+        "ISNUMERIC",
+        "REGEX",
+        "SUBSTR",
+        "REPLACE",
+    ]
+)
+_PLACE = re.compile(r"^error at (\d+):(\d+): ")
+_CLASSES = re.compile(r"\[[^\]]*\](?:\s*\|\s*\[[^\]]*\])*")
+# What the engine knows beyond SPARQL 1.1, or the hub refuses: no cure for anybody.
+_NO_CURE = frozenset({"LATERAL", "SERVICE", "…", ""})
+
+
+def syntax_problem(detail: str, text: str) -> problems.QueryInvalid:
+    """The engine's ``detail`` about a query's ``text``, with line and column where it has them."""
+    if unknown := parsing.run(_unknown_word, text):
+        word, at = unknown
+        line, column = guard.position(text, at)
+        like = difflib.get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.7)
+        hint = (
+            f" Did you mean {like[0]}?"
+            if like
+            else " Variables begin with ?, strings with a quote."
+        )
+        return _placed(line, column, f"{word} is no word of SPARQL.{hint}")
+    found = _PLACE.match(detail)
+    words = _expected(detail[found.end() :] if found else detail)
+    if not found:
+        return problems.QueryInvalid(f"The query is not valid: {words}")
+    return _placed(int(found[1]), int(found[2]), words)
+
+
+def _unknown_word(text: str) -> tuple[str, int] | None:
+    """The first bare word that the grammar does not have, and where it stands."""
+    for token in guard.tokens(text):
+        if token.kind == "word" and token.text.upper() not in _WORDS:
+            return token.text[:40], token.at
+    return None
+
+
+def _expected(detail: str) -> str:
+    """What the engine would have read, without its classes of characters and what is no cure."""
+    words = " ".join(_CLASSES.sub("…", detail).split())
+    if not words.startswith("expected "):
+        return words[:300]
+    listed = words.removeprefix("expected ").removeprefix("one of ")
+    wanted = [one for one in listed.split(", ") if one not in _NO_CURE]
+    if not wanted:
+        return "the query cannot be understood from here on, or ends too soon."
+    return f"expected {'one of ' if len(wanted) > 1 else ''}{', '.join(wanted)}"[:300]
+
+
+def _placed(line: int, column: int, words: str) -> problems.QueryInvalid:
+    return problems.QueryInvalid(f"Line {line}, column {column}: {words}", line=line, column=column)

@@ -1,0 +1,368 @@
+"""A list of models as SPARQL: the same models in the same order, or words on what it cannot say.
+
+The graphs know no downloads, no index of words and nothing that is private. Where a list depends on
+these, the query leaves them out and the notes beside it say so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from metadata.rdf import quads
+from metadata.rdf.iris import Places
+from metadata.rdf.terms import PREFIXES
+from registry.cards import licences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from registry.catalogue.search import Query
+
+_USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
+# Word of a card -> how graphs tell that data are, or are not, about people.
+_PERSONAL = {
+    "yes": "dpv:hasPersonalData dpv:PersonalData",
+    "no": "dpv:hasData dpv:NonPersonalData",
+    "anonymised": "dpv:hasData dpv:AnonymisedData",
+}
+_EVIDENCE = {
+    "carbon": "?version hub:trainingCO2eKg ?emitted .",
+    "federated": "FILTER EXISTS { ?version prov:wasGeneratedBy/a hub:FederatedRound }",
+    "upgrade": (
+        "FILTER EXISTS { ?version hub:opsetVersion ?own ; hub:hasVariant ?ready . "
+        "?ready hub:proofStrength ?strength ; hub:opsetVersion ?new . "
+        'FILTER(?new > ?own && ?strength IN ("full", "schema")) }'
+    ),
+}
+_NOTHING = "FILTER(false)"
+_ORDER = {
+    "updated": "DESC(?updated) DESC(?created)",
+    "downloads": "DESC(?updated) DESC(?created)",
+    "size": "?size ?created",
+    "carbon": "?kg ?created",
+    "name": "?name",
+    # Of two results alike the older model comes first; of models without one the newest.
+    "fastest": "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
+    "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
+}
+_SIZE = """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
+      ?version a fair4ml:MLModel ; dcat:distribution ?file .
+      ?file dcat:byteSize ?bytes .
+    } GROUP BY ?version }"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A query, its pattern in one line, and what it cannot say of the list, in sentences.
+
+    ``is_same`` tells whether it gives the very models of the list, in its order.
+    """
+
+    query: str
+    preview: str
+    notes: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        return not self.notes
+
+
+def of(
+    query: Query,
+    home: str,
+    known: Mapping[str, Iterable[str]] | None = None,
+    *,
+    own: bool = False,
+    collated: bool = False,
+) -> Listing:
+    """The list that ``query`` asks for, as the hub at ``home`` would be asked for it.
+
+    ``known`` has the values of groups that models here have: of several spellings a graph makes one
+    thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
+    that its database sorts names by the rules of a language.
+    """
+    if query.sort == "fastest" and not query.device:  # nothing is measured
+        query = replace(query, sort="updated")
+    places = Places(home)
+    conditions, notes = _conditions(places, query)
+    notes += _merged(places, query, known or {})
+    if own:
+        notes.append("Private models are in no graph: those that only you see are left out.")
+    if collated and query.sort == "name":
+        notes.append(
+            "The query sorts names by their characters alone; the database may put capitals and "
+            "hyphens elsewhere."
+        )
+    lines = [
+        f"<{places.catalogue}> dcat:resource ?model .",
+        "?model dcterms:identifier ?name ; dcterms:created ?created .",
+        *_shown(query, any("?version" in line or line == _NOTHING for line in conditions)),
+        *conditions,
+        *(_speed(places, query) if query.sort == "fastest" else []),
+    ]
+    column = {"size": " ?size", "carbon": " ?kg", "fastest": " ?p50"}.get(query.sort, "")
+    body = "\n".join(f"  {line}" for line in lines)
+    text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {_ORDER[query.sort]}\n"
+    preview = " ".join(" ".join(conditions or lines[1:]).split())
+    return Listing(f"{prologue(text, home)}{text}", preview, tuple(notes))
+
+
+def prologue(text: str, home: str) -> str:
+    """The PREFIX lines of the vocabularies that a query uses, and an empty line."""
+    bare = re.sub(r"<[^<>\s]*>|\"(?:[^\"\\]|\\.)*\"", "", text)
+    known = PREFIXES | {"hub": Places(home).term("")}
+    used = sorted(set(_USED.findall(bare)) & set(known))
+    lines = "".join(f"PREFIX {name}: <{known[name]}>\n" for name in used)
+    return f"{lines}\n" if lines else ""
+
+
+def literal(text: str) -> str:
+    """A plain string as a term of SPARQL."""
+    return quads.string(text) or '""'
+
+
+def _shown(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the value is the argument
+    """The newest version; of a list of everything also models that have none any more."""
+    if query.sort == "size":
+        return ["?model dcat:hasCurrentVersion ?version .", _SIZE]
+    if query.sort == "carbon":
+        return ["?model dcat:hasCurrentVersion ?version .", "?version hub:trainingCO2eKg ?kg ."]
+    if narrowed:
+        found = ["?model dcat:hasCurrentVersion ?version ."]
+        return found if query.sort == "name" else [*found, "?version dcterms:issued ?updated ."]
+    if query.sort == "name":
+        return []
+    return [
+        "OPTIONAL { ?model dcat:hasCurrentVersion ?version . ?version dcterms:issued ?issued }",
+        "BIND(COALESCE(?issued, ?created) AS ?updated)",
+    ]
+
+
+def _speed(places: Places, query: Query) -> list[str]:
+    """The result that lists show of the newest version in the query's setup, if any.
+
+    An accepted one is its ?p50, a noisy one its ?noisy.
+    """
+    setup = query.setup
+    ran = f"hub:device <{places.device(setup.device)}> ; hub:runtime {literal(setup.runtime)}"
+    lines = []
+    for name, status in (("p50", "accepted"), ("noisy", "noisy")):
+        by = f"?{name}Result hub:executionProvider {literal(setup.provider)} ."
+        if not setup.provider:
+            by = f"FILTER NOT EXISTS {{ ?{name}Result hub:executionProvider ?{name}Other }}"
+        lines += [
+            "OPTIONAL {",
+            f"  ?model dcat:hasCurrentVersion/hub:listedBenchmark ?{name}Result .",
+            f"  ?{name}Result {ran} ;",
+            f'    hub:resultStatus "{status}" ; hub:hasFigure ?{name}Figure .',
+            f"  {by}",
+            f"  ?{name}Figure dqv:isMeasurementOf <{places.metric('latency-p50')}> ;",
+            f"    dqv:value ?{name} .",
+            "}",
+        ]
+    return lines
+
+
+def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
+    """The lines of the pattern that narrow the list, and notes on what they cannot say."""
+    lines, notes = [], []
+    if query.text:
+        notes.append(
+            f"The words {query.text!r} are looked up in an index of all texts, which no graph has: "
+            "the query gives the list without them, and no order by how well they match."
+        )
+    if query.sort == "downloads":
+        notes.append("Downloads are in no graph: the query orders by date in their place.")
+    if query.tags:
+        notes.append("Tags are no term of the graphs: the query leaves them out.")
+    for group, write in _WRITERS.items():
+        values: tuple[str, ...] = getattr(query, group)
+        if values:
+            lines += write(places, values)
+    lines += _bounds(query)
+    if query.contains:
+        lines.append(
+            "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "
+            f"FILTER(CONTAINS(LCASE(STR(?said)), {literal(query.contains.lower())})) }}"
+        )
+    if "other" in (value.lower() for value in query.license):
+        notes.append(
+            "A licence called other has its own name in the graphs, where its card gives one: the "
+            "query finds those that give none."
+        )
+    if "unknown" in query.personal_data:
+        notes.append("That nobody knows is told by no graph: the query leaves unknown out.")
+    return lines, notes
+
+
+def _bounds(query: Query) -> list[str]:
+    """What is asked for exactly or at most: opset, size of the files together, parameters."""
+    lines = []
+    if query.opset is not None:
+        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset = {query.opset})")
+    if query.opset_max is not None:
+        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset <= {query.opset_max})")
+    if query.max_bytes is not None:
+        lines += [] if query.sort == "size" else [f"?version a fair4ml:MLModel . {_SIZE}"]
+        lines.append(f"FILTER(?size <= {query.max_bytes})")
+    if query.max_parameters is not None:
+        told = "?version it6:totalNumberOfParameters ?parameters"
+        lines.append(f"{told} . FILTER(?parameters <= {query.max_parameters})")
+    return lines
+
+
+def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) -> list[str]:
+    """Notes on values that the list tells apart and the graphs do not."""
+    notes = []
+    namers: dict[str, Callable[[str], str]] = {"license": places.licence, "task": places.task}
+    for group, iri in namers.items():
+        chosen = {value.lower() if group == "license" else value for value in getattr(query, group)}
+        wanted = {iri(value) for value in chosen}
+        others = sorted(
+            value for value in known.get(group, ()) if value not in chosen and iri(value) in wanted
+        )
+        if others:
+            what = {"license": "licence", "task": "task"}[group]
+            notes.append(f"The graphs know one {what} for this and {', '.join(others)}.")
+    return notes
+
+
+def _is_one_of(pattern: str, variable: str, terms: list[str]) -> list[str]:
+    """A pattern with one term in it, or with a variable that may be any of several."""
+    if len(terms) == 1:
+        return [f"{pattern} {terms[0]} ."]
+    return [f"{pattern} {variable} . VALUES {variable} {{ {' '.join(terms)} }}"]
+
+
+def _tasks(places: Places, values: tuple[str, ...]) -> list[str]:
+    terms = [f"<{places.task(value)}>" for value in values if value.strip()]
+    return _is_one_of("?version fair4ml:mlTask", "?task", terms)
+
+
+def _domains(places: Places, values: tuple[str, ...]) -> list[str]:
+    terms = [f"<{places.task(value)}>" for value in values if value.strip()]
+    return _is_one_of("?version fair4ml:mlTask/skos:broader", "?domain", terms)
+
+
+def _licences(places: Places, values: tuple[str, ...]) -> list[str]:
+    """One of the licences; a value that names several asks for a model that has them all."""
+    asked = [licences.named(value) or (value,) for value in values]
+    ways = list(
+        dict.fromkeys(
+            " ".join(f"?version dcterms:license <{places.licence(name)}> ." for name in names)
+            for names in asked
+        )
+    )
+    if len(ways) == 1:
+        return ways
+    # A model under two of them is listed once.
+    return [f"FILTER EXISTS {{ {' UNION '.join(f'{{ {way} }}' for way in ways)} }}"]
+
+
+def _precisions(_: Places, values: tuple[str, ...]) -> list[str]:
+    return _is_one_of("?version hub:precision", "?precision", [literal(value) for value in values])
+
+
+def _pixels(_: Places, values: tuple[str, ...]) -> list[str]:
+    terms = [literal(value) for value in values]
+    return _is_one_of("?version hub:bitmapPixelFormat", "?pixels", terms)
+
+
+def _namespaces(places: Places, values: tuple[str, ...]) -> list[str]:
+    terms = [f"<{places.agent(value)}>" for value in values]
+    return _is_one_of("?model dcterms:publisher", "?publisher", terms)
+
+
+def _keywords(_: Places, values: tuple[str, ...]) -> list[str]:
+    words = ", ".join(literal(value.lower()) for value in values)
+    return [
+        (
+            "FILTER EXISTS { ?version dcat:keyword ?keyword . "
+            f"FILTER(LCASE(STR(?keyword)) IN ({words})) }}"
+        )
+    ]
+
+
+def _operators(places: Places, values: tuple[str, ...]) -> list[str]:
+    """Operators as lists name them: by name alone where ONNX defines them, else after a domain."""
+    pairs = [(value.rpartition(".")[0], value.rpartition(".")[2]) for value in values]
+    terms = ", ".join(f"<{places.operator(domain, name)}>" for domain, name in pairs)
+    return [f"FILTER EXISTS {{ ?version hub:usesOperator ?used . FILTER(?used IN ({terms})) }}"]
+
+
+def _personal(_: Places, values: tuple[str, ...]) -> list[str]:
+    told = [_PERSONAL[value] for value in values if value in _PERSONAL]
+    if not told:
+        return [_NOTHING]
+    ways = " UNION ".join(f"{{ ?data {way} }}" for way in told)
+    return [f"FILTER EXISTS {{ ?version fair4ml:trainedOn ?data . {ways} }}"]
+
+
+def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
+    """As runners.proofs.verdicts has it, for each runtime.
+
+    A check passed, none failed, and the runtime agrees with the bundled data or the reference,
+    wherever there is one of these to compare with.
+    """
+    lines = []
+    for value in values:
+        ran = f"earl:subject ?version ; hub:runtime {literal(value)} ; earl:result/earl:outcome"
+        tests = ", ".join(f"<{places.test(value, check)}>" for check in ("bundled", "reference"))
+        compared = f"{{ ?test earl:test ?compared ; {ran} %s . FILTER(?compared IN ({tests})) }}"
+        lines += [
+            f"FILTER EXISTS {{ ?test {ran} earl:passed }}",
+            f"FILTER NOT EXISTS {{ ?test {ran} earl:failed }}",
+            (
+                f"FILTER(EXISTS {compared % 'earl:passed'} || "
+                f"NOT EXISTS {compared % 'earl:cantTell'})"
+            ),
+        ]
+    return lines
+
+
+def _fails(_: Places, values: tuple[str, ...]) -> list[str]:
+    """On one of the runtimes the model or one of its variants failed a check."""
+    names = ", ".join(literal(value) for value in values)
+    return [
+        (
+            "FILTER EXISTS { ?version hub:hasVariant? ?tried . ?trial earl:subject ?tried ; "
+            "hub:runtime ?runtime ; earl:result/earl:outcome earl:failed . "
+            f"FILTER(?runtime IN ({names})) }}"
+        )
+    ]
+
+
+def _evidence(_: Places, values: tuple[str, ...]) -> list[str]:
+    return [_EVIDENCE.get(value, _NOTHING) for value in values]
+
+
+def _measured(places: Places, values: tuple[str, ...]) -> list[str]:
+    """A worker of the hub timed the model or one of its variants on one of these devices."""
+    devices = ", ".join(f"<{places.device(value)}>" for value in values)
+    return [
+        (
+            "FILTER EXISTS { ?version hub:hasBenchmark ?timed . "
+            f"?timed prov:wasAttributedTo <{places.worker}> ; hub:device ?device . "
+            f"FILTER(?device IN ({devices})) }}"
+        )
+    ]
+
+
+# Group of a list's filters -> the lines that say the same.
+_WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
+    "namespace": _namespaces,
+    "task": _tasks,
+    "domain": _domains,
+    "license": _licences,
+    "precision": _precisions,
+    "keyword": _keywords,
+    "operator": _operators,
+    "pixel_format": _pixels,
+    "personal_data": _personal,
+    "passes_on": _passes,
+    "fails_on": _fails,
+    "evidence": _evidence,
+    "measured_on": _measured,
+}

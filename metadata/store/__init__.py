@@ -1,0 +1,1 @@
+"""Stored graphs: writing, checking, negotiating and dumping them."""

@@ -1,0 +1,139 @@
+"""The public graphs in one file: gzipped N-Quads, made each night, equal bytes for equal graphs.
+
+The file lies in storage, which every process of the hub shares, under its digest; a small JSON
+document beside it says which one is served. So a reader gets a whole file or none.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Max
+from django.utils import timezone
+
+from metadata.models import NamedGraph
+from registry.models import Delivery
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILENAME = "catalog.nq.gz"
+MEDIA_TYPE = "application/n-quads"
+# Deliveries that empty graphs: while one waits, a graph may still tell what is hidden already.
+_HIDING = ("metadata.hiding", "metadata.graphs")
+_HIDING_VERBS = ("model.", "version.withdrawn", "version.deleted")
+_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A finished dump: the digest and size in bytes of the gzipped file, and what it holds."""
+
+    sha256: str
+    size: int
+    graphs: int
+    quads: int
+    revision: int
+    made_at: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies; it may be gone where a newer one took its place."""
+        return _folder() / f"{self.sha256}.nq.gz"
+
+
+def make() -> Dump:
+    """Write every public graph into a new file and serve that from now on."""
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    store().expect_room(0)
+    # Taken first: what is removed while the file is written makes it one to be made again.
+    revision = _newest_revision()
+    temporary = folder / f"{os.getpid()}.part"
+    graphs = quads = 0
+    try:
+        with (
+            temporary.open("wb") as raw,
+            gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0) as packed,
+        ):
+            for text in _texts():
+                packed.write(text.encode())
+                graphs += 1
+                quads += text.count("\n")
+        with temporary.open("r+b") as written:
+            os.fsync(written.fileno())
+            written.seek(0)
+            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+        size = temporary.stat().st_size
+        made_at = timezone.now().isoformat(timespec="seconds")
+        made = Dump(sha256, size, graphs, quads, revision, made_at)
+        temporary.replace(made.path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _announce(made)
+    _tidy(made)
+    return made
+
+
+def newest() -> Dump | None:
+    """The dump that was made last, whether or not it may be served; None before the first."""
+    try:
+        return Dump(**json.loads((_folder() / "newest.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def servable() -> Dump | None:
+    """The newest dump, unless something that it may tell of is not public any more."""
+    found = newest()
+    return None if found is None or tells_too_much(found) else found
+
+
+def tells_too_much(found: Dump) -> bool:
+    """Whether a graph was removed since the dump was begun, or is about to be."""
+    removed = NamedGraph.objects.filter(nquads="", revision__gt=found.revision)
+    return removed.exists() or _hiding_waits()
+
+
+def _hiding_waits() -> bool:
+    waiting = Delivery.objects.filter(consumer__in=_HIDING)
+    return any(
+        verb.startswith(_HIDING_VERBS)
+        for verb in waiting.values_list("event__verb", flat=True).distinct()
+    )
+
+
+def _texts() -> Iterator[str]:
+    rows = NamedGraph.objects.exclude(nquads="").order_by("iri")
+    yield from rows.values_list("nquads", flat=True).iterator(chunk_size=200)
+
+
+def _newest_revision() -> int:
+    return NamedGraph.objects.aggregate(newest=Max("revision"))["newest"] or 0
+
+
+def _announce(made: Dump) -> None:
+    temporary = _folder() / f"{os.getpid()}.json"
+    with temporary.open("w") as writer:
+        json.dump(asdict(made), writer)
+        writer.flush()
+        os.fsync(writer.fileno())
+    temporary.replace(_folder() / "newest.json")
+
+
+def _tidy(made: Dump) -> None:
+    """Remove older files; whoever is reading one keeps it until done."""
+    for path in _folder().glob("*.nq.gz"):
+        if path != made.path:
+            path.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return store().root / "dump"

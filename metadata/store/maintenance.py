@@ -1,0 +1,316 @@
+"""Keeping the stored graphs equal to the rows that they are made from.
+
+Models, versions, data sets and the catalogue have graphs for themselves; agents, licences and
+metrics have one each while one of those names them, so that nothing is told twice. The counter is
+locked before the rows are read: what is written is never older than what is there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import transaction
+
+from metadata.graphs import projection, references, subjects
+from metadata.models import GraphReference, NamedGraph
+from metadata.rdf.iris import Places, graph_of
+from metadata.store import services
+from registry.models import Dataset, Event, RegisteredModel, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from django.db.models import QuerySet
+
+    from metadata.graphs.references import Entity
+
+# Versions whose graphs are made in one transaction.
+BATCH = 50
+
+
+@transaction.atomic
+def refresh_version(pk: int) -> bool:
+    """Make a version's graph equal to its rows, or empty where not everybody may have it.
+
+    The graph of the version after it follows, as it names the one before.
+    """
+    services.lock_counter()
+    version = versions().filter(pk=pk).first()
+    if version is None:
+        return False
+    written = _write_version(version)
+    after = subjects.versions_of(version.model).filter(number__gt=version.number)
+    following = after.select_related("model__namespace", "created_by").first()
+    return (following is not None and _write_version(following)) or written
+
+
+def refresh_model(pk: int, *, with_versions: bool = False) -> bool:
+    """Make a model's graph, and those of its versions where asked, equal to their rows."""
+    written = _refresh_model_alone(pk)
+    if with_versions:
+        own = Version.objects.filter(model=pk).order_by("pk").values_list("pk", flat=True)
+        written = refresh_versions(own) or written
+    return written
+
+
+def refresh_versions(pks: Iterable[int]) -> bool:
+    """Make the graphs of these versions equal to their rows.
+
+    However many they are, others' writes wait for one batch at most, unless the caller has a
+    transaction of its own.
+    """
+    written = False
+    waiting = iter(pks)
+    while batch := list(itertools.islice(waiting, BATCH)):
+        with transaction.atomic():
+            services.lock_counter()
+            for version in versions().filter(pk__in=batch).order_by("pk"):
+                written = _write_version(version) or written
+    return written
+
+
+@transaction.atomic
+def empty_former(pk: int) -> bool:
+    """Empty the graphs that a model and its versions had under the names before this one.
+
+    Where another model has such a name by now, its own graphs take their place.
+    """
+    services.lock_counter()
+    moved = Event.objects.filter(
+        subject_kind="registeredmodel", subject_id=str(pk), verb="model.moved"
+    )
+    places = Places(settings.HUB_PUBLIC_URL)
+    written = False
+    for old in {str(data["old"]) for data in moved.values_list("data", flat=True)}:
+        space, _, name = old.partition("/")
+        iri = places.model(space, name)
+        living = RegisteredModel.objects.filter(
+            namespace__slug=space, name=name, deleted_at=None
+        ).first()
+        if living is not None and living.pk == pk:
+            continue
+        stale = NamedGraph.objects.filter(iri__startswith=f"{iri}/").exclude(nquads="")
+        for graph in stale.order_by("pk"):
+            written = _remove(graph.iri) or written
+        if living is not None:
+            written = refresh_model(living.pk, with_versions=True) or written
+    return written
+
+
+@transaction.atomic
+def refresh_dataset(pk: int) -> bool:
+    """Make a data set's graph equal to its row, or empty where it was withdrawn."""
+    services.lock_counter()
+    dataset = Dataset.objects.select_related("namespace").filter(pk=pk).first()
+    if dataset is None:
+        return False
+    iri = dataset_iri(dataset)
+    if dataset.withdrawn_at is not None:
+        return _remove(iri)
+    return _put(iri, _dataset_text(dataset))
+
+
+@transaction.atomic
+def refresh_catalogue() -> bool:
+    """Make the graph of the hub itself what this release tells of it."""
+    home = settings.HUB_PUBLIC_URL
+    return _put(Places(home).catalogue, projection.catalogue_graph(home))
+
+
+@transaction.atomic
+def refresh_entity(iri: str) -> bool:
+    """Make the graph ``iri`` of an agent, a licence or a metric what it should be.
+
+    It is empty where no public graph names that thing.
+    """
+    services.lock_counter()
+    entity = references.entity_of(iri, settings.HUB_PUBLIC_URL)
+    named = entity is not None and GraphReference.objects.filter(iri=iri).exists()
+    if entity is None or not named:
+        return services.remove_graph(iri)
+    return services.put_graph(iri, entity_text(entity))
+
+
+def entity_text(entity: Entity) -> str:
+    """What is told of an agent, a licence or a metric, whether or not a public graph names it."""
+    agent = subjects.agent_facts(entity.login) if entity.kind == "agents" else None
+    return projection.entity_graph(entity, agent, settings.HUB_PUBLIC_URL)
+
+
+def context_of(*texts: str) -> str:
+    """The graphs of the agents, licences and metrics that these graphs name, one after another."""
+    home = settings.HUB_PUBLIC_URL
+    named = {entity for text in texts for entity in references.named_in(text, home)}
+    return "".join(entity_text(entity) for entity in sorted(named))
+
+
+def rebuild(tell: Callable[[], None] = lambda: None) -> int:
+    """Make every graph again, and empty those that should not be; returns how many had changed.
+
+    ``tell`` is called after each of the `sources`.
+    """
+    changed = int(refresh_catalogue())
+    steps: tuple[tuple[QuerySet[Any], Callable[[int], bool]], ...] = (
+        (RegisteredModel.objects.all(), refresh_model),
+        (Version.objects.all(), refresh_version),
+        (Dataset.objects.all(), refresh_dataset),
+    )
+    for rows, refresh in steps:
+        for pk in rows.order_by("pk").values_list("pk", flat=True):
+            changed += refresh(pk)
+            tell()
+    named = GraphReference.objects.order_by().values_list("iri", flat=True).distinct()
+    for iri in sorted(named):
+        changed += refresh_entity(iri)
+    wanted = {iri for iri, _ in expected()}
+    for graph in NamedGraph.objects.select_related("version"):
+        if graph.iri not in wanted:
+            changed += _put(graph.iri, "", graph.version)
+    return changed
+
+
+def sources() -> int:
+    """How many rows have a graph, or may have one."""
+    return RegisteredModel.objects.count() + Version.objects.count() + Dataset.objects.count()
+
+
+def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """The IRIs of graphs that are not what their rows say, or are not sound, with the reason.
+
+    ``tell`` is called after each graph that there should be.
+    """
+    stored = {
+        iri: (sha256, services.digest(nquads))
+        for iri, sha256, nquads in NamedGraph.objects.values_list(
+            "iri", "sha256", "nquads"
+        ).iterator()
+    }
+    for iri, nquads in expected():
+        sha256, found = stored.pop(iri, ("", ""))
+        if found != services.digest(nquads):
+            yield f"{iri} {'differs from its rows' if found else 'is missing'}"
+        elif sha256 != found:
+            yield f"{iri} has another digest than its text"
+        tell()
+    empty = services.digest("")
+    for iri, (sha256, found) in sorted(stored.items()):
+        if found != empty:
+            yield f"{iri} should be empty"
+        elif sha256 != found:
+            yield f"{iri} has another digest than its text"
+
+
+def expected() -> Iterator[tuple[str, str]]:
+    """Every graph that there should be: its IRI and its text."""
+    home = settings.HUB_PUBLIC_URL
+    named: set[Entity] = set()
+    for iri, text in _expected_sources():
+        named |= references.named_in(text, home)
+        yield iri, text
+    for entity in sorted(named):
+        if text := entity_text(entity):
+            yield entity.graph(home), text
+
+
+def _expected_sources() -> Iterator[tuple[str, str]]:
+    """The graphs that are there for themselves, and not because another names them."""
+    home = settings.HUB_PUBLIC_URL
+    yield Places(home).catalogue, projection.catalogue_graph(home)
+    for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
+        if model.is_public:
+            yield model_iri(model), projection.model_graph(subjects.model_facts(model), home)
+    for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
+        yield dataset_iri(dataset), _dataset_text(dataset)
+    for version in versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
+        if subjects.is_public(version):
+            text = projection.version_graph(subjects.version_facts(version), home)
+            yield version_iri(version), text
+
+
+def model_iri(model: RegisteredModel) -> str:
+    """The named graph of a model."""
+    places = Places(settings.HUB_PUBLIC_URL)
+    return graph_of(places.model(model.namespace.slug, model.name))
+
+
+def version_iri(version: Version) -> str:
+    """The named graph of a version."""
+    places = Places(settings.HUB_PUBLIC_URL)
+    model = version.model
+    return graph_of(places.version(model.namespace.slug, model.name, version.number))
+
+
+def dataset_iri(dataset: Dataset) -> str:
+    """The named graph of a data set."""
+    return graph_of(Places(settings.HUB_PUBLIC_URL).dataset(dataset.slug))
+
+
+def versions() -> QuerySet[Version]:
+    """Every version with what its graph is made from."""
+    return Version.objects.select_related("model__namespace", "created_by")
+
+
+@transaction.atomic
+def _refresh_model_alone(pk: int) -> bool:
+    services.lock_counter()
+    model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
+    return model is not None and _write_model(model)
+
+
+def _dataset_text(dataset: Dataset) -> str:
+    known = subjects.dataset_facts(dataset)
+    return projection.dataset_graph(known, settings.HUB_PUBLIC_URL)
+
+
+def _gave_way(model: RegisteredModel) -> bool:
+    """Whether a deleted model's name, and with it its IRI, is another model's now."""
+    return (
+        model.deleted_at is not None
+        and RegisteredModel.objects.filter(
+            namespace=model.namespace_id, name=model.name, deleted_at=None
+        ).exists()
+    )
+
+
+def _write_version(version: Version) -> bool:
+    iri = version_iri(version)
+    if not subjects.is_public(version):
+        return not _gave_way(version.model) and _remove(iri)
+    known = subjects.version_facts(version)
+    text = projection.version_graph(known, settings.HUB_PUBLIC_URL)
+    return _put(iri, text, version)
+
+
+def _write_model(model: RegisteredModel) -> bool:
+    iri = model_iri(model)
+    if not model.is_public:
+        return not _gave_way(model) and _remove(iri)
+    text = projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
+    return _put(iri, text)
+
+
+def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
+    """Store a graph, and make or empty those of the things that it names since or no more."""
+    written = services.put_graph(iri, nquads, version)
+    home = settings.HUB_PUBLIC_URL
+    named = {entity.graph(home) for entity in references.named_in(nquads, home)}
+    rows = GraphReference.objects.filter(graph__iri=iri)
+    known = set(rows.values_list("iri", flat=True))
+    if known == named:
+        return written
+    rows.filter(iri__in=known - named).delete()
+    graph = NamedGraph.objects.only("pk").get(iri=iri)
+    GraphReference.objects.bulk_create(
+        GraphReference(graph=graph, iri=other) for other in sorted(named - known)
+    )
+    for other in sorted(known ^ named):
+        written = refresh_entity(other) or written
+    return written
+
+
+def _remove(iri: str) -> bool:
+    """Empty a graph that may have been published; False where there is nothing to empty."""
+    known = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
+    return known is not None and _put(iri, "", known.version)

@@ -1,0 +1,162 @@
+"""A stored graph in the formats that people ask for: always the same triples.
+
+What a reader wants is said by the ending of the address, else by `Accept` (RFC 9110, section 12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+from django.conf import settings
+
+from hub.protocol import problems
+from metadata.graphs import projection, subjects
+from metadata.models import NamedGraph
+from metadata.rdf.iris import Places
+from metadata.rdf.terms import PREFIXES
+from metadata.store import maintenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.models import Dataset, RegisteredModel, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way of writing triples: the ending of its addresses, and its media type."""
+
+    ending: str
+    media_type: str
+    writer: pyoxigraph.RdfFormat
+
+
+FORMATS = {
+    found.ending: found
+    for found in (
+        Format("ttl", "text/turtle; charset=utf-8", pyoxigraph.RdfFormat.TURTLE),
+        Format("nt", "application/n-triples", pyoxigraph.RdfFormat.N_TRIPLES),
+        Format("jsonld", "application/ld+json", pyoxigraph.RdfFormat.JSON_LD),
+        Format("rdf", "application/rdf+xml; charset=utf-8", pyoxigraph.RdfFormat.RDF_XML),
+    )
+}
+
+
+HTML = "text/html"
+# Other names under which people ask for a format.
+_ALIASES = {
+    "application/xhtml+xml": HTML,
+    "application/x-turtle": "text/turtle",
+}
+_MOST_RANGES = 40
+
+
+def ending_for(accept: str, *, page: bool = True) -> str | None:
+    """The ending that ``Accept`` asks for: empty for the page, one of FORMATS for a graph.
+
+    A page comes first where it is wanted as much as a graph; without a page Turtle does. None where
+    nothing fits.
+    """
+    offers = {_plain(found.media_type): ending for ending, found in FORMATS.items()}
+    if page:
+        offers = {HTML: ""} | offers
+    chosen = best(accept, offers)
+    return None if chosen is None else offers[chosen]
+
+
+def best(accept: str, offers: Iterable[str]) -> str | None:
+    """The media type of ``offers``, the first being the default, that ``Accept`` likes best.
+
+    The most specific range decides about each offer. Of what is wanted as much, what was named goes
+    before what a wildcard lets through. None where all are refused.
+    """
+    ranges = _ranges(accept)
+    rated = {offer: _rating(offer, ranges) for offer in offers}
+    highest = max(rated.values(), default=(0.0, 0))
+    return next((offer for offer, one in rated.items() if one == highest and one[0] > 0), None)
+
+
+def not_acceptable(offers: Iterable[str] = ()) -> problems.NotAcceptable:
+    """The problem of a reader who wants nothing of what there is."""
+    known = ", ".join(offers or [HTML, *(_plain(found.media_type) for found in FORMATS.values())])
+    return problems.NotAcceptable(
+        f"This address has no such representation. Ask for one of: {known}; or add an ending to "
+        f"the address: {', '.join(f'.{ending}' for ending in FORMATS)}. Programs that want plain "
+        "JSON find it below /api/v1."
+    )
+
+
+def _ranges(accept: str) -> dict[str, float]:
+    """Media ranges with their weights; whatever cannot be read is left out."""
+    found: dict[str, float] = {}
+    for part in accept.split(",")[:_MOST_RANGES]:
+        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        if "/" not in name:
+            continue
+        weight = next((value[2:] for value in parameters if value.startswith("q=")), "1")
+        try:
+            quality = float(weight)
+        except ValueError:
+            continue
+        name = _ALIASES.get(name, name)
+        found[name] = max(found.get(name, 0.0), min(max(quality, 0.0), 1.0))
+    return found or ({} if accept.strip() else {"*/*": 1.0})
+
+
+def _rating(offer: str, ranges: dict[str, float]) -> tuple[float, int]:
+    """How much an offer is wanted, and how closely the range that says so names it."""
+    whole = f"{offer.partition('/')[0]}/*"
+    for closeness, name in ((2, offer), (1, whole), (0, "*/*")):
+        if name in ranges:
+            return ranges[name], closeness
+    return 0.0, 0
+
+
+def _plain(media_type: str) -> str:
+    return media_type.partition(";")[0]
+
+
+def of_version(version: Version) -> str:
+    """The graph of a version that somebody may see: the stored one, or made for a private one.
+
+    Raises Withdrawn.
+    """
+    if version.state == "withdrawn":
+        raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
+    stored = _stored(maintenance.version_iri(version)) if subjects.is_public(version) else ""
+    return stored or projection.version_graph(
+        subjects.version_facts(version), settings.HUB_PUBLIC_URL
+    )
+
+
+def of_model(model: RegisteredModel) -> str:
+    """The graph of a model that somebody may see: the stored one, or made for a private one."""
+    stored = _stored(maintenance.model_iri(model)) if model.is_public else ""
+    return stored or projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
+
+
+def of_dataset(dataset: Dataset) -> str:
+    """The graph of a data set. Raises Withdrawn."""
+    if dataset.withdrawn_at is not None:
+        raise problems.Withdrawn(f"{dataset.slug} was withdrawn: {dataset.reason}")
+    return _stored(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
+        subjects.dataset_facts(dataset), settings.HUB_PUBLIC_URL
+    )
+
+
+def write(nquads: str, ending: str) -> bytes:
+    """A graph in the format of ``ending``, one of FORMATS."""
+    triples = (
+        pyoxigraph.Triple(quad.subject, quad.predicate, quad.object)
+        for quad in pyoxigraph.parse(nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
+    )
+    prefixes = PREFIXES | {"hub": Places(settings.HUB_PUBLIC_URL).term("")}
+    written = pyoxigraph.serialize(triples, format=FORMATS[ending].writer, prefixes=prefixes)
+    return bytes(written or b"")
+
+
+def _stored(iri: str) -> str:
+    found = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
+    return found or ""

@@ -1,0 +1,1 @@
+"""Checks of graphs: the gate before publication, and reports after it."""

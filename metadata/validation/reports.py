@@ -1,0 +1,141 @@
+"""What MLDCAT-AP's shapes say of published graphs: a report beside the version, never a gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from metadata.graphs import projection, subjects
+from metadata.models import ShapeReport
+from metadata.rdf import vocabulary
+from metadata.shapes import validator
+from metadata.store import maintenance, services
+from metadata.validation import messages
+from registry.models import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.db.models import QuerySet
+
+    from registry.core import outbox
+
+log = structlog.get_logger(__name__)
+
+PROFILE: Literal["mldcat-ap"] = "mldcat-ap"
+TITLE = "MLDCAT-AP"
+# What changes a graph after its publication, or publishes it.
+VERBS = ("version.published", "variant.added", "conformance.added")
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A version's graph as it is now, what it names in other graphs, and their digest."""
+
+    nquads: str
+    context: str
+
+    @property
+    def sha256(self) -> str:
+        return services.digest(self.nquads + self.context)
+
+
+def on_published(subject: outbox.Subject) -> None:
+    """Report on a version that everybody may see, unless this very graph has its report.
+
+    Raises ShapesUnavailableError where there is no answer: the delivery is made again later.
+    """
+    version = maintenance.versions().filter(pk=subject.key, state__in=subjects.SHOWN).first()
+    if version is not None and subjects.is_public(version):
+        renew(version)
+
+
+def renew(version: Version) -> bool:
+    """Make the report of a public version; False where it is there for this graph and shapes."""
+    graph, shapes = graph_of(version), vocabulary.shapes(PROFILE)
+    known = ShapeReport.objects.filter(version=version, profile=PROFILE)
+    if known.filter(graph_sha256=graph.sha256, shapes_sha256=shapes.sha256).exists():
+        return False
+    found = validator.validate(graph.nquads, against=shapes, context=graph.context)
+    rows = summed(found, maintenance.version_iri(version).removesuffix("/metadata"))
+    with transaction.atomic():
+        if not Version.objects.filter(pk=version.pk).exists():
+            return False
+        ShapeReport.objects.update_or_create(
+            version=version,
+            profile=PROFILE,
+            defaults={
+                "shapes_title": shapes.title,
+                "shapes_sha256": shapes.sha256,
+                "official": shapes.official,
+                "graph_sha256": graph.sha256,
+                "conforms": not rows,
+                "count": len(rows),
+                "findings": rows,
+                "at": timezone.now(),
+            },
+        )
+    log.info("shapes_reported", version=version.ref, findings=len(rows))
+    return True
+
+
+def shown() -> QuerySet[Version]:
+    """The versions that have a report, as far as everybody may see them."""
+    return maintenance.versions().filter(state__in=subjects.SHOWN).order_by("pk")
+
+
+def renew_all(tell: Callable[[], None] = lambda: None) -> int:
+    """Make the reports that are missing or of other graphs or shapes; returns how many.
+
+    ``tell`` is called after each of the versions `shown`.
+    """
+    made = 0
+    for version in shown().iterator():
+        made += subjects.is_public(version) and renew(version)
+        tell()
+    return made
+
+
+def graph_of(version: Version) -> Graph:
+    """A version's graph made from its rows, with those of its model and of the hub beside it."""
+    home = settings.HUB_PUBLIC_URL
+    nquads = projection.version_graph(subjects.version_facts(version), home)
+    model = projection.model_graph(subjects.model_facts(version.model), home)
+    others = maintenance.context_of(nquads, model)
+    return Graph(nquads, model + projection.catalogue_graph(home) + others)
+
+
+def of_version(version: Version) -> ShapeReport | None:
+    """The report of a version; None if there is none, or it is not public any more."""
+    if not subjects.is_public(version):
+        return None
+    return ShapeReport.objects.filter(version=version, profile=PROFILE).first()
+
+
+def summed(found: list[validator.Finding], version: str) -> list[dict[str, Any]]:
+    """Findings of one kind as one, with the number of times and some of the things concerned."""
+    kinds: dict[tuple[str, ...], dict[str, Any]] = {}
+    for one in found:
+        key = (one.path, one.component, *sorted(one.wanted.values()))
+        row = kinds.setdefault(
+            key,
+            {
+                "code": "profile-shape",
+                "severity": "warning",
+                "message": messages.sentence(one),
+                "path": one.path,
+                "field": messages.FIELDS.get(one.path, ""),
+                "times": 0,
+                "where": [],
+            },
+        )
+        row["times"] += 1
+        if len(row["where"]) < _EXAMPLES:
+            row["where"].append(messages.thing(one.focus, version))
+    return list(kinds.values())

@@ -1,0 +1,1 @@
+"""Model cards: reading, checking and editing them, and what the names in them mean."""

@@ -1,0 +1,200 @@
+"""Reading a card: YAML front matter and the text below it, written by strangers.
+
+The front matter becomes plain JSON: no aliases (they can make a small file enormous), no
+constructors, no values that JSON lacks. Source: Hugging Face model card specification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import inputs, problems
+from registry.cards import fields, licences, source
+from registry.cards.findings import Finding, Notes, nearest
+from registry.core import parsing
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hub.protocol.inputs import DeclaredInput, ModelInput
+
+CARD_PATH = "README.md"
+LIMIT_BYTES = 1_000_000
+# What of a first paragraph can get into a summary.
+_BEGINNING = 10_000
+_NOT_PROSE = re.compile(r"#|>|\||`{3}|<|!\[|[-*] |\d+\. ")
+# Each mark ends where the next of its kind begins, so that no part is looked at twice.
+_TARGET = r"\((?:[^()]|\([^()]*\))*+\)"
+_PICTURE = re.compile(rf"!\[[^\[\]]*\]{_TARGET}")
+_LINK = re.compile(rf"\[([^\[\]]*)\](?:{_TARGET}|\[[^\[\]]*\])?")
+_EMPHASIS = re.compile(r"[*`]|(?<!\w)_|_(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card's structured part, its text, and what lists show of it."""
+
+    front: dict[str, Any]
+    body: str
+
+    @property
+    def license(self) -> str:
+        """The licence, or several, in few characters; ``licenses`` has each."""
+        return licences.text(self.front.get("license"))
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """Each licence that the card names; the name of its own for one that is `other`."""
+        own = str(self.front.get("license_name") or "")[: licences.LONGEST]
+        names = licences.named(self.front.get("license"))
+        return tuple(own if own and name.lower() == "other" else name for name in names)
+
+    @property
+    def task(self) -> str:
+        return _words(self.front.get("pipeline_tag"))[:64]
+
+    @property
+    def keywords(self) -> list[str]:
+        tags = self.front.get("tags")
+        if isinstance(tags, str):
+            tags = [tags]
+        return [str(tag)[:64] for tag in tags][:50] if isinstance(tags, list) else []
+
+    @property
+    def inputs(self) -> tuple[DeclaredInput, ...]:
+        """What it declares of the model's inputs; a declaration with an error is left out."""
+        return inputs.parse(self.front.get("inputs"))
+
+    @property
+    def summary(self) -> str:
+        """The front matter's ``summary``, else the first sentence of prose."""
+        said = _words(self.front.get("summary"))
+        if not said:
+            blocks = (block.strip() for block in re.split(r"\n\s*\n", self.body))
+            prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
+            said = _plain_words(next(prose, "")[:_BEGINNING])
+        said = " ".join(said.split())
+        sentence = re.match(r".{20,}?[.!?](?= |$)", said)
+        said = sentence.group() if sentence else said
+        return said if len(said) <= 300 else said[:299].rstrip() + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A card that was looked at: what it says as far as it can be read, and what is wrong."""
+
+    card: Card
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """What keeps it from being saved."""
+        return [one for one in self.findings if one.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        return [one for one in self.findings if one.severity == "warning"]
+
+
+def check(text: str) -> Checked:
+    """Look at a whole card and name everything that is wrong with it; never raises."""
+    notes = Notes()
+    if len(text.encode("utf-8", "replace")) > LIMIT_BYTES:
+        notes.error(
+            "/line/1",
+            f"A card may have {LIMIT_BYTES:,} bytes.",
+            "Move the rest to a file.",
+            line=1,
+        )
+        return Checked(Card({}, ""), notes.in_order())
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        notes.error(
+            f"/line/{line}", "The card holds a NUL.", "Save it as plain UTF-8 text.", line=line
+        )
+        return Checked(Card({}, ""), notes.in_order())
+    parts = source.split(text)
+    if parts.start:
+        front, findings = parsing.run(_examined, text[: parts.body])
+    else:
+        front, findings = _examined(text)
+    return Checked(
+        Card(front, text[parts.body :]), tuple(Finding(**finding) for finding in findings)
+    )
+
+
+def _examined(head: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The values of a front matter, and every finding, as JSON has them."""
+    front = source.read(head)
+    fields.check(front.notes, front.values)
+    return front.values, [asdict(finding) for finding in front.notes.in_order()]
+
+
+def contradictions(
+    text: str, model: Collection[ModelInput], files: Collection[str]
+) -> tuple[Finding, ...]:
+    """What a card declares of inputs that the model does not have so, or of files that are missing.
+
+    ``model`` are the inputs of the version's described files, empty where none is described yet.
+    """
+    notes = Notes()
+    if model:
+        inputs.compare(check(text).card.inputs, model, notes, files=files)
+    return tuple(replace(one, line=line_of(text, one.pointer)) for one in notes.in_order())
+
+
+def accept(text: str) -> Card:
+    """The card that somebody wants to save; raises CardInvalid naming every error at once."""
+    checked = check(text)
+    if errors := checked.errors:
+        raise refusal(errors)
+    return checked.card
+
+
+def body(readme: str) -> str:
+    """The text of a stored card, below its front matter."""
+    return readme[source.split(readme).body :]
+
+
+def digest(readme: str) -> str:
+    """What tells one text of a card from another: 32 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(readme.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def refusal(errors: list[Finding]) -> problems.CardInvalid:
+    """The problem that tells of these errors, each with its pointer, line and cure."""
+    detail = errors[0].detail
+    if len(errors) > 1:
+        detail = f"{detail} And {len(errors) - 1} more."
+    return problems.CardInvalid(
+        detail, errors=[{"pointer": one.pointer, "detail": one.detail} for one in errors]
+    )
+
+
+def line_of(readme: str, pointer: str) -> int | None:
+    """The line of the README, from 1, on which a field of the front matter stands.
+
+    ``pointer`` is a JSON pointer such as ``/training_data/1/name``; of what is missing inside a
+    field, the line of the part that lacks it. None where the field itself is not there.
+    """
+    if found := re.fullmatch(r"/line/([1-9][0-9]{0,8})", pointer):
+        return int(found.group(1))
+    return parsing.run(_nearest_line, readme[: source.split(readme).body], pointer)
+
+
+def _nearest_line(head: str, pointer: str) -> int | None:
+    return nearest(source.read(head).notes.lines, pointer)
+
+
+def _plain_words(markdown: str) -> str:
+    """A paragraph without its marks: links keep their words, pictures go."""
+    return _EMPHASIS.sub("", _LINK.sub(r"\1", _PICTURE.sub("", markdown)))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(str(item) for item in value)
+    return "" if value is None else str(value)

@@ -1,0 +1,133 @@
+"""CodeCarbon's ``emissions.csv``: kilograms and kilowatt-hours of runs, with where and on what.
+
+Source: mlco2/codecarbon 3.2 (EmissionsData). Names of projects, hosts, places on a map and folders
+are never taken.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from registry.cards.imports.files import Proposal, refused, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KIND = "CodeCarbon emissions.csv"
+LIMIT_ROWS = 10_000
+_NEEDED = ("emissions", "duration")
+_ENERGIES = {
+    "kwh": "energy_consumed",
+    "cpu_kwh": "cpu_energy",
+    "gpu_kwh": "gpu_energy",
+    "ram_kwh": "ram_energy",
+}
+
+
+def read(text: str) -> Proposal:
+    """Emissions in grams, energy and hours, summed over the runs in the file."""
+    runs, lines = _runs(text)
+    grams = _sum(runs, "emissions") * 1000
+    hours = _sum(runs, "duration") / 3600
+    version = _common(runs, "codecarbon_version")
+    source = f"CodeCarbon {version}".strip()
+    carbon: dict[str, Any] = {"emissions": _number(grams), "source": source, "kind": "estimated"}
+    if place := _place(runs):
+        carbon["geographical_location"] = place
+    if hardware := _hardware(runs):
+        carbon["hardware_used"] = hardware
+    energy: dict[str, Any] = {
+        name: _number(_sum(runs, column))
+        for name, column in _ENERGIES.items()
+        if any(row.get(column) for row in runs)
+    }
+    energy["hours"] = _number(hours)
+    said = f"{source}: {len(runs)} run{'s' if len(runs) != 1 else ''} added up"
+    if mode := _common(runs, "tracking_mode"):
+        said += f", tracking mode {mode}"
+    fields: dict[str, Any] = {
+        "co2_eq_emissions": carbon,
+        "energy": energy,
+        "carbon_method": f"{said}.",
+    }
+    if hardware:
+        fields["hardware"] = hardware
+    notes = [f"{_number(grams / 1000):g} kg in the file are {_number(grams):g} g in the card."]
+    if len(runs) > 1:
+        notes.append(f"{len(runs)} runs were added up; remove the ones that are not of this model.")
+    if lines > len(runs):
+        notes.append(f"{lines - len(runs)} rows were earlier states of the same runs.")
+    notes.append("Names of projects and machines and places on the map were left out.")
+    return Proposal("codecarbon", fields, notes)
+
+
+def _runs(text: str) -> tuple[list[dict[str, str]], int]:
+    """The last row of each run (rows of one run count up), and how many rows there were."""
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    found: dict[str, dict[str, str]] = {}
+    count = 0
+    try:
+        missing = [name for name in _NEEDED if name not in (reader.fieldnames or [])]
+        if missing:
+            raise refused(KIND, f"its first line has no column {' and no '.join(missing)}.")
+        for count, row in enumerate(reader, start=1):
+            if count > LIMIT_ROWS:
+                raise refused(KIND, f"it has more than {LIMIT_ROWS:,} rows.")
+            found[row.get("run_id") or f"row {count}"] = {
+                name: value for name, value in row.items() if name and isinstance(value, str)
+            }
+    except csv.Error as error:
+        raise refused(KIND, f"line {reader.line_num}: {error}.") from error
+    if not found:
+        raise refused(KIND, "it has no row below its heading.")
+    return list(found.values()), count
+
+
+def _sum(runs: Iterable[dict[str, str]], column: str) -> Decimal:
+    total = Decimal(0)
+    for row in runs:
+        said = (row.get(column) or "0").strip()
+        try:
+            value = Decimal(said)
+        except InvalidOperation:
+            value = Decimal("NaN")
+        if not value.is_finite() or value < 0 or value > 10**12:
+            raise refused(KIND, f"{column} is {said[:40]!r}, which is no amount.")
+        total += value
+    return total
+
+
+def _number(value: Decimal) -> float | int:
+    """Six digits, which is more than any of these figures is worth."""
+    if not value:
+        return 0
+    digits = 5 - math.floor(math.log10(abs(value)))
+    said = round(float(value), digits)
+    return int(said) if said == int(said) and abs(said) < 1e15 else said
+
+
+def _common(runs: list[dict[str, str]], column: str) -> str:
+    """What every run says there, each once."""
+    said = {words(row.get(column), 100) for row in runs}
+    return ", ".join(sorted(said - {""}))[:300]
+
+
+def _place(runs: list[dict[str, str]]) -> str:
+    country = _common(runs, "country_name") or _common(runs, "country_iso_code")
+    return ", ".join(part for part in (_common(runs, "region"), country) if part)
+
+
+def _hardware(runs: list[dict[str, str]]) -> str:
+    parts = []
+    for what in ("gpu", "cpu"):
+        model = _common(runs, f"{what}_model")
+        many = _common(runs, f"{what}_count").removesuffix(".0")
+        if not model:
+            continue
+        # CodeCarbon counts graphics cards in the model's name already: "2 x NVIDIA A100".
+        parts.append(f"{many} x {model}" if many.isdecimal() and " x " not in model else model)
+    return "; ".join(parts)

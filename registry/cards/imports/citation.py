@@ -1,0 +1,86 @@
+"""``CITATION.cff`` (Citation File Format 1.2): whom and what to cite."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from registry.cards import values
+from registry.cards.imports.files import Proposal, refused, rows, words, yaml_of
+
+KIND = "CITATION.cff"
+_DOI_AT = re.compile(r"(?:doi:|https?://(?:dx\.)?doi\.org/)", re.IGNORECASE)
+
+
+def read(text: str) -> Proposal:
+    """Citation, creators with their ORCID iDs, and the DOI."""
+    said = yaml_of(text, KIND)
+    if not isinstance(said, dict) or "cff-version" not in said:
+        raise refused(KIND, "it has no cff-version.")
+    notes: list[str] = []
+    preferred = said.get("preferred-citation")
+    work = preferred if isinstance(preferred, dict) else said
+    if work is not said:
+        notes.append("The citation is the preferred one of the file.")
+    people = [person for row in rows(said.get("authors")) if (person := _person(row, notes))]
+    cited = [person for row in rows(work.get("authors")) if (person := _person(row, []))]
+    fields: dict[str, Any] = {}
+    if people:
+        fields["creators"] = people
+    doi = _doi(work) or _doi(said)
+    if doi:
+        fields["doi"] = doi
+    if citation := _citation(work, cited or people, doi):
+        fields["citation"] = citation
+    if not fields:
+        raise refused(KIND, "it names no title, no authors and no DOI.")
+    if said.get("license"):
+        licence = ", ".join(words(one, 64) for one in rows(said["license"]))
+        notes.append(f"The file gives the licence {licence} of the work it cites; not taken.")
+    return Proposal("citation", fields, notes)
+
+
+def _person(row: Any, notes: list[str]) -> Any:
+    if not isinstance(row, dict):
+        return None
+    parts = [row.get(part) for part in ("given-names", "name-particle", "family-names")]
+    name = " ".join(filter(None, (words(part, 200) for part in parts))) or words(row.get("name"))
+    name = name or words(row.get("alias"), 200)
+    person: dict[str, Any] = {"name": name} if name else {}
+    found = re.search(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]", words(row.get("orcid"), 100))
+    if found and values.is_orcid(found.group()):
+        person["orcid"] = found.group()
+    elif row.get("orcid"):
+        notes.append(f"The ORCID iD of {name or 'an author'} is wrong and was left out.")
+    if affiliation := words(row.get("affiliation"), 200):
+        person["affiliation"] = affiliation
+    return name if person == {"name": name} else person or None
+
+
+def _doi(work: dict[str, Any]) -> str:
+    found = [work.get("doi")]
+    found += [
+        row.get("value")
+        for row in rows(work.get("identifiers"))
+        if isinstance(row, dict) and row.get("type") == "doi"
+    ]
+    for each in found:
+        doi = _DOI_AT.sub("", words(each, 200))
+        if re.fullmatch(r"10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+", doi):
+            return doi
+    return ""
+
+
+def _citation(work: dict[str, Any], people: list[Any], doi: str) -> str:
+    names = [person if isinstance(person, str) else person.get("name", "") for person in people]
+    year = words(work.get("year")) or words(work.get("date-released"))[:4]
+    title = words(work.get("title"), 500)
+    if not title:
+        return ""
+    parts = [", ".join(filter(None, names[:20])), f"({year})" if year else ""]
+    head = " ".join(filter(None, parts))
+    where = words(work.get("journal"), 200) or words(work.get("publisher"), 200)
+    address = f"https://doi.org/{doi}" if doi else words(work.get("url"), 500)
+    return " ".join(
+        filter(None, [f"{head}." if head else "", f"{title}.", where and f"{where}.", address])
+    )

@@ -1,0 +1,108 @@
+"""Croissant JSON-LD (MLCommons, 1.0 and 1.1) of a data set: an entry of ``training_data``.
+
+The document is read as JSON with its usual prefixes; no context is ever fetched. What its
+responsible-AI fields say of people is passed on as a hint: whether the data are personal is for
+somebody to decide who knows them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from registry.cards.imports.files import Proposal, json_of, refused, rows, words
+
+KIND = "Croissant data set"
+_PREFIX = re.compile(
+    r"^(?:sc|schema|cr|rai|dct|dcterms|prov):|^https?://(?:schema\.org|mlcommons\.org/croissant)/"
+)
+_HINTS = ("personalSensitiveInformation", "dataSocialImpact", "dataCollectionType")
+_SPDX = re.compile(r"https?://(?:www\.)?spdx\.org/licenses/([A-Za-z0-9.+-]+?)(?:\.html|\.json)?/?")
+_CC = re.compile(r"https?://creativecommons\.org/(licenses|publicdomain)/([a-z-]+)/([0-9.]+)")
+
+
+def read(text: str) -> Proposal:
+    """Name, IRI, licence and creators of the data set, with hints on personal data."""
+    said = _bare(_dataset(json_of(text, KIND)))
+    name = words(_value(said.get("name")), 300)
+    iri = _iri(said)
+    if not name and not iri:
+        raise refused(KIND, "its data set has neither name nor url.")
+    notes = ["Nothing was fetched: only what stands in the file was read."]
+    entry: dict[str, Any] = {"name": name} if name else {}
+    if iri:
+        entry["iri"] = iri
+    if licence := _licence(said.get("license")):
+        entry["license"] = licence
+    people = [who for row in rows(said.get("creator")) if (who := _person(row))]
+    if people:
+        entry["creators"] = people
+    if version := words(_value(said.get("version")), 50):
+        entry["version"] = version
+    entry["personal_data"] = _personal(said, notes)
+    return Proposal("croissant", {"training_data": [entry]}, notes)
+
+
+def _dataset(document: Any) -> dict[str, Any]:
+    """The data set among the document's nodes; raises InvalidRequest."""
+    nodes = rows(document)
+    nodes += [node for top in nodes if isinstance(top, dict) for node in rows(top.get("@graph"))]
+    for node in nodes:
+        kinds = rows(node.get("@type")) if isinstance(node, dict) else []
+        if any(isinstance(kind, str) and _PREFIX.sub("", kind) == "Dataset" for kind in kinds):
+            return dict(node)
+    raise refused(KIND, "it holds no node of @type sc:Dataset.")
+
+
+def _bare(node: dict[str, Any]) -> dict[str, Any]:
+    """The node with its keys' usual prefixes taken off."""
+    return {_PREFIX.sub("", key): value for key, value in node.items()}
+
+
+def _value(said: Any) -> Any:
+    """The value of JSON-LD's long form, or of a list's first entry."""
+    first = rows(said)[0] if rows(said) else None
+    return first.get("@value", first.get("name")) if isinstance(first, dict) else first
+
+
+def _iri(said: dict[str, Any]) -> str:
+    identifiers = [said.get("identifier"), said.get("url"), said.get("sameAs"), said.get("@id")]
+    found = [words(one, 500) for value in identifiers for one in rows(value)]
+    found = [f"https://doi.org/{one}" if one.startswith("10.") else one for one in found]
+    good = [one for one in found if re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", one)]
+    dois = [one for one in good if "doi.org/" in one]
+    return (dois or good or [""])[0]
+
+
+def _licence(said: Any) -> str:
+    first = rows(said)[0] if rows(said) else ""
+    if isinstance(first, dict):
+        first = first.get("url") or first.get("@id") or first.get("name")
+    text = words(first, 200)
+    if found := _SPDX.fullmatch(text):
+        return found.group(1)
+    if found := _CC.match(text):
+        if found.group(1) == "publicdomain":
+            return f"CC0-{found.group(3)}" if found.group(2) == "zero" else text
+        return f"CC-{found.group(2).upper()}-{found.group(3)}"
+    return text
+
+
+def _person(row: Any) -> str:
+    return words(_bare(row).get("name") if isinstance(row, dict) else row, 200)
+
+
+def _personal(said: dict[str, Any], notes: list[str]) -> Any:
+    hints = {
+        name: "; ".join(filter(None, (words(_value(one), 300) for one in rows(said.get(name)))))
+        for name in _HINTS
+    }
+    personal = hints["personalSensitiveInformation"]
+    if not personal:
+        notes.append("The file says nothing of personal data: it stays unknown.")
+        return "unknown"
+    notes.append("What the file says of personal data is a hint: decide, then write yes or no.")
+    return {
+        "status": "unknown",
+        "note": f"Hint from the data set's own description (RAI): {words(personal, 600)}",
+    }

@@ -1,0 +1,110 @@
+"""Who and what a model came from, on a card: people, data, and whether those are about people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from registry.cards import values, vocabularies
+from registry.cards.values import (
+    chosen,
+    date,
+    doi,
+    iri,
+    licence,
+    listed,
+    mapping,
+    number,
+    text,
+    word,
+)
+
+if TYPE_CHECKING:
+    from registry.cards.findings import Notes
+    from registry.cards.values import Check
+
+
+_PERSONAL_PARTS: dict[str, Check] = {
+    "categories": listed(text, wanted="a list of categories"),
+    "legal_basis": text,
+    "note": text,
+}
+
+
+def _status(notes: Notes, pointer: str, value: Any) -> None:
+    if isinstance(value, bool):
+        said = "yes" if value else "no"
+        notes.warn(
+            pointer, f"YAML reads {said} as {str(value).lower()}.", f'Write "{said}" in quotes.'
+        )
+        return
+    # What is meant by another word is for nobody to guess: it is about people.
+    status = chosen(vocabularies.PERSONAL, what="status of personal data", guess=False)
+    status(notes, pointer, value)
+
+
+def personal(notes: Notes, pointer: str, value: Any) -> None:
+    """Whether data are about people: a word, or a mapping with the word as its status."""
+    if not isinstance(value, dict):
+        _status(notes, pointer, value)
+        return
+    parts: dict[str, Check] = {"status": _status, **_PERSONAL_PARTS}
+    if value.get("status") is None:
+        notes.error(pointer, "It has no status.", "Write yes, no, anonymised or unknown.")
+    mapping(parts, wanted="a word or a mapping")(notes, pointer, value)
+    if value.get("status") in ("yes", True) and not value.get("legal_basis"):
+        notes.warn(pointer, "It has no legal_basis.", "Say on what ground the data are processed.")
+
+
+_PERSON: dict[str, Check] = {
+    "name": text,
+    "orcid": values.orcid,
+    "ror": values.ror,
+    "affiliation": text,
+    "url": iri,
+    "email": text,
+}
+
+
+def person(notes: Notes, pointer: str, value: Any) -> None:
+    """A person or organisation: a name, or a mapping with it."""
+    if isinstance(value, str):
+        return
+    wanted = "a name or a mapping with one"
+    mapping(_PERSON, wanted=wanted, needs=("name", "orcid", "ror"))(notes, pointer, value)
+    if isinstance(value, dict) and value.get("email"):
+        notes.warn(
+            f"{pointer}/email",
+            "What is published stays, this address too.",
+            "Give an ORCID iD instead.",
+        )
+
+
+people = listed(person, wanted="a list of people")
+_DATASET: dict[str, Check] = {
+    "name": text,
+    "iri": iri,
+    "url": iri,
+    "doi": doi,
+    "license": licence,
+    "creators": people,
+    "source": text,
+    "version": word,
+    "rows": number(whole=True),
+    "split": text,
+    "collected": date,
+    "personal_data": personal,
+    "categories": _PERSONAL_PARTS["categories"],
+    "legal_basis": text,
+    "note": text,
+}
+
+
+def dataset(notes: Notes, pointer: str, value: Any) -> None:
+    """A data set: its name or IRI, or a mapping with one of them."""
+    if isinstance(value, str):
+        return
+    wanted = "a data set, with name or iri"
+    mapping(_DATASET, wanted=wanted, needs=("name", "iri"))(notes, pointer, value)
+
+
+datasets = listed(dataset, wanted="a list of data sets", alone=False)

@@ -1,0 +1,190 @@
+"""What a card says was measured: metrics on data sets, in the forms that Hugging Face knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from registry.cards import metrics, values
+from registry.cards.values import anything, chosen, date, iri, listed, mapping, text, word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.cards.findings import Notes
+    from registry.cards.values import Check
+
+
+_unit = chosen((*metrics.UNITS, "%", "per cent"), what="unit")
+
+
+def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = "") -> None:
+    """A measured value: finite, and of its metric's scale in its unit, where one is given."""
+    if isinstance(value, str):
+        notes.warn(
+            pointer,
+            f"{value[:60]!r} is text and cannot be compared.",
+            values.bare_number(value),
+        )
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        notes.error(
+            pointer,
+            f"This must be a number and is {values.kind(value)}.",
+            "Write what was measured.",
+        )
+        return
+    scale = metrics.scale_of(name)
+    most = {"fraction": 1, "percent": 100}.get(unit, 100)
+    if scale == "number":
+        return
+    if value < 0 or (scale == "share" and value > most):
+        notes.error(
+            pointer,
+            f"{name} is a share; {value:g}{' percent' if unit == 'percent' else ''} cannot be.",
+            "Write a fraction from 0 to 1, or 0 to 100 with unit: percent.",
+        )
+    elif 1 < value <= 100 and not unit:
+        notes.warn(
+            pointer,
+            f"{value:g} is taken for per cent.",
+            f"Write the fraction {value / 100:.6g}, or unit: percent beside the value; if "
+            f"{value:g} is no percentage, correct it.",
+        )
+
+
+def scales(notes: Notes, front: dict[str, Any]) -> None:
+    """Note shares that may be meant in per cent, since the same card has others in per cent."""
+    rows = list(_shares(front))
+    percent = [value for _, value, unit in rows if unit == "percent" or (not unit and value > 1)]
+    if not percent:
+        return
+    for pointer, value, unit in rows:
+        if not unit and 0 < value <= 1:
+            notes.warn(
+                pointer,
+                f"{value:g} is taken for a fraction, and {percent[0]:g} in this card for per cent.",
+                "Write unit: fraction or unit: percent beside each value.",
+            )
+
+
+def _shares(front: dict[str, Any]) -> Iterator[tuple[str, float, str]]:
+    """Pointer, value and unit of each share or rate that a card reports as a number."""
+    for pointer, metric, name in _reported(front):
+        value = metric.get("value")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if metrics.scale_of(name) != "number":
+            yield f"{pointer}/value", value, metrics.unit_of(metric.get("unit"))
+
+
+def _reported(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Pointer and mapping of each reported value, with the name of its metric."""
+    for model_at, model in _mappings(front.get("model-index")):
+        for result_at, result in _mappings(model.get("results")):
+            for at, metric in _mappings(result.get("metrics")):
+                pointer = f"/model-index/{model_at}/results/{result_at}/metrics/{at}"
+                yield pointer, metric, str(metric.get("type") or metric.get("name") or "")
+    for at, result in _mappings(front.get("eval_results")):
+        yield f"/eval_results/{at}", result, str(result.get("metric") or "")
+
+
+def _mappings(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = enumerate(value) if isinstance(value, list) else ()
+    return ((at, row) for at, row in rows if isinstance(row, dict))
+
+
+def _measured(notes: Notes, pointer: str, value: Any) -> None:
+    parts: dict[str, Check] = {
+        "type": text,
+        "name": text,
+        "config": anything,
+        "args": anything,
+        "value": anything,
+        "unit": _unit,
+        "verified": anything,
+        "verifyToken": anything,
+    }
+    mapping(parts, wanted="a metric with type and value", needs=("type", "name"))(
+        notes, pointer, value
+    )
+    if not isinstance(value, dict):
+        return
+    if value.get("value") is None:
+        notes.error(pointer, "The metric has no value.", "Give what was measured, or remove it.")
+    else:
+        name = str(value.get("type") or value.get("name") or "")
+        unit = metrics.unit_of(value.get("unit"))
+        metric_value(notes, f"{pointer}/value", value["value"], name, unit)
+    _tokens(notes, pointer, value)
+
+
+def _tokens(notes: Notes, pointer: str, value: dict[str, Any]) -> None:
+    for name in ("verifyToken", "verified"):
+        if value.get(name):
+            notes.warn(
+                f"{pointer}/{name}",
+                "It is kept, and proves nothing here.",
+                "What the hub measures itself stands beside the card.",
+            )
+
+
+def _evaluated_on(notes: Notes, pointer: str, value: Any) -> None:
+    if isinstance(value, str):
+        return
+    parts: dict[str, Check] = {
+        "type": text,
+        "name": text,
+        "config": anything,
+        "split": text,
+        "revision": word,
+        "args": anything,
+    }
+    mapping(parts, wanted="a data set with type and name")(notes, pointer, value)
+
+
+_RESULT: dict[str, Check] = {
+    "task": mapping({"type": text, "name": text}, wanted="a task with a type"),
+    "dataset": _evaluated_on,
+    "metrics": listed(_measured, wanted="a list of metrics", alone=False),
+    "source": mapping({"name": text, "url": iri}, wanted="a source with name and url"),
+}
+model_index = listed(
+    mapping(
+        {
+            "name": text,
+            "results": listed(
+                mapping(_RESULT, wanted="a result with dataset and metrics"),
+                wanted="a list of results",
+                alone=False,
+            ),
+        },
+        wanted="a model with its results",
+        needs=("results",),
+    ),
+    wanted="a list of results",
+    alone=False,
+)
+
+
+def eval_result(notes: Notes, pointer: str, value: Any) -> None:
+    parts: dict[str, Check] = {
+        "dataset": mapping(
+            {"id": text, "task_id": text, "revision": word}, wanted="a data set with id and task_id"
+        ),
+        "value": anything,
+        "unit": _unit,
+        "metric": text,
+        "date": date,
+        "source": mapping({"url": iri, "name": text, "user": text}, wanted="a source with url"),
+        "notes": text,
+        "verifyToken": anything,
+    }
+    mapping(parts, wanted="a result with dataset and value")(notes, pointer, value)
+    if isinstance(value, dict):
+        if value.get("value") is None:
+            notes.error(pointer, "The result has no value.", "Give what was measured.")
+        else:
+            unit = metrics.unit_of(value.get("unit"))
+            name = str(value.get("metric", ""))
+            metric_value(notes, f"{pointer}/value", value["value"], name, unit)
+        _tokens(notes, pointer, value)

@@ -1,0 +1,175 @@
+"""What a described file says of itself, as fields of a card: suggested, never applied by itself.
+
+The facts are an upload's own words. Keys: onnx docs (IR.md, MetadataProps.md), the 2022 proposal's
+``model_card``, and the exporter of Ultralytics, whose values are Python literals.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from registry.cards import fields, source, vocabularies
+from registry.cards.findings import Notes
+from registry.cards.imports.files import words
+from registry.core import parsing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LITERAL_CHARACTERS = 2000
+_PRECISIONS = {
+    "fp32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp64": "float64",
+    "int8": "int8",
+    "int4": "int4",
+}
+_LIBRARIES = {
+    "pytorch": "pytorch",
+    "tf2onnx": "tensorflow",
+    "skl2onnx": "scikit-learn",
+    "keras2onnx": "keras",
+    "paddle2onnx": "paddlepaddle",
+    "catboost": "catboost",
+}
+_ULTRALYTICS_TASKS = {
+    "detect": "object-detection",
+    "segment": "image-segmentation",
+    "classify": "image-classification",
+    "pose": "keypoint-detection",
+    "obb": "object-detection",
+}
+_IMAGES = {
+    "image.bitmappixelformat": "pixels {}",
+    "image.colorspacegamma": "colour space {}",
+    "image.nominalpixelrange": "values {}",
+}
+_RANGES = {
+    "nominalrange_0_255": "from 0 to 255",
+    "normalized_0_1": "from 0 to 1",
+    "normalized_1_1": "from -1 to 1",
+    "nominalrange_16_235": "from 16 to 235",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One field that the file speaks of: its value, and where in the file it stands."""
+
+    name: str
+    value: Any
+    origin: str
+
+
+def of(facts: dict[str, Any]) -> list[Suggestion]:
+    """What the facts of a described file suggest, one for each field, the best source first."""
+    found: dict[str, Suggestion] = {}
+    for one in _all(facts):
+        if one.value not in (None, "", [], {}):
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def _all(facts: dict[str, Any]) -> Iterator[Suggestion]:
+    said = facts.get("metadata")
+    props = {
+        str(key): value
+        for key, value in (said.items() if isinstance(said, dict) else ())
+        if isinstance(value, str)
+    }
+    yield from _standard(props)
+    yield from _embedded_card(props.get("model_card", ""))
+    if "names" in props and ("stride" in props or "imgsz" in props):
+        yield from _ultralytics(props)
+    if images := _images(props):
+        yield Suggestion("preprocessing", images, "Image.* properties")
+    yield from _plain(facts)
+
+
+def _standard(props: dict[str, str]) -> Iterator[Suggestion]:
+    authors = [words(name, 200) for name in props.get("model_author", "").split(",")]
+    yield Suggestion("creators", [name for name in authors if name][:50], "model_author")
+    yield Suggestion("license", _licence(props.get("model_license", "")), "model_license")
+
+
+def _embedded_card(text: str) -> Iterator[Suggestion]:
+    """The fields of a card in ``model_card``; one that only is an address has none."""
+    for name, value in parsing.run(_good_fields, text[: source.split(text).body]).items():
+        yield Suggestion(name, value, "model_card")
+
+
+def _good_fields(head: str) -> dict[str, Any]:
+    """The known fields of a front matter that hold what they should."""
+    front = source.read(head)
+    if not front.readable:
+        return {}
+    notes = Notes()
+    fields.check(notes, front.values)
+    wrong = {one.pointer.split("/")[1] for one in notes.found if one.severity == "error"}
+    return {
+        name: value
+        for name, value in front.values.items()
+        if name in fields.FIELDS and name not in wrong
+    }
+
+
+def _ultralytics(props: dict[str, str]) -> Iterator[Suggestion]:
+    yield Suggestion("summary", words(props.get("description"), 300), "description")
+    if author := words(props.get("author"), 200):
+        yield Suggestion("creators", [author], "author")
+    yield Suggestion("license", _licence(props.get("license", "")), "license")
+    yield Suggestion("pipeline_tag", _ULTRALYTICS_TASKS.get(props.get("task", "")), "task")
+    size = _literal(props.get("imgsz", ""))
+    if isinstance(size, list | tuple) and size and all(isinstance(one, int) for one in size):
+        shape = " x ".join(map(str, size[:3]))
+        yield Suggestion("preprocessing", f"Pictures of {shape} pixels (height x width).", "imgsz")
+    names = _literal(props.get("names", ""))
+    classes = list(names.values()) if isinstance(names, dict) else names
+    if isinstance(classes, list) and classes:
+        told = ", ".join(f"{at} {words(name, 60)}" for at, name in enumerate(classes[:20]))
+        more = f" and {len(classes) - 20} more" if len(classes) > 20 else ""
+        yield Suggestion("postprocessing", f"Classes by index: {told}{more}.", "names")
+
+
+def _images(props: dict[str, str]) -> str:
+    said = []
+    for key, value in props.items():
+        if form := _IMAGES.get(key.lower()):
+            said.append(form.format(words(_RANGES.get(value.lower(), value), 60)))
+    return f"Pictures: {', '.join(sorted(said))}." if said else ""
+
+
+def _plain(facts: dict[str, Any]) -> Iterator[Suggestion]:
+    doc = facts.get("doc") if isinstance(facts.get("doc"), str) else ""
+    sentence = re.match(r".{20,}?[.!?](?= |$)", words(doc, 600))
+    if sentence:
+        yield Suggestion("summary", words(sentence.group(), 300), "doc_string")
+    producer = facts.get("producer")
+    name = producer.get("name") if isinstance(producer, dict) else ""
+    library = _LIBRARIES.get(str(name).strip().lower())
+    yield Suggestion("library_name", library, "producer_name")
+    yield Suggestion("precision", _PRECISIONS.get(str(facts.get("precision"))), "the weights")
+
+
+def _licence(said: str) -> str:
+    """A licence id of what a file says; of "AGPL-3.0 License (https://...)" its first word."""
+    text = words(said, 200)
+    first = text.split(" ")[0].strip("(),;") if text else ""
+    for candidate in (text, first):
+        if candidate and vocabularies.is_licence(candidate):
+            return candidate
+    return text if text.startswith(("http://", "https://")) else ""
+
+
+def _literal(text: str) -> Any:
+    """A Python literal, read as such and never run; None for anything else."""
+    if len(text) > _LITERAL_CHARACTERS:
+        return None
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None

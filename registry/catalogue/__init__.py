@@ -1,0 +1,1 @@
+"""Lists and searches of models: documents, facets, full text, columns."""

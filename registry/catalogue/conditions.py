@@ -1,0 +1,127 @@
+"""The condition that a list's query is for the database, and whose models it is asked of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+
+from registry.cards import licences
+from registry.cards.tasks import TASKS_OF
+from registry.catalogue import full_text, tags
+from registry.models import DocumentFact, DocumentKeyword
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.db.models import QuerySet
+
+    from registry.catalogue.search import Query
+    from registry.core.permissions import Actor
+    from registry.models import SearchDocument
+
+# Groups whose values are facts of documents, see registry.catalogue.searchable.
+FACTS = (
+    "operator", "pixel_format", "personal_data", "passes_on", "fails_on", "evidence",
+    "measured_on",
+)  # fmt: skip
+CUMULATIVE = ("passes_on", "evidence")
+# Sorts by what not every model has, and its column: those without it are left out.
+SPARSE = {"size": "size", "largest": "size", "carbon": "carbon_kg", "parameters": "parameters"}
+
+
+def matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
+    """What the actor may see and the query asks for, public and own apart unless told."""
+    parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
+    conditions = of(query)
+    if query.text:
+        found = full_text.match(query.text, near=query.near)
+        return [rows.filter(conditions).filter(found) for rows in parts] if found else []
+    return [rows.filter(conditions) for rows in parts] if conditions else parts
+
+
+def of(query: Query) -> Q:
+    """Everything that the query asks for but its text."""
+    tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
+    conditions = Q()
+    for column, asked, values in (
+        ("namespace_slug__in", query.namespace, query.namespace),
+        ("task__in", query.task, query.task),
+        ("task__in", query.domain, tuple(tasks)),
+        ("precision__in", query.precision, query.precision),
+    ):
+        if asked:
+            conditions &= Q(**{column: values})
+    if query.license:
+        conditions &= _licensed(query.license)
+    if query.keyword:
+        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
+        conditions &= Q(pk__in=words.values("document_id"))
+    for column, bound in (
+        ("opset", query.opset),
+        ("opset__lte", query.opset_max),
+        ("size__lte", query.max_bytes),
+        ("parameters__lte", query.max_parameters),
+    ):
+        if bound is not None:
+            conditions &= Q(**{column: bound})
+    if query.contains:
+        part = query.contains
+        said = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
+        conditions &= Q(latest__isnull=False) & said
+    conditions &= _told(query) & _tagged(query.tags)
+    if query.sort in SPARSE:
+        conditions &= Q(**{f"{SPARSE[query.sort]}__isnull": False})
+    return conditions
+
+
+def _licensed(values: Iterable[str]) -> Q:
+    """The condition that a model has one of these licences, alone or beside others.
+
+    A value that names several, as a choice does, asks for all of them.
+    """
+    conditions = Q(pk__in=())
+    for value in values:
+        every = Q()
+        for name in licences.named(value) or ("",):
+            facts = DocumentFact.objects.filter(group="license", value=name.lower())
+            every &= Q(license=name.lower()) | Q(pk__in=facts.values("document_id"))
+        conditions |= every
+    return conditions
+
+
+def _told(query: Query) -> Q:
+    """The condition that the facts of a model are those that are asked for."""
+    conditions = Q()
+    for group in FACTS:
+        values = getattr(query, group)
+        for chosen in [[value] for value in values] if group in CUMULATIVE else [values]:
+            if chosen:
+                facts = DocumentFact.objects.filter(group=group, value__in=chosen)
+                conditions &= Q(pk__in=facts.values("document_id"))
+    return conditions
+
+
+def _tagged(wanted: Iterable[str]) -> Q:
+    """The condition that a model has all these tags of the Hub protocol."""
+    conditions = Q()
+    for tag in wanted:
+        conditions &= _has_tag(tag)
+    return conditions
+
+
+def _has_tag(tag: str) -> Q:
+    if tag == "onnx":
+        return Q(latest__isnull=False)  # nothing is published without a model
+    prefix, _, value = tag.partition(":")
+    if prefix == "license":
+        return _licensed([value])
+    if prefix == "gated":
+        is_open = Q(model__gate="open")
+        return is_open if value in ("false", "0") else ~is_open
+    words = DocumentKeyword.objects.filter(word=tag.lower())
+    facts = DocumentFact.objects.filter(group=tags.GROUP, value__in=tags.spellings(tag))
+    return (
+        Q(task=tag) | Q(pk__in=words.values("document_id")) | Q(pk__in=facts.values("document_id"))
+    )

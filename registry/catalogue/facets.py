@@ -1,0 +1,266 @@
+"""What each group of a list's filters offers, and how many models each value would leave.
+
+Over everything the counts are up to ``kept.SECONDS`` old; over a choice they are made from at most
+``MATCHES`` matches. What somebody may not see is counted nowhere.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Max, Q, Sum
+
+from registry.catalogue import conditions, full_text
+from registry.catalogue.search import Query
+from registry.core import public_counts
+from registry.models import DocumentFact, DocumentKeyword, SearchDocument
+from registry.models.search import EVERYBODY
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+MATCHES = 10_000
+VALUES = 50
+
+# Group -> column; those of facts have none.
+GROUPS = {
+    "task": "task",
+    "license": "license",
+    "precision": "precision",
+    "namespace": "namespace_slug",
+    "keyword": "keywords",
+    "opset_max": "opset",
+    "opset": "opset",
+    "passes_on": "",
+    "evidence": "",
+    "measured_on": "",
+    "max_bytes": "size",
+    "max_parameters": "parameters",
+}
+# Groups of one bound: what a model has at most.
+BOUNDS = {
+    "max_bytes": (10**6, 10**7, 10**8, 10**9),
+    "max_parameters": (10**6, 10**7, 10**8, 10**9),
+}
+
+
+# A group that is kept under the name of another, since both count one column.
+KEPT_AS = {"opset": "opset_max"}
+
+# Between two pairs of a document; no card that people write holds it.
+_BETWEEN = "\x1f"
+
+
+class Facets(dict[str, list[tuple[str, int]]]):
+    """For each group its values, with how many models each would leave."""
+
+    capped = False
+    """Whether only the first ``MATCHES`` matches were counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.untold: dict[str, int] = {}
+        """For each group that a model has one value of, how many models have none."""
+
+
+def count(actor: Actor, query: Query) -> Facets:
+    """What each group offers while the choices of the other groups hold."""
+    wanted: dict[Query, list[str]] = {}
+    for group in GROUPS:
+        wanted.setdefault(query.without(group).in_any_order, []).append(group)
+    found = Facets()
+    for wider, groups in wanted.items():
+        if wider == Query():
+            counted, capped = _counted_everywhere(actor)
+        else:
+            counted, capped = _counted(conditions.matching(actor, wider), groups)
+        found.capped |= capped
+        for group in groups:
+            found[group] = _listed(group, counted[group])
+            if GROUPS[group] not in ("", "keywords"):
+                found.untold[group] = counted[group][""] + counted[group][None]
+    if any(found.values()) or query.near or not full_text.is_nowhere(actor, query.text):
+        return found
+    return count(actor, replace(query, near=True))
+
+
+def pairs(document: SearchDocument, facts: Collection[tuple[str, str]]) -> str:
+    """What a document with these facts counts for, in the text that ``DocumentFacets`` holds.
+
+    Of a group of bounds it is the least that is kept; each group that a document has one value of
+    is there, with nothing behind the colon where it has none.
+    """
+    told: list[tuple[str, Any]] = [
+        (group, getattr(document, column))
+        for group, column in GROUPS.items()
+        if column not in ("", "keywords") and group not in BOUNDS and group not in KEPT_AS
+    ]
+    if several := [fact for fact in facts if fact[0] == "license"]:
+        told = [pair for pair in told if pair[0] != "license"] + several
+    told += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
+    told += [("keyword", word) for word in document.keywords]
+    told += [fact for fact in facts if GROUPS.get(fact[0]) == ""]
+    written = (f"{group}:{'' if value is None else value}" for group, value in told)
+    return _BETWEEN.join(pair for pair in written if _BETWEEN not in pair)
+
+
+def _least(group: str, value: int | None) -> int | None:
+    """The first bound of a group that a value keeps; beyond the last, one more than that."""
+    bounds = BOUNDS[group]
+    if value is None:
+        return None
+    return next((bound for bound in bounds if value <= bound), bounds[-1] + 1)
+
+
+def of_documents(pks: Iterable[int], groups: Iterable[str]) -> dict[int, set[tuple[str, str]]]:
+    """Group and value of each fact of these documents, which the actor may see, by their keys."""
+    facts = DocumentFact.objects.filter(document__in=list(pks), group__in=list(groups)).order_by()
+    found: dict[int, set[tuple[str, str]]] = {}
+    for document, *fact in facts.values_list("document_id", "group", "value"):
+        found.setdefault(document, set()).add((fact[0], fact[1]))
+    return found
+
+
+def totals(actor: Actor) -> dict[str, int]:
+    """How many models are listed, their bytes, and the highest opset; public ones as kept."""
+    public, *own = selectors.documents_apart(actor)
+    sums: dict[str, int] = public_counts.counted("search:totals", lambda: _sums(public))
+    for rows in own:
+        more = _sums(rows)
+        sums = {
+            "models": sums["models"] + more["models"],
+            "bytes": sums["bytes"] + more["bytes"],
+            "opset": max(sums["opset"], more["opset"]),
+        }
+    return sums
+
+
+def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
+    sums = rows.exclude(latest=None).aggregate(
+        models=Count("pk"), bytes=Sum("size"), opset=Max("opset")
+    )
+    return {key: value or 0 for key, value in sums.items()}
+
+
+def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
+    """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
+    public, *own = selectors.documents_apart(actor)
+    public_ones = public_counts.counted(
+        "search:facets",
+        lambda: {group: _all_of(public, group) for group in GROUPS},
+    )
+    if not own:
+        return public_ones, False
+    counted, capped = _counted(own, list(GROUPS))
+    return {group: public_ones[group] + counted[group] for group in GROUPS}, capped
+
+
+def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
+    """Count each value of a group in public documents; few are not public, so they are barred."""
+    pairs: Iterable[tuple[Any, int]]
+    column = GROUPS[group]
+    if group in BOUNDS:
+        return _bounded(rows, group)
+    if column in ("", "keywords"):
+        others = SearchDocument.objects.exclude(audience=EVERYBODY).values("pk")
+        listed: QuerySet[Any, Any] = (
+            DocumentKeyword.objects.values_list("word")
+            if column
+            else DocumentFact.objects.filter(group=group).values_list("value")
+        )
+        pairs = listed.exclude(document__in=others).annotate(models=Count("document")).order_by()
+    elif group == "license":
+        several = DocumentFact.objects.filter(
+            group=group, document__in=rows.order_by().values("pk")
+        )
+        alone = rows.exclude(pk__in=several.values("document"))
+        pairs = chain(
+            alone.values_list(column).annotate(models=Count("pk")).order_by(),
+            several.values_list("value").annotate(models=Count("document")).order_by(),
+        )
+        counted: Counter[Any] = Counter()
+        for value, models in pairs:
+            counted[value] += models
+        return counted
+    else:
+        pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
+    return Counter(dict(pairs))
+
+
+def _bounded(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
+    """For each bound of a group how many documents stay at or below it."""
+    column = GROUPS[group]
+    within = {
+        str(bound): Count("pk", filter=Q(**{f"{column}__lte": bound})) for bound in BOUNDS[group]
+    }
+    none = Count("pk", filter=Q(**{f"{column}__isnull": True}))
+    found = rows.order_by().aggregate(**within, untold=none)
+    untold = found.pop("untold")
+    return Counter({int(bound): models for bound, models in found.items()} | {None: untold})
+
+
+def _counted(
+    parts: list[QuerySet[SearchDocument]], groups: list[str]
+) -> tuple[dict[str, Counter[Any]], bool]:
+    """Count the values of some groups in the first ``MATCHES`` rows.
+
+    One column is read of each row: that of a group alone, else all pairs of its model.
+    """
+    column = GROUPS[groups[0]] if len(groups) == 1 else ""
+    is_plain = column not in ("", "keywords", "license")
+    rows: list[Any] = []
+    for part in parts:
+        told = part.order_by().values_list(column if is_plain else "facets__pairs", flat=True)
+        rows += told[: MATCHES + 1 - len(rows)]
+    capped = len(rows) > MATCHES
+    rows = rows[:MATCHES]
+    return {groups[0]: _counter(groups[0], rows)} if is_plain else _of_pairs(rows, groups), capped
+
+
+def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counter[Any]]:
+    """Count the values of these groups in the pairs of documents."""
+    counted: dict[str, Counter[Any]] = {KEPT_AS.get(group, group): Counter() for group in groups}
+    every = chain.from_iterable(row.split(_BETWEEN) for row in rows if row)
+    for pair, models in Counter(every).items():
+        group, _, value = pair.partition(":")
+        if group not in counted:
+            continue
+        is_number = group in BOUNDS or group == "opset_max"
+        counted[group][(int(value) if value else None) if is_number else value] = models
+    for group in counted.keys() & BOUNDS.keys():
+        told = counted[group]
+        within = {
+            bound: sum(models for least, models in told.items() if least and least <= bound)
+            for bound in BOUNDS[group]
+        }
+        counted[group] = Counter({None: told[None]} | within)
+    return {group: counted[KEPT_AS.get(group, group)] for group in groups}
+
+
+def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
+    """Count the values of a column, or those within each bound of its group."""
+    if group not in BOUNDS:
+        return Counter(column)
+    values = list(column)
+    told = sorted(value for value in values if value is not None)
+    within = {bound: bisect_right(told, bound) for bound in BOUNDS[group]}
+    return Counter({None: len(values) - len(told)} | within)
+
+
+def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
+    """The values that say something: opsets from the highest, others from the most frequent."""
+    if group in BOUNDS:
+        return [(str(bound), counted[bound]) for bound in BOUNDS[group] if counted.total()]
+    pairs = [(value, count) for value, count in counted.items() if value not in ("", None)]
+    if group in ("opset", "opset_max"):
+        return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:VALUES]

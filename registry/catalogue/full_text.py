@@ -1,0 +1,72 @@
+"""Matching a text with the words of models: SQLite FTS5, or PostgreSQL's full text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from django.db import connection
+from django.db.models import BooleanField
+from django.db.models.expressions import RawSQL
+
+from registry.core import public_counts, typos
+from registry.models import SearchDocument
+from registry.models.search import EVERYBODY
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+
+# A text that finds more is common: walking the most downloaded meets it soon.
+COMMON = 10_000
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case."""
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def terms(text: str) -> list[str]:
+    """What is asked for: the first twelve words."""
+    return words(text)[:12]
+
+
+def is_nowhere(actor: Actor, text: str) -> bool:
+    """Whether nothing that the actor may see holds a text that is a name with a typo perhaps."""
+    if not typos.may_be(terms(text)):
+        return False
+    found = match(text)
+    return not any(rows.filter(found).exists() for rows in selectors.documents_apart(actor))
+
+
+def _name_words() -> list[str]:
+    """Every word in the names of public models, in order; up to ``kept.SECONDS`` old."""
+    titles = SearchDocument.objects.filter(audience=EVERYBODY).order_by().values_list("title")
+    found: list[str] = public_counts.counted(
+        "search:words",
+        lambda: sorted({word for (title,) in titles.iterator() for word in words(title)}),
+    )
+    return found
+
+
+def match(text: str, *, near: bool = False) -> RawSQL | None:
+    """Whether title or body hold every term, or a word that begins with it.
+
+    With ``near`` the title holds a word that one term is but for a typo, see registry.core.typos.
+    """
+    asked_for = terms(text)
+    corrected = typos.expression(asked_for, _name_words(), connection.vendor) if near else ""
+    if not asked_for or (near and not corrected):
+        return None
+    if connection.vendor == "postgresql":
+        asked = corrected or " & ".join(f"{term}:*" for term in asked_for)
+        sql = "registry_searchdocument.vector @@ to_tsquery('simple', %s)"
+        return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
+    asked = corrected or " ".join(f'"{term}"*' for term in asked_for)
+    found = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({found} LIMIT {COMMON + 1})", [asked])  # noqa: S608
+        common = cursor.fetchone()[0] > COMMON
+    # The plus sign bars the index of ids: rows come in the order wanted, not sorted afterwards.
+    sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({found})"
+    return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter

@@ -1,0 +1,305 @@
+"""Listing and searching models: one index, two engines (SQLite FTS5, PostgreSQL full text).
+
+Pages go on from a key, never from an offset; counts stop at 1,000; only a bounded set of candidates
+is ranked. What somebody may not see takes part in nothing: not in pages, counts or facets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache as cache_function
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
+
+from hub.protocol import problems
+from registry.catalogue import conditions, full_text, speeds
+from registry.catalogue.summaries import COLUMNS, Summary
+from registry.core import cursors, public_counts
+from registry.core.prepared_queries import Prepared
+from registry.models import DocumentSpeed, SearchDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+COUNT_CAP = 1_000
+CANDIDATES = COUNT_CAP
+
+FASTEST = "fastest"
+# Sort word -> (column, whether the largest comes first); `fastest` goes by speeds, not a column.
+SORTS = {
+    "updated": ("updated_at", True),
+    "downloads": ("downloads", True),
+    "name": ("title", False),
+    "size": ("size", False),
+    "carbon": ("carbon_kg", False),
+}
+# The orders of the Hub protocol, all of them with the largest first.
+ORDERS = SORTS | {
+    "created": ("pk", True),
+    "modified": ("updated_at", True),
+    "parameters": ("parameters", True),
+    "largest": ("size", True),
+    "name-down": ("title", True),
+}
+
+
+# The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
+_MEASURED = ((DocumentSpeed.Status.ACCEPTED, 1), (DocumentSpeed.Status.NOISY, -1))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a list is asked for. Values of one group are alternatives; groups narrow each other.
+
+    Of the groups in conditions.CUMULATIVE a model must have every value. All of them go by the
+    newest published version.
+    """
+
+    text: str = ""
+    contains: str = ""
+    sort: str = "updated"
+    namespace: tuple[str, ...] = ()
+    license: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    keyword: tuple[str, ...] = ()
+    precision: tuple[str, ...] = ()
+    opset: int | None = None
+    opset_max: int | None = None
+    max_bytes: int | None = None
+    max_parameters: int | None = None
+    tags: tuple[str, ...] = ()
+    """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
+
+    operator: tuple[str, ...] = ()
+    pixel_format: tuple[str, ...] = ()
+    personal_data: tuple[str, ...] = ()
+    passes_on: tuple[str, ...] = ()
+    fails_on: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    measured_on: tuple[str, ...] = ()
+    device: str = ""
+    runtime: str = ""
+    provider: str = ""
+    """These three name the setup whose speeds are meant; they narrow nothing."""
+
+    near: bool = False
+    """Whether names with one typo in them are meant, since no text holds what was written."""
+
+    def without(self, group: str) -> Query:
+        """The same query with one group's choice lifted."""
+        lifted: dict[str, Any] = {group: getattr(_NOTHING, group)}
+        return replace(self, **lifted)
+
+    @property
+    def in_any_order(self) -> Query:
+        """The same models in the usual order, whatever their speeds."""
+        return replace(self, sort="updated", device="", runtime="", provider="")
+
+    @property
+    def setup(self) -> speeds.Setup:
+        return speeds.Setup(self.device, self.runtime, self.provider)
+
+
+_NOTHING = Query()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some documents, how to go on, and how many match (at most ``COUNT_CAP`` are counted).
+
+    The items are documents, or named tuples of the columns that were asked for.
+    """
+
+    items: list[Any]
+    next: str | None
+    count: int
+    capped: bool
+
+
+def find(
+    actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
+) -> Page:
+    """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
+    if query.sort != FASTEST and query.sort not in ORDERS:
+        words = ", ".join((*SORTS, FASTEST))
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {words}.")
+    page = _way(query)(actor, query, limit, cursor, columns)
+    if page.items or query.near or not full_text.is_nowhere(actor, query.text):
+        return page
+    return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
+
+
+def _way(query: Query) -> Callable[[Actor, Query, int, str, Sequence[str]], Page]:
+    if query.sort == FASTEST:
+        return _fastest
+    return _ranked if query.text and query.sort == "updated" else _keyset
+
+
+def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
+    """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
+    candidates: list[tuple[int, int, str]] = []
+    for rows in conditions.matching(actor, query):
+        popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
+        candidates += popular[: CANDIDATES + 1]
+    candidates.sort(reverse=True)
+    wanted = query.text.strip().lower()
+    terms = full_text.terms(query.text)
+
+    def rank(title: str) -> int:
+        full = title.lower()
+        name = full.partition("/")[2]
+        if wanted in (full, name):
+            return 0
+        if name.startswith(wanted) or full.startswith(wanted):
+            return 1
+        if not all(term in full for term in terms):
+            return 4
+        return 2 if set(terms) <= set(full_text.terms(title)) else 3
+
+    best = sorted(candidates[:CANDIDATES], key=lambda row: rank(row[2]))
+    order = [pk for _, pk, _ in best]
+    start = cursors.position(cursor, CANDIDATES)
+    return Page(
+        items=_chosen(order[start : start + limit], columns),
+        next=cursors.encode([start + limit]) if start + limit < len(order) else None,
+        count=min(len(candidates), COUNT_CAP),
+        capped=len(candidates) > COUNT_CAP,
+    )
+
+
+def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
+    """Those that were measured in the query's setup, from the least p50; then the others, newest.
+
+    Accepted results come before noisy ones. The key of a page's last row says in which of the three
+    parts it was: a number of milliseconds, one below zero, or a time.
+    """
+    parts = conditions.matching(actor, query)
+    begun, cursor = _part_of(cursor)
+    found: list[tuple[Any, int]] = []
+    for part, (status, sign) in enumerate(_MEASURED):
+        if part >= begun and len(found) <= limit:
+            at = cursor if part == begun else ""
+            rows = _measured(parts, query, status, at, limit + 1 - len(found))
+            found += [(sign * p50, pk) for p50, pk in rows]
+    if len(found) <= limit:
+        at_rest = begun == len(_MEASURED)
+        after = cursors.after("updated_at", cursor, down=True) if at_rest else Q()
+        rest: list[tuple[Any, int]] = []
+        for documents in parts:
+            others = speeds.unmeasured(documents, query.setup).filter(after)
+            rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
+        found += sorted(rest, reverse=True)[: limit + 1 - len(found)]
+    following = None
+    if len(found) > limit:
+        value, pk = found[limit - 1]
+        following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
+    items = _chosen([pk for _, pk in found[:limit]], columns)
+    count = _count(parts, query) if cursor or following else len(items)
+    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
+
+
+def _part_of(cursor: str) -> tuple[int, str]:
+    """In which part of a list by speed a key lies, and the key as that part has it."""
+    if not cursor:
+        return 0, ""
+    if cursors.is_time(cursor):
+        return len(_MEASURED), cursor
+    value, pk = cursors.decode(cursor)
+    return (1, cursors.encode([-value, pk])) if value < 0 else (0, cursor)
+
+
+def _measured(
+    parts: Sequence[QuerySet[SearchDocument]], query: Query, status: str, cursor: str, most: int
+) -> list[tuple[float, int]]:
+    """The p50 and the key of those with a result of this status, from the least."""
+    after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
+    found: list[tuple[float, int]] = []
+    for documents in parts:
+        there = speeds.measured(documents, query.setup, status).filter(after)
+        found += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
+    return sorted(found)[:most]
+
+
+def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
+    """The rows of these documents, which the actor may see, in this order.
+
+    Asked for the audience again, SQLite would walk all of it.
+    """
+    rows = SearchDocument.objects.filter(pk__in=pks).order_by()
+    by_pk = {row.pk: row for row in _shown(rows, columns)}
+    return [by_pk[pk] for pk in pks if pk in by_pk]
+
+
+def _narrows(query: Query) -> bool:
+    return query.in_any_order != Query()
+
+
+def _ordered(rows: QuerySet[SearchDocument], sort: str) -> QuerySet[SearchDocument]:
+    column, down = ORDERS[sort]
+    sign = "-" if down else ""
+    return rows.order_by(f"{sign}{column}", f"{sign}pk")
+
+
+@cache_function
+def _front(sort: str, limit: int) -> Prepared:
+    """The first page of everything as a guest sees it, the list that is asked for most."""
+
+    def make() -> QuerySet[Any, Any]:
+        (rows,) = conditions.matching(AnonymousUser(), Query(sort=sort))
+        return _ordered(rows, sort).values_list(*COLUMNS)[: limit + 1]
+
+    return Prepared(make)
+
+
+def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
+    """How many match, at most one above the cap; that all models are more is remembered."""
+    everything = query.sort in ("updated", "downloads", FASTEST) and not _narrows(query)
+    if everything and public_counts.counted("search:many", lambda: None):
+        return COUNT_CAP + 1
+    counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
+    if everything and counts[0] > COUNT_CAP:
+        public_counts.counted("search:many", lambda: True)
+    return sum(counts)
+
+
+def _shown(rows: QuerySet[SearchDocument], columns: Sequence[str]) -> QuerySet[Any, Any]:
+    if columns:
+        return rows.values_list(*columns, named=True)
+    return rows.select_related("model")
+
+
+def _key(row: Any, column: str) -> Any:
+    """What a row is sorted by; carbon is also in the part that is shown of it."""
+    return row.latest["training_carbon_kg"] if column == "carbon_kg" else getattr(row, column)
+
+
+def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
+    """The rows after the cursor's key, of each part as many as a page holds, in one order."""
+    column, down = ORDERS[query.sort]
+    # Only the database knows the order of names (its collation), so their parts are not merged.
+    parts = conditions.matching(actor, query, apart=column != "title")
+    after = cursors.after(column, cursor, down=down) if cursor else None
+    found: list[Any] = []
+    if columns == COLUMNS and not (actor.is_authenticated or cursor or _narrows(query)):
+        found += [Summary(*row) for row in _front(query.sort, limit).rows()]
+    else:
+        for rows in parts:
+            rest = rows.filter(after) if after else rows
+            found += _shown(_ordered(rest, query.sort), columns)[: limit + 1]
+    if len(parts) > 1:
+        found.sort(key=lambda row: (_key(row, column), row.pk), reverse=down)
+    items = found[:limit]
+    following = None
+    if len(found) > limit:
+        value = _key(items[-1], column)
+        key = value.isoformat() if column == "updated_at" else value
+        following = cursors.encode([key, items[-1].pk])
+    count = _count(parts, query) if cursor or following else len(items)
+    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)

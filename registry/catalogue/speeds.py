@@ -1,0 +1,163 @@
+"""How fast listed models ran: one figure for each model and setup, for a column and an order.
+
+A setup is a class of machines, a runtime and its provider. The figures are of each model's main
+variant with an input of its own, so the order by them is one of models as they are, and no ranking:
+that exists inside one comparability key alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.db.models import Count, FilteredRelation, Min, Q
+
+from registry.core import public_counts
+from registry.models import DocumentSpeed
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import SearchDocument, Variant
+
+# The column that `measured` orders by.
+P50 = "there__p50_ms"
+# Setups that a list offers, those with most models.
+SETUPS = 200
+
+
+class Setup(NamedTuple):
+    """What a model ran on and with."""
+
+    device: str
+    runtime: str
+    provider: str
+
+
+class Speed(NamedTuple):
+    """One result of a variant that a list shows; ``result`` is its number."""
+
+    setup: Setup
+    device_title: str
+    status: str
+    p50_ms: float
+    result: int
+
+
+class Offer(NamedTuple):
+    """A setup in which somebody may see models measured, and how many."""
+
+    setup: Setup
+    device_title: str
+    models: int
+
+
+Reader = Callable[["Variant"], Iterable[Speed]]
+_readers: list[Reader] = []
+
+
+def contribute(reader: Reader) -> None:
+    """Have ``reader`` tell how fast a released main variant is, at most once for each setup.
+
+    It is asked whenever a document is made anew, see registry.catalogue.documents.
+    """
+    if reader not in _readers:
+        _readers.append(reader)
+
+
+def keep(document: SearchDocument, main: Variant | None) -> None:
+    """Make the stored speeds of a document those of its main variant."""
+    told = [speed for reader in _readers for speed in (reader(main) if main else ())]
+    rows = [
+        DocumentSpeed(
+            document=document,
+            device=speed.setup.device,
+            device_title=speed.device_title,
+            runtime=speed.setup.runtime,
+            provider=speed.setup.provider,
+            status=speed.status,
+            p50_ms=speed.p50_ms,
+            result=speed.result,
+        )
+        for speed in told
+    ]
+    stored = {row.result: row for row in document.speeds.all()}
+    if stored.keys() == {row.result for row in rows}:  # results are never changed
+        return
+    document.speeds.all().delete()
+    DocumentSpeed.objects.bulk_create(rows)
+
+
+def offers(actor: Actor) -> list[Offer]:
+    """The setups in which models of the actor's lists were measured, those with most models first.
+
+    Of public models the counts are up to ``kept.SECONDS`` old.
+    """
+    public, *own = selectors.documents_apart(actor)
+    counted: list[Offer] = public_counts.counted("search:setups", lambda: _counted(public))
+    found = {offer.setup: offer for offer in counted}
+    for rows in own:
+        for offer in _counted(rows):
+            known = found.get(offer.setup)
+            more = known.models if known else 0
+            found[offer.setup] = offer._replace(models=offer.models + more)
+    return _most_first(found.values())
+
+
+def settled(known: Sequence[Offer], wanted: Setup, devices: Sequence[str] = ()) -> Setup:
+    """The setup that is meant where it is told in part, or not at all: the most measured such one.
+
+    Of several device classes that a list is narrowed to, one is taken where none is told. What
+    nothing was measured on stays as it is told.
+    """
+    fitting = [
+        offer.setup
+        for offer in known
+        if all(told in ("", own) for told, own in zip(wanted, offer.setup, strict=True))
+    ]
+    narrowed = [setup for setup in fitting if setup.device in devices]
+    return next(iter(narrowed or fitting), wanted)
+
+
+def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, DocumentSpeed]:
+    """What these documents, which the actor may see, show in a setup, by their keys."""
+    if not setup.device:
+        return {}
+    rows = DocumentSpeed.objects.filter(document__in=list(pks), **setup._asdict())
+    return {row.document_id: row for row in rows.order_by()}
+
+
+def measured(rows: QuerySet[SearchDocument], setup: Setup, status: str) -> QuerySet[SearchDocument]:
+    """Those with a result of this status in a setup, which is then their ``there``."""
+    return _there(rows, setup, {"status": status}).filter(Q(there__isnull=False))
+
+
+def unmeasured(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
+    """Those that were not measured there at all."""
+    return _there(rows, setup, {}).filter(Q(there__isnull=True))
+
+
+def _there(
+    rows: QuerySet[SearchDocument], setup: Setup, more: Mapping[str, str]
+) -> QuerySet[SearchDocument]:
+    same = Q(**{f"speeds__{name}": value for name, value in {**setup._asdict(), **more}.items()})
+    return rows.annotate(there=FilteredRelation("speeds", condition=same))
+
+
+def _counted(rows: QuerySet[SearchDocument]) -> list[Offer]:
+    """How many of these documents were measured in each setup."""
+    speeds = DocumentSpeed.objects.filter(document__in=rows.order_by().values("pk"))
+    counted = (
+        speeds.order_by()
+        .values_list("device", "runtime", "provider")
+        .annotate(title=Min("device_title"), models=Count("pk"))
+    )
+    return _most_first(Offer(Setup(*setup), title, models) for *setup, title, models in counted)
+
+
+def _most_first(offers: Iterable[Offer]) -> list[Offer]:
+    return sorted(offers, key=lambda offer: (-offer.models, offer.setup))[:SETUPS]

@@ -1,0 +1,1 @@
+"""What every part of the registry uses: events, permissions, laws of the database, limits."""

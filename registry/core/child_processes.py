@@ -1,0 +1,200 @@
+"""Child processes that wait for work: frames over two pipes, and a pool that replaces who is lost.
+
+No code here can be asked to stop: a child that takes too much is killed, and another takes its
+place. A child has none of the hub's environment, secrets least of all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# A frame: its kind, the length of what follows in bytes, and that.
+HEADER = struct.Struct(">cI")
+READY, DATA, DONE, FAILED = b"R", b"D", b"E", b"X"
+
+_CHUNK = 1 << 16
+_LOOK_SECONDS = 0.2
+
+
+class LostError(Exception):
+    """The child ended, or wrote what it should not."""
+
+
+def send(handle: int, kind: bytes, payload: bytes) -> None:
+    """Write one frame to a pipe; for the child's side."""
+    view = memoryview(HEADER.pack(kind, len(payload)) + payload)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+class Child:
+    """One child process, `python -m MODULE ARGUMENT`, and the pipes to it.
+
+    Raises OSError where it cannot be started.
+    """
+
+    def __init__(self, module: str, argument: str, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", "-P", "-m", module, argument],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LANG": "C.UTF-8",
+                "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HOME": "/nonexistent",
+                **environment,
+            },
+            cwd="/",
+            bufsize=0,
+        )
+        self._pending = bytearray()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def write(self, line: bytes, until: float) -> None:
+        """Send a task; raises TimeoutError at ``until`` (monotonic seconds), and OSError."""
+        stdin = self._process.stdin
+        view = memoryview(line)
+        while stdin is not None and view:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([], [stdin], [], left)[1]:
+                raise TimeoutError
+            # A pipe takes this much at once whenever it takes anything.
+            view = view[stdin.write(view[: select.PIPE_BUF]) or 0 :]
+
+    def frame(self, until: float, watch: Callable[[], None] | None = None) -> tuple[bytes, bytes]:
+        """The next frame as (kind, payload).
+
+        ``watch`` is called while nothing comes, five times a second. Raises TimeoutError at
+        ``until`` (monotonic seconds), LostError, and what ``watch`` raises.
+        """
+        while True:
+            if len(self._pending) >= HEADER.size:
+                kind, length = HEADER.unpack_from(self._pending)
+                end = HEADER.size + length
+                if len(self._pending) >= end:
+                    payload = bytes(self._pending[HEADER.size : end])
+                    del self._pending[:end]
+                    return kind, payload
+            self._take_in(until, watch)
+
+    def ready(self, until: float) -> bytes:
+        """The payload of the first frame, by which a child says that it can be used.
+
+        Raises TimeoutError at ``until`` (monotonic seconds), and LostError.
+        """
+        kind, payload = self.frame(until)
+        if kind != READY:
+            raise LostError("it did not get ready")
+        return payload
+
+    def exit_status(self) -> int:
+        """The status of a child that closed its pipe, as `subprocess` has it; 0 for any other."""
+        try:
+            return self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            return 0
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _take_in(self, until: float, watch: Callable[[], None] | None) -> None:
+        stdout = self._process.stdout
+        if stdout is None:
+            raise LostError("it has no output")
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if select.select([stdout], [], [], min(_LOOK_SECONDS, left))[0]:
+            chunk = os.read(stdout.fileno(), _CHUNK)
+            if not chunk:
+                raise LostError("it ended")
+            self._pending += chunk
+        elif watch is not None:
+            watch()
+
+
+class Reusable(Protocol):
+    """What a pool holds. `is_fit` tells whether it may take another task."""
+
+    is_fit: bool
+
+    def is_alive(self) -> bool: ...
+
+    def kill(self) -> None: ...
+
+
+_Process = TypeVar("_Process", bound=Reusable)
+
+
+class Pool(Generic[_Process]):
+    """Processes that wait; ``start`` makes one more and may raise."""
+
+    def __init__(self, start: Callable[[], _Process], name: str) -> None:
+        self._start = start
+        self._idle: list[_Process] = []
+        self._lock = threading.Lock()
+        # The kernel may end a process with the thread that started it: this one stays.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def take(self) -> _Process:
+        """One that waits, else a new one; raises what ``start`` raises."""
+        with self._lock:
+            while self._idle:
+                process = self._idle.pop()
+                if process.is_alive():
+                    return process
+                process.kill()
+        return self._starter.submit(self._start).result()
+
+    def give_back(self, process: _Process) -> None:
+        """Keep one that is fit for the next task; kill another, and start its successor."""
+        if process.is_fit:
+            with self._lock:
+                self._idle.append(process)
+            return
+        process.kill()
+        with contextlib.suppress(RuntimeError):  # the pool is being closed
+            self._starter.submit(self._start_ahead)
+
+    def close(self) -> None:
+        """End every process that waits."""
+        self._starter.shutdown()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.kill()
+
+    def _start_ahead(self) -> None:
+        with contextlib.suppress(Exception):  # whoever takes one next is told why
+            process = self._start()
+            with self._lock:
+                self._idle.append(process)

@@ -1,0 +1,49 @@
+"""Recording what happened, inside the transaction in which it happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+
+from registry.core import outbox
+from registry.models import Delivery, Event, Version
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+    from django.db.models import Model
+
+    from registry.models import RegisteredModel, User
+
+# What happens to versions that were released; before that nothing of them is shown or told.
+RELEASE_VERBS = (
+    "version.published", "version.yanked", "version.restored", "version.withdrawn",
+    "version.annotated", "version.described",
+)  # fmt: skip
+
+
+def record(
+    verb: str,
+    subject: Model,
+    *,
+    actor: User | AnonymousUser | None,
+    model: RegisteredModel | None = None,
+    **data: Any,
+) -> Event:
+    """Write one Event and a Delivery for each subscriber; they are delivered after the commit."""
+    user = actor if actor is not None and actor.is_authenticated else None
+    event = Event.objects.create(
+        actor=user,
+        verb=verb,
+        subject_kind=subject._meta.model_name or "",  # noqa: SLF001 - Django's documented API
+        subject_id=str(subject.pk),
+        model=model,
+        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+        data=data,
+    )
+    released = not isinstance(subject, Version) or subject.state in Version.RELEASED
+    told = outbox.consumers_of(verb, released=released)
+    Delivery.objects.bulk_create([Delivery(event=event, consumer=name) for name in told])
+    transaction.on_commit(outbox.nudge)
+    return event

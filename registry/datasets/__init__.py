@@ -1,0 +1,1 @@
+"""Data sets as entries of the hub."""

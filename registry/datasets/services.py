@@ -1,0 +1,186 @@
+"""Describing data sets, and withdrawing what should not have been described.
+
+An entry is public from its first moment: it tells of data, and holds none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.cards import mentions, personal_data
+from registry.core import events
+from registry.core.permissions import require
+from registry.models import Dataset
+from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import Namespace
+
+EDITABLE = (
+    "title",
+    "description",
+    "iri",
+    "license",
+    "personal_data",
+    "categories",
+    "legal_basis",
+    "source",
+    "rows",
+    "size_bytes",
+    "collected_on",
+)
+# Words that are addresses of pages below /datasets.
+RESERVED = frozenset({"new"})
+LARGEST = 2**63 - 1
+
+
+@transaction.atomic
+def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -> Dataset:
+    """Make the entry of a data set; raises NameTaken, InvalidName, NameReserved, InvalidRequest.
+
+    ``described`` are fields of EDITABLE; without a title the slug is the title.
+    """
+    require(actor, "dataset.create", namespace)
+    if not re.fullmatch(DATASET_SLUG, slug):
+        raise problems.InvalidName.at(
+            "/slug",
+            f"The name {slug[:120]!r} cannot be used. Use 1 to 96 lower-case letters, digits, '_' "
+            "or '-', starting and ending with a letter or digit.",
+        )
+    if slug in RESERVED:
+        raise problems.NameReserved.at("/slug", f"{slug!r} is an address of the hub itself.")
+    if Dataset.objects.filter(slug=slug).exists():
+        raise problems.NameTaken.at(
+            "/slug", f"There is a data set {slug} already. Edit it, or choose another name."
+        )
+    dataset = Dataset(namespace=namespace, slug=slug, title=slug)
+    _describe(dataset, described)
+    events.record("dataset.created", dataset, actor=actor, namespace=namespace.slug)
+    return dataset
+
+
+@transaction.atomic
+def edit(actor: Actor, *, dataset: Dataset, **described: Any) -> Dataset:
+    """Change what is told of a data set; fields left out stay. Raises what ``create`` does."""
+    require(actor, "dataset.edit", dataset.namespace)
+    dataset = _lock(dataset)
+    _describe(dataset, described)
+    events.record("dataset.edited", dataset, actor=actor, fields=sorted(described))
+    return dataset
+
+
+@transaction.atomic
+def withdraw(actor: Actor, *, dataset: Dataset, reason: str) -> Dataset:
+    """Take an entry out of lists and graphs; its page stays and says why."""
+    require(actor, "dataset.withdraw", dataset.namespace)
+    if not reason.strip():
+        raise problems.InvalidRequest.at("/reason", "Say why; people who used it will read this.")
+    dataset = _lock(dataset)
+    if dataset.withdrawn_at is None:
+        dataset.withdrawn_at, dataset.reason = timezone.now(), reason.strip()
+        dataset.save(update_fields=["withdrawn_at", "reason"])
+        events.record("dataset.withdrawn", dataset, actor=actor, reason=dataset.reason)
+    return dataset
+
+
+@transaction.atomic
+def restore(actor: Actor, *, dataset: Dataset) -> Dataset:
+    """Undo a withdrawal."""
+    require(actor, "dataset.withdraw", dataset.namespace)
+    dataset = _lock(dataset)
+    if dataset.withdrawn_at is not None:
+        dataset.withdrawn_at, dataset.reason = None, ""
+        dataset.save(update_fields=["withdrawn_at", "reason"])
+        events.record("dataset.restored", dataset, actor=actor)
+    return dataset
+
+
+def _lock(dataset: Dataset) -> Dataset:
+    """The row as it is now, kept from others until the transaction ends."""
+    rows = Dataset.objects.select_for_update(of=("self",)).select_related("namespace")
+    return rows.get(pk=dataset.pk)
+
+
+def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
+    """Set the fields and save; raises InvalidRequest naming each that is wrong, NameTaken."""
+    unknown = sorted(set(described) - set(EDITABLE))
+    if unknown:
+        raise problems.InvalidRequest(f"These fields cannot be set: {', '.join(unknown)}.")
+    for field, value in described.items():
+        setattr(dataset, field, value.strip() if isinstance(value, str) else value)
+    dataset.iri = mentions.name(dataset.iri)
+    errors = [
+        {"pointer": f"/{field}", "detail": detail}
+        for field, (fits, detail) in _RULES.items()
+        if not fits(dataset)
+    ]
+    if dataset.iri.lower().startswith(f"{settings.HUB_PUBLIC_URL}/".lower()):
+        told = "The IRI is the name that the world has for the data, not an address of this hub."
+        errors.append({"pointer": "/iri", "detail": told})
+    if errors:
+        raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)
+    try:
+        with transaction.atomic():
+            dataset.save()
+    except IntegrityError as error:
+        raise problems.NameTaken.at(
+            "/iri",
+            f"Another entry tells of {dataset.iri or dataset.slug} already; find it in the list.",
+        ) from error
+
+
+def _fits_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and 0 <= value <= LARGEST)
+
+
+def _is_about_people(dataset: Dataset) -> bool:
+    return dataset.personal_data == PersonalData.YES
+
+
+def _fit_categories(dataset: Dataset) -> bool:
+    named = dataset.categories
+    if not isinstance(named, list) or len(set(named)) != len(named):
+        return False
+    return set(named) <= set(personal_data.CATEGORIES) and (not named or _is_about_people(dataset))
+
+
+_RULES: dict[str, tuple[Any, str]] = {
+    "title": (lambda of: of.title and len(of.title) <= 200, "Give a title of 1 to 200 characters."),
+    "description": (
+        lambda of: len(of.description) <= 20_000,
+        "A description has at most 20,000 characters.",
+    ),
+    "iri": (
+        lambda of: len(of.iri) <= 500 and re.fullmatch(WEB_ADDRESS, of.iri),
+        "The IRI must be a web address such as https://doi.org/10.24432/C50P49, percent-encoded.",
+    ),
+    "license": (
+        lambda of: len(of.license) <= 64,
+        "A licence is an SPDX id such as CC-BY-4.0, or another name of at most 64 characters.",
+    ),
+    "personal_data": (
+        lambda of: of.personal_data in PersonalData.values,
+        "Personal data is yes, no, anonymised or unknown.",
+    ),
+    "categories": (
+        _fit_categories,
+        "Categories are terms of DPV's PD, each once, and only of data that are personal.",
+    ),
+    "legal_basis": (
+        lambda of: (
+            not of.legal_basis
+            or (of.legal_basis in personal_data.LEGAL_BASES and _is_about_people(of))
+        ),
+        "A legal basis is a term of DPV, and only of data that are personal.",
+    ),
+    "source": (lambda of: len(of.source) <= 500, "A source has at most 500 characters."),
+    "rows": (lambda of: _fits_number(of.rows), "Rows are a whole number from 0 up."),
+    "size_bytes": (lambda of: _fits_number(of.size_bytes), "Bytes are a whole number from 0 up."),
+}

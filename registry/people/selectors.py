@@ -1,0 +1,54 @@
+"""Who belongs to a namespace, and every account: what members and administrators may read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q, Sum
+
+from hub.protocol import problems
+from registry.core.permissions import can, require_admin
+from registry.models import Blob, Membership, Namespace, User
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+
+def namespace(actor: Actor, slug: str) -> Namespace:
+    """A namespace that the actor belongs to; to others it looks as if there were none."""
+    found = selectors.namespace(slug)
+    if not can(actor, "namespace.read", found):
+        raise problems.NotFound(f"There is no namespace {slug}.")
+    return found
+
+
+def members(of: Namespace) -> list[Membership]:
+    """The members of a namespace by name; hundreds at most, so all of them."""
+    rows = Membership.objects.filter(namespace=of).select_related("user")
+    return list(rows.order_by("user__username"))
+
+
+def user(username: str) -> User:
+    """Somebody by name, ignoring case; raises NotFound."""
+    found = User.objects.filter(username__iexact=username).first()
+    if found is None:
+        raise problems.NotFound(f"Nobody here is called {username}; an administrator adds people.")
+    return found
+
+
+def users(actor: Actor, *, text: str = "") -> QuerySet[User]:
+    """Every account, for administrators: those whose name or address holds ``text``."""
+    require_admin(actor)
+    rows = User.objects.annotate(n_tokens=Count("tokens", distinct=True))
+    if text:
+        rows = rows.filter(Q(username__icontains=text) | Q(email__icontains=text))
+    return rows
+
+
+def stored() -> dict[str, int]:
+    """How many contents the hub keeps, and their bytes; each counts once."""
+    found = Blob.objects.aggregate(files=Count("pk"), bytes=Sum("size"))
+    return {"files": found["files"], "bytes": found["bytes"] or 0}

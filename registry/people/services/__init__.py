@@ -1,0 +1,1 @@
+"""Changes of accounts, namespaces and tokens: each function is one transaction."""

@@ -1,0 +1,92 @@
+"""Making namespaces, and deciding who belongs to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+
+from hub.protocol import problems, refs
+from registry.core import events
+from registry.core.permissions import require, require_admin, require_user
+from registry.models import Membership, Namespace
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import User
+
+# Words that are addresses of the hub itself, or of the Hub protocol.
+RESERVED = frozenset(
+    """
+    about account admin agents api benchmarks blob blobs buckets collections commit compare datasets
+    devices docs federated fleets health healthz help home jobs kernels keys latest licences login
+    logout main metrics models ns oauth onnx-hub papers problems query raw readyz resolve runtimes
+    scoreboard settings spaces sparql static tasks tests theme tokens trainings tree upload uploads
+    """.split()  # noqa: SIM905 - a list of fifty quoted words is harder to read
+)
+
+
+def check_free_word(slug: str) -> None:
+    """Raise NameReserved where ``slug`` is an address of the hub's own."""
+    if slug.lower() in RESERVED:
+        raise problems.NameReserved(
+            f"{slug!r} is an address of the hub itself; choose another name."
+        )
+
+
+@transaction.atomic
+def create(
+    actor: Actor, *, slug: str, display_name: str = "", kind: str = Namespace.Kind.ORG
+) -> Namespace:
+    """Make a namespace that ``actor`` owns; raises NameTaken, NameReserved, InvalidName."""
+    user = require_user(actor, "admin")
+    return open_for(user, slug=slug, display_name=display_name, kind=kind)
+
+
+def open_for(
+    user: User, *, slug: str, display_name: str = "", kind: str = Namespace.Kind.ORG
+) -> Namespace:
+    """Make a namespace owned by ``user``, inside the caller's transaction, without asking who."""
+    refs.check_name(slug)
+    check_free_word(slug)
+    try:
+        with transaction.atomic():
+            namespace = Namespace.objects.create(slug=slug, kind=kind, display_name=display_name)
+    except IntegrityError as error:
+        raise problems.NameTaken(f"The namespace {slug} exists already.") from error
+    Membership.objects.create(namespace=namespace, user=user, role=Membership.Role.OWNER)
+    events.record("namespace.created", namespace, actor=user)
+    return namespace
+
+
+@transaction.atomic
+def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
+    """Change ``display_name``, or ``quota_bytes`` (None: the hub's preset), administrators only."""
+    require(actor, "namespace.edit", namespace)
+    if "quota_bytes" in changes:
+        require_admin(actor)
+        quota = changes["quota_bytes"]
+        if quota is not None and quota < 0:
+            raise problems.InvalidRequest.at("/quota_bytes", "A quota is 0 bytes or more.")
+    for field in ("display_name", "quota_bytes"):
+        if field in changes:
+            setattr(namespace, field, changes[field])
+    namespace.save(update_fields=["display_name", "quota_bytes"])
+    events.record("namespace.edited", namespace, actor=actor, fields=sorted(changes))
+    return namespace
+
+
+@transaction.atomic
+def set_member(actor: Actor, *, namespace: Namespace, user: User, role: str | None) -> None:
+    """Give ``user`` a role in a namespace, or none; the last owner cannot leave."""
+    require(actor, "member.edit", namespace)
+    Namespace.objects.select_for_update().get(pk=namespace.pk)
+    if role is None:
+        Membership.objects.filter(namespace=namespace, user=user).delete()
+    else:
+        Membership.objects.update_or_create(namespace=namespace, user=user, defaults={"role": role})
+    if not namespace.memberships.filter(role=Membership.Role.OWNER).exists():
+        raise problems.StateConflict(
+            f"{namespace.slug} would be left without an owner; make somebody else owner first."
+        )
+    events.record("member.changed", namespace, actor=actor, user=user.pk, role=role or "")

@@ -1,0 +1,100 @@
+"""Making and revoking tokens. A token is shown once; its SHA-256 is all that is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.core import events
+from registry.core.permissions import SCOPES, has_scope, require_user, role_in
+from registry.models import AccessToken, Namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.core.permissions import Actor
+    from registry.models import User
+
+PREFIX = "hf_"
+LONGEST_DAYS = 366
+
+
+def digest(token: str) -> str:
+    """What is stored of a token. 256 random bits need no slow hash."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@transaction.atomic
+def create(
+    actor: Actor,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    namespace: str | None = None,
+    expires_days: int = 90,
+) -> tuple[AccessToken, str]:
+    """Make a token for ``actor`` and return its row and the token itself, for the only time."""
+    user = require_user(actor, "admin")
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise problems.InvalidRequest.at(
+            "/scopes",
+            f"Choose scopes among {', '.join(SCOPES)}; not {', '.join(unknown) or 'none'}.",
+        )
+    if not 1 <= expires_days <= LONGEST_DAYS:
+        raise problems.InvalidRequest.at("/expires_days", f"Choose 1 to {LONGEST_DAYS} days.")
+    if not name.strip():
+        raise problems.InvalidRequest.at("/name", "Give the token a name, so you know it again.")
+    if not all(has_scope(actor, scope) for scope in scopes):
+        raise problems.NotAllowed("A token cannot make a token that may do more than itself.")
+    bound = _namespace(actor, namespace)
+    return issue(user, name=name, scopes=scopes, namespace=bound, expires_days=expires_days)
+
+
+def issue(
+    user: User,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    namespace: Namespace | None = None,
+    expires_days: int = 90,
+) -> tuple[AccessToken, str]:
+    """Make a token without asking who; for `hub token create`, whose caller owns the machine."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    token = AccessToken.objects.create(
+        user=user,
+        name=name.strip()[:100],
+        digest=digest(secret),
+        prefix=secret[:8],
+        scopes=[scope for scope in SCOPES if scope in scopes],
+        namespace=namespace,
+        expires_at=timezone.now() + timedelta(days=expires_days),
+    )
+    events.record("token.created", token, actor=user, name=token.name, scopes=token.scopes)
+    return token, secret
+
+
+@transaction.atomic
+def revoke(actor: Actor, *, token_id: int) -> None:
+    """Delete one of the actor's own tokens; raises NotFound."""
+    user = require_user(actor, "admin")
+    token = AccessToken.objects.filter(pk=token_id, user=user).first()
+    if token is None:
+        raise problems.NotFound("No such token; it may have been revoked already.")
+    events.record("token.revoked", token, actor=user, name=token.name)
+    token.delete()
+
+
+def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
+    if not slug:
+        return None
+    found = Namespace.objects.filter(slug__iexact=slug).first()
+    if found is None or role_in(actor, found) is None:
+        raise problems.NotFound(f"You belong to no namespace {slug}.")
+    return found

@@ -1,0 +1,1 @@
+"""Protocols of clients that exist: the Hugging Face Hub, git, and onnx.hub."""

@@ -1,0 +1,116 @@
+"""Gated models as clients of the Hub protocol manage them: who asked, and the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rest_framework.response import Response
+
+from hub.protocol import problems
+from registry.models import AccessRequest
+from registry.protocols.huggingface import addresses, errors, revisions, shapes, writing
+from registry.protocols.huggingface.views import HubView
+from registry.versions import selectors
+from registry.versions.services import access
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
+
+PAGE = 100
+LONGEST_PAGE = 1_000
+
+
+class AccessRequests(HubView):
+    """Who asked for a model's files, by what was answered."""
+
+    def get(self, request: Request, namespace: str, name: str, status: str) -> Response:
+        """The requests in one state, oldest first; a page goes on where `Link` says."""
+        model = revisions.repo(request.user, namespace, name)
+        if status not in AccessRequest.Status.values:
+            raise errors.Refused(f"There is no state {status[:40]} of a request.", status=404)
+        rows = selectors.access_requests(request.user, model, status)
+        limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
+        page = addresses.count(request, "p", 0, rows.count())
+        shown = rows[page * limit : (page + 1) * limit + 1]
+        response = Response([_told(row) for row in shown[:limit]])
+        if len(shown) > limit:
+            addresses.link_next(request, response, p=page + 1)
+        return response
+
+
+class Handle(HubView):
+    """Where requests are answered."""
+
+    parser_classes = [writing.AnyJson]
+
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Accept or reject, or have it wait again; 404 for somebody who did not ask."""
+        model = revisions.repo(request.user, namespace, name)
+        body = writing.body(request)
+        row = access.decide(
+            request.user,
+            model=model,
+            username=_username(request, model, body),
+            status=writing.text(body, "status"),
+            reason=writing.text(body, "rejectionReason"),
+        )
+        return Response(_told(row))
+
+
+class Grant(HubView):
+    """Where people are let in who did not ask."""
+
+    parser_classes = [writing.AnyJson]
+
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Let somebody in; 404 for a name that nobody has."""
+        model = revisions.repo(request.user, namespace, name)
+        body = writing.body(request)
+        username = _username(request, model, body)
+        return Response(_told(access.grant(request.user, model=model, username=username)))
+
+
+class Ask(HubView):
+    """Where access is asked for."""
+
+    parser_classes = [writing.AnyJson]
+
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Ask for a model's files; the answer says whether they are there at once."""
+        model = revisions.repo(request.user, namespace, name)
+        message = writing.text(writing.body(request), "message")
+        return Response(_told(access.ask(request.user, model=model, message=message)))
+
+
+def _username(request: Request, model: RegisteredModel, body: dict[str, Any]) -> str:
+    """Whom a body means, by name or by the id of their request; raises Refused."""
+    if username := writing.text(body, "user"):
+        return username
+    asked = writing.text(body, "requestId")
+    rows = selectors.access_requests(request.user, model)
+    for row in rows if asked else ():
+        if _request_id(row) == asked:
+            return row.user.username
+    if not asked:
+        raise problems.InvalidRequest("Send `user`, the name of an account here.")
+    raise errors.Refused("There is no such request.", status=404)
+
+
+def _request_id(row: AccessRequest) -> str:
+    return shapes.opaque_id(row.pk, "access")
+
+
+def _told(row: AccessRequest) -> dict[str, Any]:
+    """A request as clients read it; addresses of mail are nobody's but their owner's."""
+    user = row.user
+    told: dict[str, Any] = {
+        "requestId": _request_id(row),
+        "status": row.status,
+        "timestamp": shapes.moment(row.asked_at),
+        "user": {"user": user.username, "fullname": user.get_full_name() or user.username},
+    }
+    if row.message:
+        told["fields"] = {"message": row.message}
+    return told

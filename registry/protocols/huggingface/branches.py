@@ -1,0 +1,91 @@
+"""Making and deleting branches and tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rest_framework.response import Response
+
+from hub.protocol import problems
+from registry.models import Ref
+from registry.protocols.huggingface import errors, revisions, writing
+from registry.protocols.huggingface.views import HubView
+from registry.versions import history
+from registry.versions.lifecycle import BRANCH
+from registry.versions.services import branches, refs
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
+
+
+class RefView(HubView):
+    """A route that names a branch or a tag."""
+
+    parser_classes = [writing.AnyJson]
+
+
+class BranchDetail(RefView):
+    """One branch."""
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Begin a branch at a commit, or without one; 409 if it exists."""
+        model = writing.writable(request, namespace, name)
+        body: dict[str, Any] = writing.body(request)
+        start = None
+        if not body.get("emptyBranch"):
+            start = _at(request, model, writing.text(body, "startingPoint", BRANCH) or BRANCH)
+        branches.create(
+            request.user,
+            model=model,
+            name=rest,
+            start=start,
+            overwrite=bool(body.get("overwrite")),
+        )
+        return Response({}, status=201)
+
+    def delete(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Forget a branch; the versions on it stay."""
+        model = writing.writable(request, namespace, name)
+        try:
+            branches.delete(request.user, model=model, name=rest)
+        except problems.NotFound as error:
+            raise errors.no_revision(model.ref, rest) from error
+        return Response({})
+
+
+class TagDetail(RefView):
+    """One tag; for making it the address names what it is put on."""
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Put a tag on a version; 409 if it exists: tags never move."""
+        model = writing.writable(request, namespace, name)
+        head = _at(request, model, rest)
+        tag = writing.text(writing.body(request), "tag")
+        if head is None or head.commit is not None:
+            raise errors.Refused(
+                f"{rest} of {model.ref} is no version yet: it holds no ONNX model, or it did not "
+                "pass its checks. Tag it when it does.",
+                status=400,
+            )
+        refs.put_tag(request.user, model=model, name=tag, version=head.version)
+        return Response({}, status=201)
+
+    def delete(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Delete a tag."""
+        model = writing.writable(request, namespace, name)
+        if not Ref.objects.filter(model=model, name=rest, kind=Ref.Kind.TAG).exists():
+            raise errors.no_revision(model.ref, rest)
+        refs.delete(request.user, model=model, name=rest)
+        return Response({})
+
+
+def _at(request: Request, model: RegisteredModel, rest: str) -> history.Head | None:
+    """The commit that a revision names; None for the empty one before the first."""
+    if history.has_branch(model, rest):
+        return history.head(model, rest)
+    found = revisions.find(request.user, model, rest)
+    if found.version is None:
+        return None
+    return history.find(model, found.commit_id) or history.Head(found.commit_id, found.version)

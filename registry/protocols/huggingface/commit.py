@@ -1,0 +1,206 @@
+"""Commits: a header and changes, one JSON object a line, read as they come."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django.conf import settings
+from django.http import HttpResponseRedirect, UnreadablePostError
+from rest_framework.response import Response
+
+from hub.protocol import digests, problems
+from registry.api.inputs import read_json
+from registry.api.uploads import RawParser
+from registry.protocols.huggingface import addresses, errors, revisions, writing
+from registry.protocols.huggingface.views import HubView
+from registry.storage.services import uploads
+from registry.versions import git_names
+from registry.versions.services import commits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from django.http import HttpResponse
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
+
+READ_BYTES = 2**20
+# A file of the largest size that comes inside a commit, in base64, and its path.
+LONGEST_LINE_BYTES = git_names.LFS_BYTES // 3 * 4 + 2**16
+MOST_LINES = 20_000
+_PARENT = re.compile(r"[0-9a-f]{5,40}")
+
+
+class Stream(Protocol):
+    """Where a body's bytes come from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(slots=True)
+class Order:
+    """What a commit's lines ask for. ``keep`` stores a file's bytes and gives their SHA-256."""
+
+    keep: Callable[[bytes], str]
+    message: str = ""
+    parent_commit: str = ""
+    changes: list[commits.Add | commits.Delete] = field(default_factory=list)
+    has_header: bool = False
+
+    def take(self, key: str, value: dict[str, Any]) -> None:
+        """Add one line; raises InvalidRequest."""
+        takers: dict[str, Callable[[dict[str, Any]], None]] = {
+            "header": self._header,
+            "file": self._file,
+            "lfsFile": self._lfs_file,
+            "deletedFile": self._deleted_file,
+            "deletedFolder": self._deleted_folder,
+        }
+        if key not in takers:
+            raise problems.InvalidRequest(f"{key!r} is unknown; known are {', '.join(takers)}.")
+        takers[key](value)
+
+    def _header(self, value: dict[str, Any]) -> None:
+        if self.has_header:
+            raise problems.InvalidRequest("A commit has one header.")
+        self.has_header = True
+        said = [writing.text(value, "summary").strip(), writing.text(value, "description").strip()]
+        self.message = "\n\n".join(part for part in said if part)
+        self.parent_commit = writing.text(value, "parentCommit")
+        if self.parent_commit and not _PARENT.fullmatch(self.parent_commit):
+            raise problems.InvalidRequest("parentCommit must be 5 to 40 hex digits.")
+
+    def _file(self, value: dict[str, Any]) -> None:
+        content = writing.text(value, "content")
+        if writing.text(value, "encoding", "utf-8") == "base64":
+            try:
+                plain = base64.b64decode(content, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise problems.InvalidRequest(
+                    f"{writing.text(value, 'path')}: its content is not base64."
+                ) from error
+        else:
+            plain = content.encode()
+        path = writing.text(value, "path")
+        self.changes.append(commits.Add(path, self.keep(plain), is_own=True))
+
+    def _lfs_file(self, value: dict[str, Any]) -> None:
+        oid = writing.text(value, "oid")
+        if writing.text(value, "algo", "sha256") != "sha256" or not digests.is_hex(oid):
+            raise problems.InvalidRequest("An lfsFile is named by its sha256, in 64 hex digits.")
+        size = value.get("size")
+        if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
+            raise problems.InvalidRequest("The size of an lfsFile is a whole number of bytes.")
+        self.changes.append(commits.Add(writing.text(value, "path"), oid, size))
+
+    def _deleted_file(self, value: dict[str, Any]) -> None:
+        self.changes.append(commits.Delete(writing.text(value, "path")))
+
+    def _deleted_folder(self, value: dict[str, Any]) -> None:
+        self.changes.append(commits.Delete(writing.text(value, "path"), is_folder=True))
+
+
+class MakeCommit(HubView):
+    """Where commits are made."""
+
+    parser_classes = [RawParser]
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Apply every line, or none; the answer comes when it is done."""
+        writing.no_pull_requests(request)
+        model = writing.writable(request, namespace, name)
+        branch = writing.branch_of(model, rest)
+        order = read(
+            request._request,  # noqa: SLF001 - the body itself, unread
+            lambda content: uploads.take(request.user, model=model, content=content).sha256,
+        )
+        try:
+            made = commits.make(
+                request.user,
+                model=model,
+                branch=branch,
+                message=order.message,
+                changes=order.changes,
+                parent_commit=order.parent_commit,
+            )
+        except commits.EntryMissing as error:
+            raise errors.Refused(error.detail, code=errors.ENTRY_NOT_FOUND) from error
+        except commits.BranchMissing as error:
+            raise errors.no_revision(model.ref, rest) from error
+        answer = _told(request, model, made.commit_id)
+        return writing.warn(Response(answer), model)
+
+
+class CommitPage(HubView):
+    """The address that answers give for a commit; people follow it."""
+
+    def get(self, request: Request, namespace: str, name: str, commit_id: str) -> HttpResponse:
+        """Send people to the page of the version that a commit is, or went into."""
+        model = revisions.repo(request.user, namespace, name)
+        found = revisions.find(request.user, model, commit_id)
+        number = f"/v/{found.version.number}" if found.version else ""
+        return HttpResponseRedirect(f"{settings.HUB_PUBLIC_URL}/models/{model.ref}{number}")
+
+
+def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
+    """Read a commit's lines; each file's bytes go to ``keep`` before the next line is read.
+
+    Raises InvalidRequest naming the line, and TooLarge.
+    """
+    order = Order(keep)
+    for number, line in enumerate(_lines(stream), start=1):
+        if number > MOST_LINES:
+            raise problems.TooLarge(f"A commit may have {MOST_LINES} lines. Make several of it.")
+        try:
+            told = read_json(line)
+        except problems.InvalidRequest as error:
+            raise problems.InvalidRequest(f"Line {number}: {error}") from error
+        value = told.get("value") if isinstance(told, dict) else None
+        if not isinstance(value, dict):
+            raise problems.InvalidRequest(f"Line {number} must be an object with key and value.")
+        order.take(str(told.get("key")), value)
+    if not order.has_header:
+        raise problems.InvalidRequest("A commit needs a header line with a summary.")
+    return order
+
+
+def _lines(stream: Stream) -> Iterator[bytes]:
+    """The lines of a body that are not empty, of which only one is in memory at a time."""
+    rest = bytearray()
+    try:
+        while piece := stream.read(READ_BYTES):
+            *whole, last = piece.split(b"\n")
+            for end in whole:
+                rest += end
+                _expect_short(rest)
+                if rest.strip():
+                    yield bytes(rest)
+                rest.clear()
+            rest += last
+            _expect_short(rest)
+    except UnreadablePostError as error:
+        raise problems.InvalidRequest("The line was cut; nothing was applied.") from error
+    if rest.strip():
+        yield bytes(rest)
+
+
+def _expect_short(line: bytearray) -> None:
+    if len(line) > LONGEST_LINE_BYTES:
+        raise problems.TooLarge(
+            f"A file inside a commit may have {git_names.LFS_BYTES} bytes; larger ones are "
+            "uploaded first (git-LFS or Xet), as the answer to preupload says."
+        )
+
+
+def _told(request: Request, model: RegisteredModel, commit_id: str) -> dict[str, Any]:
+    return {
+        "success": True,
+        "commitOid": commit_id,
+        "commitUrl": addresses.absolute(request, f"/{model.ref}/commit/{commit_id}"),
+        "hookOutput": "",
+    }

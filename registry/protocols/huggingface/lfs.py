@@ -1,0 +1,280 @@
+"""Large files the git-LFS way: a batch of questions, then bytes to signed addresses.
+
+The addresses carry no token, since clients send none there; each is good for one upload, for as
+long as that lives. Source: the git-lfs specification, batch API and basic transfers; for files in
+parts, the multipart transfer of Hub clients.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpResponse, JsonResponse
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.response import Response
+
+from hub.protocol import digests, problems
+from registry.api import downloads
+from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication
+from registry.api.uploads import RawParser
+from registry.core.permissions import require
+from registry.models import Upload
+from registry.protocols.huggingface import addresses, errors, revisions, writing
+from registry.protocols.huggingface.views import HubView
+from registry.storage.services import uploads
+from registry.versions import selectors
+from registry.versions.services import commits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpResponseBase
+    from rest_framework.request import Request
+
+    from registry.models import RegisteredModel, User
+
+MEDIA_TYPE = "application/vnd.git-lfs+json"
+MOST_OBJECTS = 1_000
+LIFETIME_SECONDS = int(uploads.LIFETIME.total_seconds())
+DOWNLOAD_SECONDS = 3_600
+_PUT, _PART, _GET = "lfs-put", "lfs-part", "lfs-get"
+
+
+class LfsView(HubView):
+    """What every answer of git-lfs has; git sends a token as a password."""
+
+    authentication_classes = [BasicTokenAuthentication, TokenAuthentication]
+    parser_classes = [writing.AnyJson]
+
+    def get_exception_handler(self) -> Callable[..., HttpResponse]:
+        """Errors with the member that git-lfs shows."""
+        return _handle
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Answers are of git-lfs's own media type."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(answer, Response):
+            answer.content_type = MEDIA_TYPE  # written when it is rendered
+        else:
+            answer["Content-Type"] = MEDIA_TYPE
+        return answer
+
+
+class Batch(LfsView):
+    """Where clients ask how to send or fetch objects."""
+
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """For each object: where to put it, or nothing where it is here already."""
+        body = writing.body(request)
+        if body.get("hash_algo", "sha256") not in ("sha256", "sha_256"):
+            raise errors.Refused("Objects are named by their sha256 here.", status=409)
+        operation = body.get("operation")
+        if operation == "upload":
+            model = writing.writable(request, namespace, name)
+            return Response(_uploads(request, model, body))
+        if operation != "download":
+            raise problems.InvalidRequest("The operation must be upload or download.")
+        model = revisions.repo(request.user, namespace, name)
+        selectors.require_files(request.user, model)
+        objects = [_download(request, model, *item) for item in _objects(body)]
+        return Response({"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
+
+
+class Verify(LfsView):
+    """Where clients make sure that an object has come."""
+
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Answers nothing where the object is here, with that size."""
+        model = writing.writable(request, namespace, name)
+        oid, size = _object(writing.body(request))
+        if commits.claimable(request.user, model=model, sha256=oid) != size:
+            raise errors.Refused(f"The object {oid} of {size} bytes has not come.")
+        return Response({})
+
+
+class SignedAuthentication(BaseAuthentication):
+    """Whoever got a signed address acts through it for the one who asked for it."""
+
+    def authenticate(self, request: Request) -> tuple[User, None]:
+        """The owner of the upload that the address is for; raises Refused."""
+        view = request.parser_context["view"]
+        upload = _signed(view.kwargs["token"], (_PUT, _PART))[0]
+        return upload.owner, None
+
+
+class Sent(HubView):
+    """A signed address that takes bytes."""
+
+    authentication_classes = [SignedAuthentication]
+    parser_classes = [RawParser]
+
+    def put(self, request: Request, token: str) -> HttpResponse:
+        """Take an object whole, or one part of it; its SHA-256 decides whether it is kept."""
+        upload, told = _signed(token, (_PUT, _PART))
+        body = request._request  # noqa: SLF001 - the body itself, unread
+        if told["what"] == _PART:
+            sha256 = uploads.receive_part(
+                upload=upload, number=told["number"], part_bytes=told["bytes"], stream=body
+            )
+            etag = signing.Signer(salt=str(upload.pk)).signature(f"{told['number']}:{sha256}")
+            return HttpResponse(headers={"ETag": f'"{sha256}.{etag}"'})
+        upload = uploads.receive(upload.owner, upload=upload, stream=body)
+        if upload.state != Upload.State.STORED:
+            raise errors.Refused(
+                f"{upload.offset} of {upload.length} bytes came. Send the object again.", status=400
+            )
+        return HttpResponse(headers={"ETag": f'"{upload.blob_id}"'})
+
+
+class Complete(HubView):
+    """The signed address that joins the parts of an object."""
+
+    authentication_classes = [SignedAuthentication]
+    parser_classes = [writing.AnyJson]
+
+    def post(self, request: Request, token: str) -> Response:
+        """Join the parts, each named with the ETag that it got; 400 where one is missing."""
+        upload, told = _signed(token, (_PUT,))
+        if upload.state != Upload.State.STORED:
+            _check_parts(upload, int(told["bytes"]), writing.body(request).get("parts"))
+            upload = uploads.join_parts(upload)
+        if upload.state != Upload.State.STORED:
+            raise errors.Refused("The parts are not the whole object. Send it again.", status=400)
+        return Response({})
+
+
+class Fetch(HubView):
+    """The signed address of an object's bytes, for git-lfs."""
+
+    authentication_classes: list[Any] = []
+
+    def get(self, request: Request, token: str) -> HttpResponseBase:
+        """The bytes, with ranges."""
+        try:
+            told = signing.loads(token, salt=_GET, max_age=DOWNLOAD_SECONDS)
+        except signing.BadSignature as error:
+            raise errors.Refused("This address is over; ask for another.", status=403) from error
+        blob = selectors.stored_blob(told["sha256"])
+        return downloads.send(request._request, blob, told["sha256"], immutable=False)  # noqa: SLF001
+
+
+def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    answer = errors.handle(error, context)
+    message = answer["X-Error-Message"]
+    told = JsonResponse({"message": message, "error": message}, status=answer.status_code)
+    for name, value in answer.headers.items():
+        if name not in ("Content-Type", "Content-Length"):
+            told[name] = value
+    if told.status_code == 401:
+        told["LFS-Authenticate"] = 'Basic realm="hub"'
+    return told
+
+
+def _objects(body: dict[str, Any]) -> list[tuple[str, int]]:
+    found = body.get("objects")
+    if not isinstance(found, list) or len(found) > MOST_OBJECTS:
+        raise problems.InvalidRequest(f"Send a list of at most {MOST_OBJECTS} objects.")
+    return [_object(item) for item in found]
+
+
+def _object(item: Any) -> tuple[str, int]:
+    oid = item.get("oid") if isinstance(item, dict) else None
+    size = item.get("size") if isinstance(item, dict) else None
+    if not isinstance(oid, str) or not digests.is_hex(oid):
+        raise problems.InvalidRequest("An object is named by its sha256, in 64 hex digits.")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise problems.InvalidRequest("The size of an object is a whole number of bytes.")
+    return oid, size
+
+
+def _uploads(request: Request, model: RegisteredModel, body: dict[str, Any]) -> dict[str, Any]:
+    objects = _objects(body)
+    offered = body.get("transfers") or ["basic"]
+    largest = max((size for _, size in objects), default=0)
+    # One answer has one transfer; small objects come whole even then, in a single part.
+    in_parts = "multipart" in offered and largest > settings.HUB_LIMITS_PUT_BYTES
+    return {
+        "transfer": "multipart" if in_parts else "basic",
+        "objects": [_upload(request, model, *item, in_parts=in_parts) for item in objects],
+        "hash_algo": "sha256",
+    }
+
+
+def _upload(
+    request: Request, model: RegisteredModel, oid: str, size: int, *, in_parts: bool
+) -> dict[str, Any]:
+    told: dict[str, Any] = {"oid": oid, "size": size}
+    if commits.claimable(request.user, model=model, sha256=oid) == size:
+        return told
+    try:
+        upload = uploads.begin(request.user, model=model, length=size, claimed=oid)
+    except problems.Problem as error:
+        return told | {"error": {"code": error.status, "message": error.detail}}
+    verify = addresses.absolute(request, f"/{model.ref}.git/info/lfs/verify")
+    action = _parts(request, upload) if in_parts else {"href": _address(request, upload, _PUT)}
+    return told | {
+        "authenticated": True,
+        "actions": {
+            "upload": action | {"expires_in": LIFETIME_SECONDS},
+            "verify": {"href": verify, "expires_in": LIFETIME_SECONDS},
+        },
+    }
+
+
+def _parts(request: Request, upload: Upload) -> dict[str, Any]:
+    part = settings.HUB_LIMITS_PUT_BYTES
+    header = {"chunk_size": str(part)}
+    for number in range(1, max(1, math.ceil(upload.length / part)) + 1):
+        header[f"{number:05}"] = _address(request, upload, _PART, number=number, bytes=part)
+    href = _address(request, upload, _PUT, "complete", bytes=part)
+    return {"href": href, "header": header}
+
+
+def _address(
+    request: Request, upload: Upload, what: str, verb: str = "objects", **told: int
+) -> str:
+    token = signing.dumps({"what": what, "upload": str(upload.pk), **told}, salt="lfs")
+    return addresses.absolute(request, f"/api/lfs/{verb}/{token}")
+
+
+def _signed(token: str, kinds: tuple[str, ...]) -> tuple[Upload, dict[str, Any]]:
+    """The upload that a signed address is for, and what else it says; raises Refused."""
+    try:
+        told = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
+    except signing.BadSignature as error:
+        raise errors.Refused("This address is over; ask for another.", status=403) from error
+    upload = Upload.objects.select_related("owner", "model").filter(pk=told["upload"]).first()
+    if upload is None or told["what"] not in kinds or upload.model is None:
+        raise errors.Refused("This upload is over; begin another.", status=404)
+    require(upload.owner, "version.edit", upload.model)
+    return upload, told
+
+
+def _check_parts(upload: Upload, part: int, told: Any) -> None:
+    """Raise where a part is missing, or has not the ETag that it got here."""
+    count = max(1, math.ceil(upload.length / part))
+    signer = signing.Signer(salt=str(upload.pk))
+    etags = {
+        item.get("partNumber"): str(item.get("etag", "")).removeprefix("W/").strip('"')
+        for item in (told if isinstance(told, list) else [])
+        if isinstance(item, dict)
+    }
+    for number in range(1, count + 1):
+        sha256, _, signature = str(etags.get(number, "")).partition(".")
+        if signature != signer.signature(f"{number}:{sha256}"):
+            raise problems.InvalidRequest(f"Part {number} of {count} has not come. Send it.")
+
+
+def _download(request: Request, model: RegisteredModel, oid: str, size: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"oid": oid, "size": size}
+    if not selectors.is_held(request.user, model, oid):
+        return told | {"error": {"code": 404, "message": "This model has no such object."}}
+    token = signing.dumps({"sha256": oid}, salt=_GET)
+    href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
+    return told | {
+        "authenticated": True,
+        "actions": {"download": {"href": href, "expires_in": DOWNLOAD_SECONDS}},
+    }

@@ -1,0 +1,81 @@
+"""What a client asks before it uploads: how each file is to come, and whether at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dulwich.ignore import IgnoreFilter
+from rest_framework.response import Response
+
+from hub.protocol import problems
+from registry.protocols.huggingface import writing
+from registry.protocols.huggingface.views import HubView
+from registry.storage.files import store
+from registry.versions import git_names, history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rest_framework.request import Request
+
+    from registry.models import CommitFile, File
+
+MOST_FILES = 1_000
+IGNORE_PATH = ".gitignore"
+LONGEST_IGNORE_BYTES = 100_000
+
+
+class Preupload(HubView):
+    """Questions about files that a commit is to bring."""
+
+    parser_classes = [writing.AnyJson]
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """For each file: `regular` (inside the commit) or `lfs`, ignored or not, and what is there.
+
+        `oid` is the name of the file now at that path; a client sends nothing that is the same.
+        """
+        writing.no_pull_requests(request)
+        model = writing.writable(request, namespace, name)
+        head = history.head(model, writing.branch_of(model, rest))
+        asked = writing.body(request).get("files")
+        if not isinstance(asked, list) or len(asked) > MOST_FILES:
+            raise problems.InvalidRequest(f"Send a list of at most {MOST_FILES} files.")
+        sizes = dict(_path_and_size(item) for item in asked)
+        rows = {row.path: row for row in head.files} if head else {}
+        is_ignored = _ignored(writing.text(writing.body(request), "gitIgnore"), rows)
+        files = [_answer(path, size, rows.get(path), is_ignored) for path, size in sizes.items()]
+        return writing.warn(Response({"files": files}), model)
+
+
+def _path_and_size(item: Any) -> tuple[str, int]:
+    path = item.get("path") if isinstance(item, dict) else None
+    size = item.get("size") if isinstance(item, dict) else None
+    if not isinstance(path, str) or not isinstance(size, int) or size < 0:
+        raise problems.InvalidRequest("Each file needs a path and its size in bytes.")
+    return path, size
+
+
+def _answer(
+    path: str, size: int, row: File | CommitFile | None, is_ignored: Callable[[str], bool]
+) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "path": path,
+        "uploadMode": "lfs" if git_names.is_lfs(path, size) else "regular",
+        "shouldIgnore": is_ignored(path),
+    }
+    if row is not None:
+        answer["oid"] = row.blob_id if row.lfs else row.git_oid
+    return answer
+
+
+def _ignored(given: str, rows: Mapping[str, File | CommitFile]) -> Callable[[str], bool]:
+    """Whether a path is ignored: by the file that the client sends along, else by the model's."""
+    if not given and (row := rows.get(IGNORE_PATH)):
+        given = store().read(row.blob_id, LONGEST_IGNORE_BYTES).decode("utf-8", "replace")
+    lines = [line.strip() for line in given[:LONGEST_IGNORE_BYTES].splitlines()]
+    patterns = [line.encode() for line in lines if line and not line.startswith("#")]
+    if not patterns:
+        return lambda _: False
+    rules = IgnoreFilter(patterns)
+    return lambda path: bool(rules.is_ignored(path.encode()))

@@ -1,0 +1,170 @@
+"""What everybody may read, and members of what is theirs, found in questions whose SQL is kept.
+
+A tokenizer asks for a handful of files that are not there each time it loads, so "no" must be as
+cheap as "yes". Whatever is not found here goes the long way, which knows why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.contrib.auth.models import AnonymousUser
+
+from registry.core.prepared_queries import Prepared
+from registry.models import File, RegisteredModel, Version
+from registry.models.registered_models import listed_for_everybody
+from registry.versions.lifecycle import BRANCH
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import User
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+COLUMNS = ("model", "pk", "commit_id", "state")
+_SERVED = (Version.State.PUBLISHED, Version.State.YANKED)
+
+
+class Place(NamedTuple):
+    """A path at a commit that the reader may have, by ids; ``is_fixed`` and for everybody."""
+
+    model_id: int
+    ref: str
+    version_id: int
+    commit_id: str
+    path: str
+    is_fixed: bool
+
+
+class Found(NamedTuple):
+    """What a commit has at a path."""
+
+    sha256: str
+    size: int
+    git_oid: str
+    is_lfs: bool
+
+
+def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
+    """The commit that ``rest`` begins with and the path after it, where everybody reads it.
+
+    Or where members of its namespace do. Only for a commit and for `main`; not where `main` is
+    another one to those who may write, and not for a token that is bound to a namespace.
+    """
+    revision, _, path = rest.partition("/")
+    is_commit = bool(_COMMIT.fullmatch(revision))
+    if not is_commit and revision != BRANCH:
+        return None
+    asked = (namespace, name, revision) if is_commit else (namespace, name)
+    of_all = _COMMITS if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
+    rows, is_own = of_all.rows(*asked), False
+    if not rows and actor.is_authenticated and _is_unbound(actor):
+        rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *asked), True
+    for model_id, version_id, commit_id, state in rows:
+        if not is_commit and state != Version.State.PUBLISHED:
+            return None
+        ref = f"{namespace}/{name}"
+        return Place(model_id, ref, version_id, commit_id, path, is_commit and not is_own)
+    return None
+
+
+def _is_unbound(actor: User) -> bool:
+    return actor.bound_to is None
+
+
+def file(at: Place) -> Found | None:
+    """The file at a place."""
+    for row in _FILES.rows(at.version_id, at.path):
+        return Found(*row)
+    return None
+
+
+def public_file(namespace: str, name: str, rest: str) -> tuple[Place, Found] | None:
+    """What everybody may read at an address: of a commit or of `main`; None for all else.
+
+    A commit's file is found in one question, which saves as much as sending a small one takes.
+    """
+    revision, _, path = rest.partition("/")
+    if _COMMIT.fullmatch(revision):
+        for model_id, version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
+            ref = f"{namespace}/{name}"
+            return Place(model_id, ref, version_id, revision, path, is_fixed=True), Found(*row)
+        return None
+    at = place(AnonymousUser(), namespace, name, rest)
+    found = file(at) if at else None
+    return (at, found) if at and found else None
+
+
+def _versions(namespace: str, name: str) -> QuerySet[Version]:
+    return Version.objects.filter(
+        listed_for_everybody("model__"),
+        model__gate=RegisteredModel.Gate.OPEN,
+        model__namespace__slug=namespace,
+        model__name=name,
+    )
+
+
+def _newest(namespace: str, name: str, *states: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _versions(namespace, name).filter(state__in=states, branch=BRANCH)
+    return rows.order_by("-number").values_list(*COLUMNS)[:1]
+
+
+def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _versions(namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    return rows.order_by().values_list(*COLUMNS)
+
+
+def _own_versions(user_id: int, namespace: str, name: str) -> QuerySet[Version]:
+    """Those of a model in a namespace that somebody belongs to; every role reads what is frozen."""
+    return Version.objects.filter(
+        model__deleted_at=None,
+        model__namespace__memberships__user=user_id,
+        model__namespace__slug=namespace,
+        model__name=name,
+    )
+
+
+def _own(user_id: int, namespace: str, name: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _own_versions(user_id, namespace, name).exclude(state=Version.State.WITHDRAWN)
+    return rows.filter(branch=BRANCH).order_by("-number").values_list(*COLUMNS)[:1]
+
+
+def _own_commits(
+    user_id: int, namespace: str, name: str, commit_id: str
+) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = _own_versions(user_id, namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    return rows.order_by().values_list(*COLUMNS)
+
+
+def _files(version_id: int, path: str) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = File.objects.filter(version=version_id, path=path)
+    return rows.order_by().values_list("blob", "blob__size", "git_oid", "lfs")
+
+
+def _commit_files(
+    namespace: str, name: str, commit_id: str, path: str
+) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = File.objects.filter(
+        listed_for_everybody("version__model__"),
+        version__model__gate=RegisteredModel.Gate.OPEN,
+        version__model__namespace__slug=namespace,
+        version__model__name=name,
+        version__state__in=_SERVED,
+        version__commit_id=commit_id,
+        path=path,
+    )
+    columns = ("version__model", "version", "blob", "blob__size", "git_oid", "lfs")
+    return rows.order_by().values_list(*columns)
+
+
+_NEWEST = Prepared(lambda *names: _newest(*names, Version.State.PUBLISHED))
+_OF_ANY = Prepared(
+    lambda *names: _newest(*names, *(set(Version.State) - {Version.State.WITHDRAWN}))
+)
+_COMMITS = Prepared(_commits)
+_OWN = Prepared(_own)
+_OWN_COMMITS = Prepared(_own_commits)
+_FILES = Prepared(_files)
+_COMMIT_FILES = Prepared(_commit_files)

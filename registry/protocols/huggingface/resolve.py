@@ -1,0 +1,161 @@
+"""The bytes of files: named by git's ids, or by SHA-256 where git would hold an LFS pointer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.http import HttpResponse
+
+from hub.protocol import problems
+from registry.api import downloads
+from registry.core import usage
+from registry.models import Blob, File, Variant, Version
+from registry.protocols.huggingface import errors, published, revisions
+from registry.protocols.huggingface.views import HubView
+from registry.versions import git_names, selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
+    from rest_framework.request import Request
+
+    from registry.models import CommitFile
+    from registry.protocols.huggingface.revisions import Revision
+
+# Where transformers.js looks, and which variant of ours it means.
+LAYOUT = re.compile(r"onnx/model(_fp16|_int8|_quantized)?\.onnx")
+VARIANTS = {"_fp16": "fp16", "_int8": "int8", "_quantized": "int8"}
+ENTRY = "model.onnx"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file at a commit: its bytes, the names for them, and how long they may be kept."""
+
+    model_id: int
+    commit_id: str
+    path: str
+    blob: Blob
+    git_oid: str
+    is_lfs: bool
+    is_immutable: bool
+
+
+class Resolve(HubView):
+    """One file of a commit, as people use it."""
+
+    def get(self, request: Request, namespace: str, name: str, rest: str) -> HttpResponseBase:
+        """The bytes, or a range of them; `HEAD` opens nothing."""
+        content = _find(request, namespace, name, rest)
+        plain = request._request  # noqa: SLF001 - DRF's own
+        answer = _send(plain, content)
+        if content.path.endswith(".onnx") and downloads.begins_download(plain, answer):
+            usage.notes.add_download(content.model_id)
+        return answer
+
+    head = get
+
+
+class Raw(HubView):
+    """One file of a commit, as git holds it."""
+
+    def get(self, request: Request, namespace: str, name: str, rest: str) -> HttpResponseBase:
+        """The bytes, or the pointer to them where they are a git-LFS object."""
+        content = _find(request, namespace, name, rest)
+        if not content.is_lfs:
+            return _send(request._request, content)  # noqa: SLF001
+        pointer = git_names.pointer(content.blob.sha256, content.blob.size)
+        answer = HttpResponse(pointer, content_type="text/plain; charset=utf-8")
+        answer["Content-Length"] = str(len(pointer))
+        answer["ETag"] = f'"{content.git_oid}"'
+        answer["X-Repo-Commit"] = content.commit_id
+        return answer
+
+    head = get
+
+
+def _find(request: Request, namespace: str, name: str, rest: str) -> Content:
+    """What an address means to the caller; raises Refused and Withdrawn."""
+    at = published.place(request.user, namespace, name, rest)
+    if at is not None and (found := published.file(at)):
+        return Content(
+            model_id=at.model_id,
+            commit_id=at.commit_id,
+            path=at.path,
+            blob=Blob(sha256=found.sha256, size=found.size),
+            git_oid=found.git_oid,
+            is_lfs=found.is_lfs,
+            is_immutable=at.is_fixed,
+        )
+    if at is not None and not LAYOUT.fullmatch(at.path):
+        raise errors.no_entry(at.ref, at.path, at.commit_id)
+    return _find_out(request, namespace, name, rest)
+
+
+def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content:
+    model = revisions.repo(request.user, namespace, name)
+    at, path = revisions.split(request.user, model, rest)
+    selectors.require_files(request.user, model)
+    file = _file(at, path) if path else None
+    if file is None or at.version is None:
+        raise errors.no_entry(model.ref, path, at.commit_id)
+    if at.version.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{at.version.ref} was withdrawn: {at.version.reason}")
+    return Content(
+        model_id=model.pk,
+        commit_id=at.commit_id,
+        path=file.path,
+        blob=file.blob,
+        git_oid=file.git_oid,
+        is_lfs=file.lfs,
+        is_immutable=at.is_fixed
+        and model.is_public
+        and not model.is_gated
+        and at.version.state in Version.RELEASED,
+    )
+
+
+def _file(at: Revision, path: str) -> File | CommitFile | None:
+    if at.version is None:
+        return None
+    if at.commit is not None:
+        return at.files().filter(path=path).first()
+    rows = File.objects.filter(version=at.version).select_related("blob")
+    return rows.filter(path=path).first() or _laid_out(at.version, path)
+
+
+def _laid_out(version: Version, path: str) -> File | None:
+    """What transformers.js means by ``path`` where a version's only model is `model.onnx`.
+
+    Only models of one file: the others name their weights by paths that would lead nowhere.
+    """
+    asked = LAYOUT.fullmatch(path)
+    if not asked or version.files.filter(path__startswith="onnx/").exists():
+        return None
+    uploaded = Variant.objects.filter(version=version, origin=Variant.Origin.UPLOADED)
+    entries = list(uploaded.values_list("entry__path", flat=True)[:2])
+    if entries != [ENTRY]:
+        return None
+    wanted = uploaded
+    if suffix := asked.group(1):
+        wanted = Variant.objects.filter(version=version, name=VARIANTS[suffix])
+    variant = wanted.select_related("entry__blob").first()
+    if variant is None or variant.facts.get("external_files"):
+        return None
+    return variant.entry
+
+
+def _send(request: HttpRequest, content: Content) -> HttpResponseBase:
+    answer = downloads.send(
+        request,
+        content.blob,
+        content.path,
+        immutable=content.is_immutable,
+        tag="" if content.is_lfs else content.git_oid,
+    )
+    answer["X-Repo-Commit"] = content.commit_id
+    if content.is_lfs:
+        answer["X-Linked-Size"] = str(content.blob.size)
+        answer["X-Linked-ETag"] = f'"{content.blob.sha256}"'
+    return answer

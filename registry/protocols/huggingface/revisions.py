@@ -1,0 +1,194 @@
+"""Which repository and which version an address means.
+
+A revision is a commit, a branch, a tag, an alias (`champion` or `@champion`), a version's number
+(`v3`) or its label. WSGI servers decode `%2F`, so the name of a ref may hold slashes and be
+followed by a path: the longest prefix that is a ref is the revision.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from registry.models import Branch, File, Ref, Version
+from registry.protocols.huggingface import errors
+from registry.versions import history, moves, selectors
+from registry.versions.lifecycle import BRANCH
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import Commit, RegisteredModel
+
+HEADS = "refs/heads/"
+TAGS = "refs/tags/"
+LONGEST_NAME = 100  # of a ref or a branch, in characters
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_NUMBER = re.compile(r"@?v([1-9][0-9]{0,8})|@([1-9][0-9]{0,8})")
+# What is left aside while asking for a version: large, and shown by no answer of the protocol.
+_LONG_TEXT = ("readme", "notes")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit of a model; without a version it is the empty one before its first.
+
+    ``commit`` is the commit's own row, where its version is something else by now.
+    """
+
+    model: RegisteredModel
+    version: Version | None
+    commit_id: str
+    commit: Commit | None = None
+    is_fixed: bool = False
+    """Whether the name that was asked for can never mean another commit."""
+
+    @property
+    def at(self) -> datetime:
+        """When it was published, or else submitted, or its model made."""
+        if self.version is None:
+            return self.model.created_at
+        return self.version.published_at or self.version.submitted_at or self.version.created_at
+
+    def files(self) -> QuerySet[Any]:
+        """The files that were committed, not what was derived from them, by their paths."""
+        if self.version is None:
+            return File.objects.none()
+        return history.files_of(self.version, self.commit)
+
+
+class Reader:
+    """Somebody who looks for the revisions of one model: their role there is asked for once.
+
+    The public sees what was released; whoever may write also their own commits, at once.
+    """
+
+    def __init__(self, actor: Actor, of: RegisteredModel) -> None:
+        self.of = of
+        role = selectors.role(actor, of)
+        self.writes = selectors.sees_drafts(role)
+        rows = selectors.versions_for(role, of).exclude(state=Version.State.DRAFT)
+        self.versions = rows.select_related("created_by").defer(*_LONG_TEXT)
+        self.refs = selectors.refs_for(role, of.pk)
+
+    def find(self, name: str) -> Revision:
+        """The commit that a revision names; raises Refused."""
+        found, path = self.split(name)
+        if path:
+            raise errors.no_revision(self.of.ref, name)
+        return found
+
+    def split(self, rest: str) -> tuple[Revision, str]:
+        """The commit that ``rest`` begins with, and the path after it; raises Refused."""
+        asked = rest.strip("/").removeprefix(HEADS).removeprefix(TAGS)
+        first, _, path = asked.partition("/")
+        if first in (BRANCH, "HEAD", "latest", "@latest"):
+            return self.head(BRANCH), path
+        if _COMMIT.fullmatch(first):
+            return self._by_id(first), path
+        if named := self._named(asked):
+            return named
+        version = self._numbered_or_labelled(first)
+        if version is None:
+            raise errors.no_revision(self.of.ref, rest)
+        return self._is(version, is_fixed=bool(_NUMBER.fullmatch(first))), path
+
+    def head(self, branch: str, start: Version | None = None) -> Revision:
+        """The newest commit on a branch, else that of ``start``, else the empty first one.
+
+        What was published, for the public; for whoever may write, what was committed last.
+        """
+        if self.writes:
+            newest = history.head(self.of, branch)
+            return self._at(newest) if newest else self.before_first()
+        published = self.versions.filter(branch=branch, state=Version.State.PUBLISHED).first()
+        version = published or start
+        return self._is(version) if version else self.before_first()
+
+    def branches(self) -> dict[str, Revision]:
+        """Every branch with the commit it is at."""
+        found = {BRANCH: self.head(BRANCH)}
+        for ref in self.refs.filter(kind=Ref.Kind.BRANCH).exclude(name=BRANCH):
+            found[ref.name] = self.head(ref.name, self._version_of(ref))
+        if self.writes:
+            names = Branch.objects.filter(model=self.of).values_list("name", flat=True)
+            found |= {name: self.head(name) for name in names if name not in found}
+        return found
+
+    def before_first(self) -> Revision:
+        """The empty commit that stands for a model in which there is nothing to see yet."""
+        return Revision(self.of, None, history.first_commit_id(self.of))
+
+    def _is(self, version: Version, *, is_fixed: bool = False) -> Revision:
+        return Revision(self.of, version, str(version.commit_id), is_fixed=is_fixed)
+
+    def _at(self, found: history.Head) -> Revision:
+        return Revision(self.of, found.version, found.commit_id, found.commit)
+
+    def _by_id(self, commit_id: str) -> Revision:
+        if version := self.versions.filter(commit_id=commit_id).first():
+            return self._is(version, is_fixed=True)
+        if self.writes and (made := history.find(self.of, commit_id)):
+            return self._at(made)
+        empty = self.before_first()
+        if empty.commit_id != commit_id:
+            raise errors.no_revision(self.of.ref, commit_id)
+        return empty
+
+    def _named(self, asked: str) -> tuple[Revision, str] | None:
+        """What the longest prefix of ``asked`` that is a ref names, and what follows it."""
+        asked = asked.removeprefix("@")
+        beginning = f"{asked}/"[: LONGEST_NAME + 1]
+        prefixes = [asked[:at] for at, letter in enumerate(beginning) if letter == "/"]
+        refs_ = {ref.name: ref for ref in self.refs.filter(name__in=prefixes)}
+        names = set(refs_)
+        if self.writes:
+            branches = Branch.objects.filter(model=self.of, name__in=prefixes)
+            names |= set(branches.values_list("name", flat=True))
+        if not names:
+            return None
+        name = max(names, key=len)
+        path = asked[len(name) + 1 :]
+        ref = refs_.get(name)
+        if ref is None or ref.kind == Ref.Kind.BRANCH:
+            return self.head(name, self._version_of(ref) if ref else None), path
+        version = self._version_of(ref)
+        return (self._is(version), path) if version else None
+
+    def _version_of(self, ref: Ref) -> Version | None:
+        return self.versions.filter(pk=ref.version_id).first()
+
+    def _numbered_or_labelled(self, word: str) -> Version | None:
+        if number := _NUMBER.fullmatch(word):
+            value = int(number.group(1) or number.group(2))
+            return self.versions.filter(number=value).first()
+        label = word.removeprefix("@")
+        return self.versions.filter(label=label).first() if label else None
+
+
+def repo(actor: Actor, namespace: str, name: str) -> RegisteredModel:
+    """A model that the actor may see; raises Refused, for a hidden one as for a missing one.
+
+    Raises Moved for a name that a visible one had.
+    """
+    try:
+        return selectors.model(actor, namespace, name)
+    except moves.Moved:
+        raise
+    except problems.NotFound as error:
+        raise errors.no_repo(actor, f"{namespace}/{name}") from error
+
+
+def find(actor: Actor, of: RegisteredModel, name: str) -> Revision:
+    """The commit that a revision names; raises Refused."""
+    return Reader(actor, of).find(name)
+
+
+def split(actor: Actor, of: RegisteredModel, rest: str) -> tuple[Revision, str]:
+    """The commit that ``rest`` begins with, and the path after it; raises Refused."""
+    return Reader(actor, of).split(rest)

@@ -1,0 +1,154 @@
+"""A model as the protocol shows it, in one shape for its own address and for lists.
+
+Keys inside nested objects are exactly the documented ones: an unknown one has broken clients.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.utils.crypto import salted_hmac
+
+from registry.cards import licences
+from registry.catalogue import tags
+from registry.models import Check, RegisteredModel
+from registry.storage.files import store
+from registry.versions import git_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from registry.models import CommitFile, File, Version
+    from registry.protocols.huggingface.revisions import Revision
+
+    Entry = File | CommitFile
+
+CONFIG_PATH = "config.json"
+CONFIG_LIMIT_BYTES = 1_000_000
+CONFIG_KEYS = ("architectures", "model_type")
+
+
+def moment(at: datetime) -> str:
+    """A time in UTC; clients read nothing but a `Z` at its end."""
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def opaque_id(row_id: int, kind: str = "") -> str:
+    """An id that says nothing, not even how many models (or rows of a kind) there are."""
+    return salted_hmac("registry.api.huggingface", f"{kind}{row_id}").hexdigest()[:24]
+
+
+def tags_of(
+    keywords: Iterable[Any], license_: str, task: str, front: dict[str, Any], *, has_onnx: bool
+) -> list[str]:
+    """The flat list that `filter` is compared with."""
+    words = [str(word) for word in keywords]
+    for word in tags.of_card(front):
+        prefix, _, value = word.partition(":")
+        words.append(value if prefix in tags.BARE else word)
+    if has_onnx:
+        words.append("onnx")
+    if task:
+        words.append(task)
+    named = licences.named(front.get("license")) or licences.named(license_)
+    words += [f"license:{name.lower()}" for name in named]
+    return list(dict.fromkeys(words))
+
+
+def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
+    """A model at a commit, with its files."""
+    model, version = at.model, at.version
+    files = list(at.files())
+    front: dict[str, Any] = version.card if version else {}
+    info = {
+        "_id": opaque_id(model.pk),
+        "id": model.ref,
+        "modelId": model.ref,
+        "author": model.namespace.slug,
+        "sha": at.commit_id,
+        "lastModified": moment(at.at),
+        "createdAt": moment(model.created_at),
+        "private": model.visibility == "private",
+        "gated": gated(model.gate),
+        "disabled": False,
+        "downloads": model.downloads,
+        "downloadsAllTime": model.downloads,
+        "likes": 0,
+        "tags": tags_of(
+            model.keywords,
+            model.license,
+            model.task,
+            front,
+            has_onnx=any(file.path.lower().endswith(".onnx") for file in files),
+        ),
+        **described(model.task, front),
+        "cardData": front,
+        "siblings": [sibling(file, blobs=blobs) for file in files],
+        "spaces": [],
+        "xetEnabled": False,
+    }
+    if config := config_of(files):
+        info["config"] = config
+    if front.get("model-index"):
+        info["model-index"] = front["model-index"]
+    if security:
+        info["securityRepoStatus"] = security_of(version)
+    return info
+
+
+def gated(gate: str) -> str | bool:
+    """How the protocol tells who may have the files: `auto`, `manual`, or false for everybody."""
+    return False if gate == RegisteredModel.Gate.OPEN else gate
+
+
+def described(task: str, front: dict[str, Any]) -> dict[str, Any]:
+    """Task and library, where they are known: clients go by them to choose a loader."""
+    said = {"pipeline_tag": task, "library_name": front.get("library_name")}
+    return {name: value for name, value in said.items() if value}
+
+
+def sibling(file: Entry, *, blobs: bool) -> dict[str, Any]:
+    """A file in a model's own list; here the key of an LFS object's digest is `sha256`."""
+    entry: dict[str, Any] = {"rfilename": file.path}
+    if blobs:
+        entry |= {"size": file.blob.size, "blobId": file.git_oid}
+        if file.lfs:
+            entry["lfs"] = lfs_of(file, "sha256")
+    return entry
+
+
+def lfs_of(file: Entry, key: str) -> dict[str, Any]:
+    """What is said of an LFS object; its digest is under ``key``."""
+    return {
+        key: file.blob_id,
+        "size": file.blob.size,
+        "pointerSize": len(pointer_of(file)),
+    }
+
+
+def pointer_of(file: Entry) -> bytes:
+    """The text that git holds in place of an LFS object."""
+    return git_names.pointer(file.blob_id, file.blob.size)
+
+
+def config_of(files: Sequence[Entry]) -> dict[str, Any]:
+    """What `config.json` says of the architecture; empty where there is none that can be read."""
+    file = next((file for file in files if file.path == CONFIG_PATH), None)
+    if file is None or file.blob.size > CONFIG_LIMIT_BYTES:
+        return {}
+    try:
+        config = json.loads(store().read(file.blob_id, CONFIG_LIMIT_BYTES))
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(config, dict):
+        return {}
+    return {key: config[key] for key in CONFIG_KEYS if key in config}
+
+
+def security_of(version: Version | None) -> dict[str, Any]:
+    """Whether the checks of a version have ended; one that failed them is never a commit."""
+    checks = version.checks.all() if version else []
+    done = all(check.outcome != Check.Outcome.PENDING for check in checks)
+    return {"scansDone": done, "filesWithIssues": []}

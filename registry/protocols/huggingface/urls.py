@@ -1,0 +1,66 @@
+"""Addresses of the Hub protocol. They lie beside the pages', so they come before them."""
+
+from __future__ import annotations
+
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
+
+from registry.protocols.huggingface import (
+    account,
+    cards,
+    history,
+    repos,
+    resolve,
+    trees,
+    views,
+    write_urls,
+)
+
+
+class Part(StringConverter):
+    """A namespace or a name as anybody may write it, unless it begins an address of our own."""
+
+    regex = "(?!(?:models|api|datasets|spaces|kernels)/)[^/]+"
+
+
+class Kind(StringConverter):
+    """What others keep beside models."""
+
+    regex = "datasets|spaces|kernels|buckets"
+
+
+register_converter(Part, "part")
+register_converter(Kind, "kind")
+
+REPO = "<part:namespace>/<part:name>"
+MODEL = f"api/models/{REPO}"
+BARE = "api/models/<part:name>"
+
+urlpatterns = [
+    *write_urls.routes(),
+    path("api/whoami-v2", account.Whoami.as_view()),
+    path("api/validate-yaml", cards.ValidateYaml.as_view()),
+    path("api/models", repos.ModelList.as_view()),
+    path(f"{MODEL}", repos.ModelInfo.as_view()),
+    path(f"{MODEL}/revision/<path:rest>", repos.ModelInfo.as_view()),
+    path(f"{MODEL}/auth-check", repos.AuthCheck.as_view()),
+    path(f"{MODEL}/auth-check/<str:action>", repos.AuthCheck.as_view()),
+    path(f"{MODEL}/tree/<path:rest>", trees.Tree.as_view()),
+    path(f"{MODEL}/paths-info/<path:rest>", trees.PathsInfo.as_view()),
+    path(f"{MODEL}/commits/<path:rest>", history.Commits.as_view()),
+    path(f"{MODEL}/refs", history.Refs.as_view()),
+    path(f"{REPO}/resolve/<path:rest>", resolve.Resolve.as_view()),
+    path(f"{REPO}/raw/<path:rest>", resolve.Raw.as_view()),
+    # After the full names: a model may be called `tree`, but then it has a namespace.
+    path(BARE, views.BareName.as_view()),
+    *[
+        path(f"{BARE}/{verb}/<path:rest>", views.BareName.as_view())
+        for verb in ("revision", "tree", "paths-info", "commits")
+    ],
+    path("<part:name>/resolve/<path:rest>", views.BareName.as_view()),
+    path("<part:name>/raw/<path:rest>", views.BareName.as_view()),
+    path("api/<kind:kind>", views.OtherKind.as_view()),
+    path("api/<kind:kind>/<path:rest>", views.OtherKind.as_view()),
+    # Pages of data sets lie at shorter addresses.
+    path("<kind:kind>/<str:space>/<str:name>/<path:rest>", views.OtherKind.as_view()),
+]

@@ -1,0 +1,100 @@
+"""What the routes that write have in common: their bodies, whom they let in, and their warnings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from hub.protocol import problems
+from registry.api.inputs import FilesParser
+from registry.core.permissions import require
+from registry.models import Check, RegisteredModel, Version
+from registry.protocols.huggingface import errors, revisions
+from registry.versions import history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+HEADS = "refs/heads/"
+
+
+class AnyJson(FilesParser):
+    """JSON under any name: git-lfs has its own, DELETE often none at all."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The body as an object; raises InvalidRequest."""
+        found = super().parse(stream, media_type, parser_context)
+        if not isinstance(found, dict):
+            raise problems.InvalidRequest("The body must be a JSON object.")
+        return found
+
+
+def body(request: Request) -> dict[str, Any]:
+    """What was sent; nothing is an empty object."""
+    found = request.data
+    return found if isinstance(found, dict) else {}
+
+
+def writable(request: Request, namespace: str, name: str) -> RegisteredModel:
+    """A model that the caller may commit to; hidden ones look missing. Raises Refused."""
+    model = revisions.repo(request.user, namespace, name)
+    require(request.user, "version.edit", model)
+    return model
+
+
+def branch_of(model: RegisteredModel, rest: str) -> str:
+    """The branch that an address names; raises Refused."""
+    branch = rest.strip("/").removeprefix(HEADS)
+    if branch == "HEAD":
+        branch = "main"
+    if not history.has_branch(model, branch):
+        raise errors.no_revision(model.ref, rest)
+    return branch
+
+
+def no_pull_requests(request: Request) -> None:
+    """Refuse what asks for a pull request, in words."""
+    if request.query_params.get("create_pr", "").lower() in ("1", "true"):
+        raise errors.Refused(
+            "This hub has no pull requests. Commit to a branch of your own instead: "
+            "create_branch, then upload with revision=<branch>.",
+            status=400,
+        )
+
+
+def text(told: Mapping[str, Any], name: str, preset: str = "") -> str:
+    """A field that must be text, or be absent; raises InvalidRequest."""
+    value = told.get(name)
+    if value is None:
+        return preset
+    if not isinstance(value, str):
+        raise problems.InvalidRequest(f"{name} must be text.")
+    return value
+
+
+def warn(response: Response, model: RegisteredModel) -> Response:
+    """Say, in a header that clients print once, that the last version failed its checks."""
+    refused = (
+        Version.objects.filter(model=model, state=Version.State.DRAFT, commits__isnull=False)
+        .filter(checks__outcome__in=[Check.Outcome.FAILED, Check.Outcome.ERRORED])
+        .order_by("-number")
+        .first()
+    )
+    if refused is not None:
+        page = f"{settings.HUB_PUBLIC_URL}/models/{model.ref}/v/{refused.number}"
+        response["X-HF-Warning"] = errors.one_line(
+            f"checks; Version {refused.number} of {model.ref} did not pass its checks and is not "
+            f"published: {page} says why. Commit what mends it; it is checked again then."
+        )
+    return response

@@ -1,0 +1,200 @@
+"""The entries of a manifest: one for each model and opset, made of rows alone.
+
+What a file takes and gives is what the worker that read it found (`Variant.facts`). Models whose
+weights lie in files of their own have no entry: clients of this protocol load from memory, and
+would get a model without its weights.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from hub.protocol import proofs
+from registry.cards.cards import Card
+from registry.models import File, Variant, Version
+from registry.protocols.onnx_hub import archives
+from registry.protocols.onnx_hub.archives import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from django.db.models import QuerySet
+
+    from registry.protocols.onnx_hub.scope import Chosen, Scope
+
+# The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.
+RELEASES = {
+    1: "1.0", 5: "1.1", 6: "1.1.2", 7: "1.2", 8: "1.3", 9: "1.4.1", 10: "1.5.0", 11: "1.6.0",
+    12: "1.7.0", 13: "1.8.0", 14: "1.9.0", 15: "1.10.0", 16: "1.11.0", 17: "1.12.0", 18: "1.13.0",
+    19: "1.14.0", 20: "1.15.0", 21: "1.16.0", 22: "1.17.0", 23: "1.18.0", 24: "1.19.0",
+    25: "1.20.0", 26: "1.21.0", 27: "1.22.0", 28: "1.23.0",
+}  # fmt: skip
+# Names of element types that ONNX Runtime, whose spelling the manifest has, writes in its own way.
+ELEMENTS = {"float32": "float", "float64": "double"}
+_ORIGINS = [origin.value for origin in Variant.Origin]
+
+
+class Found(NamedTuple):
+    """A variant as the database gives it; `files` are those of weights outside the model."""
+
+    version_id: int
+    name: str
+    origin: str
+    opset: int | None
+    strength: str
+    path: str
+    sha256: str
+    size: int
+    inputs: Any
+    outputs: Any
+    files: Any
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it may stand under the model's own name at its opset; see `Variant.CHOSEN`."""
+        if self.origin == Variant.Origin.UPGRADED:
+            return self.strength in proofs.SUFFICIENT
+        return self.origin != Variant.Origin.CONVERTED
+
+
+class Release(NamedTuple):
+    """A version, and what its card says."""
+
+    number: int
+    license: Any
+    task: Any
+    tags: Any
+
+
+def entries(scope: Scope, pages: Iterable[list[Chosen]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each entry, with the id of its model."""
+    for page in pages:
+        ids = [one.version_id for one in page]
+        released = _releases(ids)
+        variants = _variants(ids)
+        data = _data(ids)
+        for one in page:
+            rows = variants.get(one.version_id, [])
+            release = released.get(one.version_id)
+            if release is not None:
+                files = data.get(one.version_id, [])
+                for entry in _of_model(scope, one, release, rows, files):
+                    yield one.model_id, entry
+
+
+def is_waiting(entry: dict[str, Any]) -> bool:
+    """Whether an entry lacks a digest that is still being worked out."""
+    told = entry["metadata"]
+    return "model_with_data_path" in told and told["model_with_data_sha"] is None
+
+
+def _releases(ids: list[int]) -> dict[int, Release]:
+    columns = ("pk", "number", "card__license", "card__pipeline_tag", "card__tags")
+    rows = Version.objects.filter(pk__in=ids).order_by().values_list(*columns)
+    return {pk: Release(*rest) for pk, *rest in rows}
+
+
+def _variants(ids: list[int]) -> dict[int, list[Found]]:
+    rows = Variant.objects.filter(version__in=ids, entry__blob__erased_at=None).order_by("pk")
+    found = defaultdict(list)
+    for row in rows.values_list(
+        "version_id", "name", "origin", "opset", "proof_strength", "entry__path",
+        "entry__blob_id", "entry__blob__size", "facts__inputs", "facts__outputs",
+        "facts__external_files",
+    ):  # fmt: skip
+        one = Found(*row)
+        if not one.files:
+            found[one.version_id].append(one)
+    return found
+
+
+def _data(ids: list[int]) -> dict[int, list[Stored]]:
+    rows: QuerySet[File] = File.objects.filter(version__in=ids, derived=False)
+    rows = rows.filter(path__contains="test_data_set_", blob__erased_at=None)
+    found = defaultdict(list)
+    for row in rows.values_list("version_id", "path", "blob_id", "blob__size"):
+        found[row[0]].append(Stored(*row[1:]))
+    return found
+
+
+def _of_model(
+    scope: Scope, chosen: Chosen, release: Release, variants: list[Found], files: list[Stored]
+) -> Iterator[dict[str, Any]]:
+    """The entries of a model: at each opset one under its name, others as `name:variant`."""
+    name = scope.name_of(chosen.namespace, chosen.name)
+    said, task, keywords = chosen.said
+    card = Card(
+        {"license": release.license, "pipeline_tag": release.task, "tags": release.tags}, ""
+    )
+    tags = list(dict.fromkeys([*(card.keywords or map(str, keywords)), card.task or task]))
+    told = {"license": card.license or said, "task": card.task or task}
+    place = f"{chosen.namespace}/{chosen.name}@{release.number}"
+    taken: set[int | None] = set()
+    for one in sorted(variants, key=_likeliest):
+        is_first = one.is_chosen and one.opset not in taken
+        if is_first:
+            taken.add(one.opset)
+        metadata: dict[str, Any] = {
+            "model_sha": one.sha256,
+            "model_bytes": one.size,
+            "tags": [tag for tag in tags if tag],
+            "io_ports": {"inputs": ports(one.inputs), "outputs": ports(one.outputs)},
+            "extra_ports": {"features": []},
+            "hub": {"ref": f"{place}:{one.name}", **{key: of for key, of in told.items() if of}},
+        }
+        data = archives.data_of(files, one.path)
+        if data and one.origin != Variant.Origin.CONVERTED:
+            model = Stored(one.path, one.sha256, one.size)
+            packed = archives.archive(chosen.name, model, data)
+            metadata |= {
+                "model_with_data_path": f"{place}/{quote(one.path)}{archives.SUFFIX}",
+                "model_with_data_sha": packed.sha256(),
+                "model_with_data_bytes": packed.size,
+            }
+        yield {
+            "model": name if is_first else f"{name}:{one.name}",
+            "model_path": f"{place}/{quote(one.path)}",
+            "onnx_version": _release_of(one.opset),
+            "opset_version": one.opset or 0,
+            "metadata": metadata,
+        }
+
+
+def _likeliest(one: Found) -> tuple[int, bool]:
+    """What sorts the variant that a name means first: as it was uploaded, and the main one."""
+    return _ORIGINS.index(one.origin), one.name != "default"
+
+
+def _release_of(opset: int | None) -> str:
+    """The ONNX release that an opset came with, as far as this release of the hub knows."""
+    known = [number for number in RELEASES if number <= (opset or 0)]
+    return RELEASES[max(known)] if known else ""
+
+
+def ports(told: Any) -> list[dict[str, Any]]:
+    """What a graph takes or gives, in the manifest's words: unknown sizes are null or a name."""
+    rows = told if isinstance(told, list) else []
+    return [
+        {"name": row.get("name"), "shape": row.get("shape"), "type": type_of(row)}
+        for row in rows
+        if isinstance(row, dict)
+    ]
+
+
+def type_of(row: Any) -> str:
+    """A type as ONNX Runtime writes it, such as `tensor(float)` or `seq(tensor(int64))`."""
+    if not isinstance(row, dict):
+        return ""
+    kind = str(row.get("type") or "")
+    if kind == "sequence":
+        return f"seq({type_of(row.get('element'))})"
+    if kind == "optional":
+        return f"optional({type_of(row.get('element'))})"
+    if kind == "map":
+        key = str(row.get("key") or "")
+        return f"map({ELEMENTS.get(key, key)},{type_of(row.get('value'))})"
+    element = str(row.get("dtype") or "")
+    prefix = "sparse_tensor" if "sparse" in kind else "tensor"
+    return f"{prefix}({ELEMENTS.get(element, element)})" if element else ""

@@ -1,0 +1,155 @@
+"""Blobs: bytes in storage and their rows, which change together under the lock of the row.
+
+The row of a digest is its lock, on PostgreSQL and on SQLite, for every process and machine of the
+hub: whoever brings bytes writes the row first, whoever frees them locks it first, and both move the
+bytes before they commit. A process that is killed in between leaves bytes without a row, which the
+collector frees, or a row whose bytes lie in the trash, from which they are restored.
+"""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.models import Blob, BlobCheck, Upload
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from django.db.models import QuerySet
+
+    from hub.protocol import digests
+
+log = structlog.get_logger(__name__)
+
+GRACE = timedelta(days=1)
+
+
+def write(content: bytes) -> Blob:
+    """Store ``content`` as a blob that nothing names yet; raises StorageFull."""
+    return copy(io.BytesIO(content))
+
+
+def copy(reader: digests.Reader) -> Blob:
+    """Store what ``reader`` gives as a blob that nothing names yet; raises StorageFull."""
+    staged = store().stage(reader)
+    return keep(staged.name, staged.sha256, staged.size)
+
+
+def keep(name: str, sha256: str, size: int) -> Blob:
+    """Make the staged file ``name``, already synced and hashed, a blob with its row.
+
+    Inside a transaction of the caller the digest stays locked until that ends.
+    """
+    store().prepare(sha256)
+    with transaction.atomic():
+        blob = _lock(sha256, size)
+        store().commit(name, sha256)
+        for check in BlobCheck.objects.filter(blob=sha256).exclude(problem=""):
+            check.delete()  # what was unsound has been replaced
+            log.info("blob_replaced", sha256=sha256, problem=check.problem)
+    return blob
+
+
+def adopt(sha256: str, size: int) -> Blob | None:
+    """The row of bytes that a crash left in storage without one; None where they are not there."""
+    if not store().holds(sha256):
+        return None
+    with transaction.atomic():
+        blob = _lock(sha256, size)
+        if store().holds(sha256):
+            return blob
+        transaction.set_rollback(True)  # freed before the lock was ours
+    return None
+
+
+def hold(sha256s: Collection[str]) -> dict[str, Blob]:
+    """The blobs that this transaction is about to name, by digest: the collector leaves them be.
+
+    Their rows stay locked until it ends. Raises BlobUnknown where one of them was freed meanwhile.
+    """
+    rows = Blob.objects.select_for_update().filter(pk__in=sha256s, erased_at=None)
+    there = {blob.pk: blob for blob in rows.order_by("pk")}
+    if missing := set(sha256s).difference(there):
+        raise problems.BlobUnknown(
+            f"The hub no longer has sha256:{min(missing)}. Upload the file again."
+        )
+    return there
+
+
+def empty_trash() -> None:
+    """Remove what was freed; restores what a killed process left there before it committed."""
+    for name, sha256 in store().trashed():
+        if not _restore(name, sha256):
+            store().purge(name)
+
+
+def free_orphans(prefixes: Iterable[str]) -> int:
+    """Free bytes without a row, a day after they came, below these two hex digits; how many."""
+    freed = 0
+    for prefix in prefixes:
+        stored = list(store().names(prefix))
+        rows = Blob.objects.filter(pk__startswith=prefix, erased_at=None)
+        orphans = set(stored).difference(rows.values_list("pk", flat=True).iterator())
+        for sha256 in sorted(orphans):
+            if _free_orphan(sha256):
+                freed += 1
+                log.info("orphan_freed", sha256=sha256)
+    empty_trash()
+    return freed
+
+
+def awaited(sha256: object) -> QuerySet[Upload]:
+    """Uploads whose bytes came whole, and which a crash kept from naming their blob."""
+    return Upload.objects.filter(
+        claimed_sha256=sha256, state=Upload.State.RECEIVING, offset=F("length")
+    )
+
+
+def _lock(sha256: str, size: int) -> Blob:
+    """The row of a digest, locked until the transaction ends: a new one, or the one that is there.
+
+    One statement, as the collector may delete the row between two.
+    """
+    row = Blob(sha256=sha256, size=size, touched_at=timezone.now(), erased_at=None)
+    Blob.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["sha256"],
+        update_fields=["touched_at", "erased_at"],
+    )
+    return Blob.objects.get(pk=sha256)
+
+
+@transaction.atomic
+def _restore(name: str, sha256: str) -> bool:
+    """Undo what a transaction that never committed took away; waits for one that is under way."""
+    row = Blob.objects.select_for_update().filter(pk=sha256, erased_at=None).first()
+    restored = row is not None and store().restore(name, sha256)
+    if restored:
+        log.warning("blob_restored", sha256=sha256)
+    return restored
+
+
+@transaction.atomic
+def _free_orphan(sha256: str) -> bool:
+    """Free bytes without a row; a row of this transaction's own is the lock meanwhile."""
+    now = timezone.now()
+    row, is_ours = Blob.objects.select_for_update().get_or_create(
+        pk=sha256, defaults={"size": 0, "erased_at": now}
+    )
+    old = store().holds(sha256) and store().written_at(sha256) < (now - GRACE).timestamp()
+    freed = row.erased_at is not None and old and not awaited(sha256).exists()
+    if is_ours:
+        row.delete()
+    if freed:
+        store().trash(sha256)
+    return freed

@@ -1,0 +1,261 @@
+"""How much namespaces, users and the disk hold and have promised, and whether more fits.
+
+Bytes are counted from the moment they are announced: an open upload by its length, a stored one
+until a version of its namespace names it, what is being written by its reservation. Each check is
+made under a lock, in the transaction that takes the room, so that two requests never both take it.
+Locks are taken in this order: namespace, user, disk.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q, Sum
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.federated import held_blobs as trainings
+from registry.models import (
+    Blob,
+    CommitFile,
+    File,
+    Membership,
+    Namespace,
+    RefusedCard,
+    Reservation,
+    Upload,
+    User,
+    Version,
+    Xorb,
+)
+from registry.storage.files import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+
+# The key of PostgreSQL's advisory lock around the room on the disk.
+_DISK = 0x4855_4244_4953_4B00
+# Longer than any write that holds a reservation; a killed process gives it back then.
+LIFETIME = timedelta(hours=6)
+CURE = (
+    "Delete drafts, withdraw versions, cancel uploads or wait until they expire (within a day), "
+    "or ask an administrator for more room."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What something may hold, holds, and has promised to uploads, in bytes."""
+
+    quota: int
+    used: int
+    reserved: int
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be added; negative where the quota was lowered."""
+        return self.quota - self.used - self.reserved
+
+
+def of_namespace(namespace: Namespace) -> Room:
+    """The room of a namespace; what the hub derived itself is not held against it."""
+    quota = namespace.quota_bytes
+    held = Reservation.objects.filter(namespace=namespace).aggregate(sum=Sum("size"))["sum"] or 0
+    return Room(
+        settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota,
+        _bytes_of_files(namespace)
+        + _bytes_of_commits(namespace)
+        + trainings.bytes_of_contributions(namespace)
+        + _bytes_of_refused_cards(namespace),
+        _bytes_of_uploads(Upload.objects.filter(model__namespace=namespace)) + held,
+    )
+
+
+def of_user(user: User) -> Room:
+    """What a user has under way, or stored and in no version of theirs; versions do not count."""
+    held = Reservation.objects.filter(owner=user).aggregate(sum=Sum("size"))["sum"] or 0
+    reserved = _bytes_of_uploads(Upload.objects.filter(owner=user)) + held
+    return Room(settings.HUB_LIMITS_USER_BYTES, 0, reserved)
+
+
+def lock(namespace: Namespace) -> Namespace:
+    """The namespace, whose room nobody else takes until this transaction ends."""
+    return Namespace.objects.select_for_update(no_key=True).get(pk=namespace.pk)
+
+
+def expect(namespace: Namespace, asked: int = 0, *, adding: int = 0) -> None:
+    """Raise QuotaExceeded where a namespace, now locked, holds more than its quota.
+
+    ``asked`` of it is what this request brought already, ``adding`` what it is about to bring.
+    """
+    _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", asked, adding)
+
+
+def expect_chunks(namespace: Namespace, size: int) -> None:
+    """Raise QuotaExceeded where xorbs that no file holds yet would be more than files may be."""
+    waiting = Xorb.objects.filter(store__model__namespace=namespace, is_kept=True)
+    expect(namespace, adding=size + (waiting.aggregate(sum=Sum("size"))["sum"] or 0))
+
+
+def expect_upload(user: User, length: int, namespace: Namespace | None) -> None:
+    """Raise unless an upload fits; inside the transaction that makes its row.
+
+    Without a namespace, it must fit into one that the user may write, and all such uploads of the
+    user into all of them. Raises QuotaExceeded, StorageFull.
+    """
+    if namespace is not None:
+        expect(namespace, adding=length)
+    expect_user(user, length)
+    if namespace is None:
+        _expect_somewhere(user, length)
+    open_uploads = Upload.objects.filter(owner=user, state=Upload.State.RECEIVING).count()
+    if open_uploads >= settings.HUB_LIMITS_OPEN_UPLOADS:
+        raise problems.QuotaExceeded(
+            f"You have {open_uploads} open uploads, and may have "
+            f"{settings.HUB_LIMITS_OPEN_UPLOADS}. Finish or cancel some of them.",
+            open_uploads=open_uploads,
+        )
+    expect_disk(length)
+
+
+def expect_user(user: User, adding: int) -> None:
+    """Raise QuotaExceeded where a user, now locked, has too much under way or in no version."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    _fits(of_user(user), "Your uploads that are in no version yet", 0, adding)
+
+
+def expect_disk(size: int) -> None:
+    """Raise StorageFull where the disk cannot take ``size`` bytes beside all that is promised."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_DISK])
+    promised = Reservation.objects.aggregate(sum=Sum("size"))["sum"] or 0
+    for uuid, length in Upload.objects.filter(state=Upload.State.RECEIVING).values_list(
+        "pk", "length"
+    ):
+        promised += max(0, length - store().staged_bytes(str(uuid)))
+    left = store().free_bytes() - settings.HUB_LIMITS_FREE_BYTES - promised
+    if size > left:
+        raise problems.StorageFull(
+            f"{size} bytes do not fit: the hub's storage has room for {max(0, left)} more besides "
+            "the uploads under way. Nothing was lost: go on when the operator has made room.",
+            asked_bytes=size,
+            room_bytes=max(0, left),
+        )
+
+
+@contextmanager
+def reserved(
+    size: int, *, owner: User | None = None, namespace: Namespace | None = None
+) -> Iterator[Reservation]:
+    """Hold room on the disk for ``size`` bytes that are about to be written, until they are.
+
+    They count for ``owner`` and ``namespace`` meanwhile. Raises QuotaExceeded, StorageFull.
+    """
+    row = Reservation(owner=owner, namespace=namespace, size=0, expires_at=timezone.now())
+    try:
+        grow(row, size)
+        yield row
+    finally:
+        if row.pk:
+            row.delete()
+
+
+@transaction.atomic
+def grow(row: Reservation, size: int) -> None:
+    """Raise a reservation to ``size`` bytes; raises QuotaExceeded, StorageFull and leaves it."""
+    more = size - row.size
+    if row.namespace is not None:
+        expect_chunks(row.namespace, more)
+    if row.owner is not None:
+        expect_user(row.owner, more)
+    expect_disk(more)
+    row.size, row.expires_at = size, timezone.now() + LIFETIME
+    row.save()
+
+
+def expire() -> None:
+    """Give back what killed processes reserved."""
+    Reservation.objects.filter(expires_at__lt=timezone.now()).delete()
+
+
+def _fits(room: Room, whose: str, asked: int, adding: int) -> None:
+    if adding <= room.left:
+        return
+    left = max(0, room.left + asked)
+    raise problems.QuotaExceeded(
+        f"{asked + adding} bytes do not fit. {whose} may have {room.quota} bytes; "
+        f"{room.used - asked} are used and {room.reserved} are reserved by uploads, so there is "
+        f"room for {left} more. {CURE}",
+        quota_bytes=room.quota,
+        used_bytes=room.used - asked,
+        reserved_bytes=room.reserved,
+        asked_bytes=asked + adding,
+        room_bytes=left,
+    )
+
+
+def _expect_somewhere(user: User, length: int) -> None:
+    """Refuse early what no namespace of the user could take."""
+    writable = Membership.objects.filter(user=user).exclude(role=Membership.Role.READER)
+    rooms = [of_namespace(row.namespace) for row in writable.select_related("namespace")]
+    if not rooms:
+        return
+    largest = max(rooms, key=lambda room: room.left)
+    _fits(largest, "The namespace of yours with most room", 0, length)
+    pending = _bytes_of_uploads(Upload.objects.filter(owner=user, model=None))
+    all_rooms = Room(sum(max(0, room.left) for room in rooms), 0, pending)
+    _fits(all_rooms, "Your uploads that are in no version yet", 0, length)
+
+
+def _bytes_of_uploads(rows: QuerySet[Upload]) -> int:
+    """Bytes that uploads announced, and those stored that no version of theirs names.
+
+    A version elsewhere does not count: who else has the same file is nobody's business.
+    """
+    here = Q(version__model__namespace=OuterRef("model__namespace")) | Q(
+        version__model__namespace__memberships__user=OuterRef("owner")
+    )
+    files = File.objects.filter(
+        here, blob=OuterRef("blob"), derived=False, version__model__deleted_at=None
+    ).exclude(version__state=Version.State.WITHDRAWN)
+    there = Q(commit__model__namespace=OuterRef("model__namespace")) | Q(
+        commit__model__namespace__memberships__user=OuterRef("owner")
+    )
+    commits = CommitFile.objects.filter(
+        there, blob=OuterRef("blob"), commit__model__deleted_at=None
+    ).exclude(commit__version__state=Version.State.WITHDRAWN)
+    receiving = rows.filter(state=Upload.State.RECEIVING)
+    pending = rows.filter(~Exists(files), ~Exists(commits), blob__isnull=False)
+    announced = receiving.aggregate(sum=Sum("length"))["sum"] or 0
+    blobs = Blob.objects.filter(pk__in=pending.order_by().values("blob"), erased_at=None)
+    return announced + (blobs.aggregate(sum=Sum("size"))["sum"] or 0)
+
+
+def _bytes_of_files(namespace: Namespace) -> int:
+    rows = File.objects.filter(
+        version__model__namespace=namespace, version__model__deleted_at=None, derived=False
+    ).exclude(version__state=Version.State.WITHDRAWN)
+    return rows.aggregate(sum=Sum("blob__size"))["sum"] or 0
+
+
+def _bytes_of_refused_cards(namespace: Namespace) -> int:
+    rows = RefusedCard.objects.filter(model__namespace=namespace, model__deleted_at=None)
+    return rows.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def _bytes_of_commits(namespace: Namespace) -> int:
+    """Bytes that only commits hold which were amended since."""
+    amended = CommitFile.objects.filter(
+        commit__model__namespace=namespace, commit__model__deleted_at=None
+    ).exclude(commit__version__state=Version.State.WITHDRAWN)
+    held = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
+    rows = Blob.objects.filter(~Exists(held), pk__in=amended.values("blob"))
+    return rows.aggregate(sum=Sum("size"))["sum"] or 0

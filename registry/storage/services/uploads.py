@@ -1,0 +1,434 @@
+"""Receiving bytes: resumable, synced before they are acknowledged, hashed before they are a blob.
+
+What lies in staging is the truth about an upload's offset, so a killed process loses nothing that
+was acknowledged. Source: tus resumable upload protocol 1.0.0.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import uuid
+from collections import OrderedDict
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256 as new_sha256
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.http import UnreadablePostError
+from django.utils import timezone
+
+from hub.protocol import digests, problems
+from registry.core.permissions import require, require_user
+from registry.models import Upload
+from registry.storage.files import PARTS, full, store
+from registry.storage.services import blobs, quotas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.core.permissions import Actor
+    from registry.models import Blob, RegisteredModel
+
+log = structlog.get_logger(__name__)
+
+CHUNK_BYTES = 2**20
+LIFETIME = timedelta(hours=24)
+
+
+class Stream(Protocol):
+    """Where an upload's bytes come from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Hashes:
+    """Hashes of uploads in progress, so that the last byte need not wait for a second reading.
+
+    Only a shortcut: a hash is used when it has seen exactly the bytes that lie in staging.
+    """
+
+    LIMIT = 256
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, name: str, offset: int) -> Any:
+        with self._lock:
+            known = self._known.pop(name, None)
+        if known and known[0] == offset:
+            return known[1]
+        return new_sha256() if offset == 0 else None
+
+    def keep(self, name: str, offset: int, hasher: Any) -> None:
+        with self._lock:
+            self._known[name] = (offset, hasher)
+            while len(self._known) > self.LIMIT:
+                self._known.popitem(last=False)
+
+
+_hashes = _Hashes()
+
+
+@transaction.atomic
+def create(
+    actor: Actor,
+    *,
+    length: int,
+    filename: str = "",
+    claimed: str = "",
+    model: RegisteredModel | None = None,
+    key: uuid.UUID | None = None,
+) -> Upload:
+    """Open an upload of ``length`` bytes, which are reserved until it ends.
+
+    Raises TooLarge, QuotaExceeded and StorageFull before any byte.
+
+    With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer. A
+    repeat with the same ``key`` returns the upload that the first call opened.
+    """
+    # A token bound to a namespace uploads too; only a model there may take the bytes from it.
+    user = require_user(actor, "write", any_namespace=True)
+    digest = digests.parse(f"sha256:{claimed.removeprefix('sha256:')}") if claimed else ""
+    # The key names the row, so that two requests cannot both make it.
+    identity = uuid.uuid5(key, f"upload of {user.pk}") if key else uuid.uuid4()
+    if key and (
+        earlier := Upload.objects.filter(pk=identity, owner=user, bound_to_id=user.bound_to).first()
+    ):
+        if earlier.length != length or (digest and earlier.claimed_sha256 != digest):
+            raise problems.StateConflict(
+                f"The Idempotency-Key {key} belongs to another upload. Send a new key."
+            )
+        return earlier
+    if model is not None:
+        require(actor, "version.edit", model)
+    if length < 0:
+        raise problems.InvalidRequest("Upload-Length must be 0 or more bytes.")
+    if length > settings.HUB_LIMITS_FILE_BYTES:
+        raise problems.TooLarge(
+            f"{filename or 'The file'} has {length} bytes; this hub takes files of up to "
+            f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
+        )
+    quotas.expect_upload(user, length, model.namespace if model else None)
+    try:
+        with transaction.atomic():
+            upload = Upload.objects.create(
+                uuid=identity,
+                owner=user,
+                bound_to_id=user.bound_to,
+                model=model,
+                length=length,
+                filename=filename[:512],
+                claimed_sha256=digest,
+                expires_at=timezone.now() + LIFETIME,
+            )
+    except IntegrityError as error:
+        raise problems.Throttled(
+            f"Another request with the Idempotency-Key {key} is in progress; try again.",
+            retry_after=1,
+        ) from error
+    store().staged(str(upload.uuid)).touch()
+    if length == 0:
+        _finish(upload)
+    return upload
+
+
+def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Upload:
+    """Add bytes at ``offset``; what arrived before a cut is kept and acknowledged at the next HEAD.
+
+    Raises UploadOffset where ``offset`` is not where staging ends, DigestMismatch at the last byte.
+    """
+    require_user(actor, "write", any_namespace=True)
+    upload = refresh(upload)
+    if upload.state in (Upload.State.REFUSED, Upload.State.ABANDONED):
+        raise problems.UploadGone(f"This upload was {upload.state}; begin a new one.")
+    if upload.state == Upload.State.STORED:
+        if offset != upload.length:
+            raise problems.UploadOffset(f"Stored already, all {upload.length} bytes.")
+        return upload
+    try:
+        with _alone(upload) as staged:
+            _receive(upload, staged, offset, stream)
+            Upload.objects.filter(pk=upload.pk).update(
+                offset=upload.offset, expires_at=timezone.now() + LIFETIME
+            )
+            if upload.offset == upload.length:
+                _finish(upload)
+    except OSError as error:
+        raise full(error) from error
+    return upload
+
+
+def begin(actor: Actor, *, model: RegisteredModel, length: int, claimed: str) -> Upload:
+    """The upload of an object to a model: one that was begun and never finished, or a new one."""
+    user = require_user(actor, "write", of=model)
+    begun = Upload.objects.filter(
+        owner=user,
+        model=model,
+        claimed_sha256=claimed,
+        length=length,
+        state=Upload.State.RECEIVING,
+        created_at__gt=timezone.now() - LIFETIME / 2,
+    ).first()
+    return begun or create(actor, length=length, claimed=claimed, model=model)
+
+
+def receive(actor: Actor, *, upload: Upload, stream: Stream) -> Upload:
+    """Take an upload's bytes from its first one on, whatever came before; raises as ``append``.
+
+    What was cut stays incomplete, and is sent again as a whole.
+    """
+    upload = refresh(upload)
+    if upload.state == Upload.State.RECEIVING and upload.offset:
+        with _alone(upload) as staged:
+            staged.truncate(0)
+    offset = upload.length if upload.state == Upload.State.STORED else 0
+    return append(actor, upload=upload, offset=offset, stream=stream)
+
+
+def receive_part(*, upload: Upload, number: int, part_bytes: int, stream: Stream) -> str:
+    """Take part ``number`` (from 1) of an upload that comes in parts; returns the part's SHA-256.
+
+    Parts may come in any order, at once, and again. Raises InvalidRequest where bytes are missing.
+    """
+    start = (number - 1) * part_bytes
+    length = min(part_bytes, upload.length - start)
+    hasher = new_sha256()
+    path = store().staged(f"{upload.uuid}{PARTS}")
+    left = length
+    try:
+        path.touch()
+        with path.open("r+b") as staged:
+            staged.seek(start)
+            while chunk := stream.read(min(CHUNK_BYTES, left + 1)):
+                left -= len(chunk)
+                if left < 0:
+                    raise problems.TooLarge(f"Part {number} has {length} bytes, and more came.")
+                store().expect_room(len(chunk))
+                staged.write(chunk)
+                hasher.update(chunk)
+            staged.flush()
+            os.fsync(staged.fileno())
+    except UnreadablePostError as error:
+        raise problems.InvalidRequest(f"Part {number} was cut; send it again.") from error
+    except OSError as error:
+        raise full(error) from error
+    if left:
+        raise problems.InvalidRequest(f"Part {number} has {length} bytes; {left} are missing.")
+    Upload.objects.filter(pk=upload.pk).update(expires_at=timezone.now() + LIFETIME)
+    return hasher.hexdigest()
+
+
+def join_parts(upload: Upload) -> Upload:
+    """Finish an upload whose parts have all come; raises DigestMismatch, and then keeps nothing."""
+    name = str(upload.uuid)
+    parts = store().staged(f"{name}{PARTS}")
+    if parts.exists():
+        parts.replace(store().staged(name))
+    return refresh(upload)
+
+
+def refresh(upload: Upload) -> Upload:
+    """The upload with the offset that staging has; finishes one that a crash left at its end."""
+    upload.refresh_from_db()
+    if upload.state != Upload.State.RECEIVING:
+        return upload
+    path = store().staged(str(upload.uuid))
+    try:
+        upload.offset = path.stat().st_size
+    except FileNotFoundError:
+        return _recover(upload)
+    if upload.offset == upload.length:
+        try:
+            with _alone(upload):
+                _finish(upload)
+        except problems.UploadOffset:
+            upload.refresh_from_db()  # another request is finishing it, or has just done so
+    return upload
+
+
+@transaction.atomic
+def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
+    """Store bytes that came inside a request, as an upload of the actor's own to a model.
+
+    They count until a version of the model's namespace names them. Raises QuotaExceeded,
+    StorageFull.
+    """
+    user = require(actor, "version.edit", model)
+    store().expect_room(len(content))
+    staged = store().stage(io.BytesIO(content))
+    # What was brought to this model before, in a request that was refused, counts already.
+    again = Upload.objects.filter(
+        owner=user, model=model, blob=staged.sha256, state=Upload.State.STORED
+    )
+    until = timezone.now() + LIFETIME
+    counts = bool(again.update(expires_at=until))
+    try:
+        if not counts:
+            quotas.expect_upload(user, staged.size, model.namespace)
+    except problems.Problem:
+        store().discard(staged.name)
+        raise
+    blob = blobs.keep(staged.name, staged.sha256, staged.size)
+    if not counts:
+        Upload.objects.create(
+            owner=user,
+            bound_to_id=user.bound_to,
+            model=model,
+            length=staged.size,
+            offset=staged.size,
+            claimed_sha256=staged.sha256,
+            state=Upload.State.STORED,
+            blob=blob,
+            expires_at=until,
+        )
+    return blob
+
+
+@transaction.atomic
+def abandon(actor: Actor, *, upload: Upload) -> None:
+    """Forget an upload and what came of it so far.
+
+    Where it was stored already, its bytes count until the collector has freed them.
+    """
+    require_user(actor, "write", any_namespace=True)
+    stored = Upload.objects.filter(pk=upload.pk, state=Upload.State.STORED)
+    if stored.update(state=Upload.State.ABANDONED):
+        return
+    name = str(upload.uuid)
+    upload.delete()
+    transaction.on_commit(lambda: store().discard(name))
+
+
+def expire() -> int:
+    """Forget uploads whose time is over, and staged files that no upload knows."""
+    quotas.expire()
+    forgotten = 0
+    over = Upload.objects.filter(expires_at__lt=timezone.now())
+    for key in list(over.values_list("pk", flat=True)):
+        # One whose bytes went on coming meanwhile is not over any more.
+        if over.filter(pk=key).delete()[0]:
+            store().discard(str(key))
+            forgotten += 1
+    known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
+    day_ago = (timezone.now() - LIFETIME).timestamp()
+    for name in store().staged_names():
+        path = store().staged(name)
+        if (
+            name.removesuffix(PARTS) not in known
+            and path.exists()
+            and path.stat().st_mtime < day_ago
+        ):
+            store().discard(name)
+    return forgotten
+
+
+def _recover(upload: Upload) -> Upload:
+    """Finish what a crash left between the rename and the row: the blob is there, its row is not.
+
+    Raises UploadGone where there is nothing to finish.
+    """
+    upload.refresh_from_db()
+    if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
+        return upload
+    is_whole = upload.offset == upload.length  # else the digest is what somebody claimed
+    if is_whole and upload.claimed_sha256:
+        with transaction.atomic():
+            if blob := blobs.adopt(upload.claimed_sha256, upload.length):
+                _register(upload, blob)
+                return upload
+    raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
+
+
+@contextmanager
+def _alone(upload: Upload) -> Iterator[IO[bytes]]:
+    """The staged file, held by this request alone until its upload is finished.
+
+    Raises UploadOffset where another request holds it, UploadGone where it is there no more.
+    """
+    path = store().staged(str(upload.uuid))
+    just_finished = "This upload has just been finished by another request; ask for its state."
+    try:
+        staged = path.open("r+b")
+    except FileNotFoundError as error:
+        if _recover(upload).state == Upload.State.STORED:
+            raise problems.UploadOffset(just_finished) from error
+        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
+    with staged:
+        try:
+            fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise problems.UploadOffset(
+                "Another request is writing to this upload; ask for its offset (HEAD), then go on."
+            ) from error
+        if not path.exists():  # finished between opening and locking
+            raise problems.UploadOffset(just_finished)
+        yield staged
+
+
+def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> None:
+    end = staged.seek(0, os.SEEK_END)
+    if offset != end:
+        raise problems.UploadOffset(
+            f"The next byte wanted is {end}, not {offset}. Go on from there.", offset=end
+        )
+    name = str(upload.uuid)
+    hasher = _hashes.take(name, end)
+    try:
+        while chunk := stream.read(CHUNK_BYTES):
+            if end + len(chunk) > upload.length:
+                staged.truncate(offset)
+                raise problems.TooLarge(
+                    f"More bytes came than the {upload.length} that were announced; none was kept."
+                )
+            store().expect_room(len(chunk))
+            staged.write(chunk)
+            end += len(chunk)
+            if hasher is not None:
+                hasher.update(chunk)
+    except UnreadablePostError as error:
+        # The line was cut: what came before stays, and the client goes on from there.
+        log.info("upload_cut", upload=name, offset=end, error=str(error))
+    finally:
+        staged.flush()
+        os.fsync(staged.fileno())
+        upload.offset = min(staged.seek(0, os.SEEK_END), upload.length)
+    if hasher is not None and end == upload.offset:
+        _hashes.keep(name, end, hasher)
+
+
+def _finish(upload: Upload) -> None:
+    """Hash what was staged and make it a blob; raises DigestMismatch and keeps nothing."""
+    name = str(upload.uuid)
+    path = store().staged(name)
+    hasher = _hashes.take(name, upload.length)
+    sha256 = hasher.hexdigest() if hasher else digests.hash_file(path)
+    if upload.claimed_sha256 and upload.claimed_sha256 != sha256:
+        # Said before the bytes go: a row without them that claims a digest would be recovered.
+        Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED)
+        store().discard(name)
+        raise problems.DigestMismatch(
+            f"The bytes that came have sha256:{sha256}; claimed was "
+            f"sha256:{upload.claimed_sha256}. Nothing was kept; upload the file again.",
+            claimed=f"sha256:{upload.claimed_sha256}",
+            computed=f"sha256:{sha256}",
+        )
+    # Written before the rename, so that after a crash the row knows which blob it became.
+    Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256, offset=upload.length)
+    with transaction.atomic():
+        _register(upload, blobs.keep(name, sha256, upload.length))
+
+
+def _register(upload: Upload, blob: Blob) -> None:
+    """Note which blob an upload became, in the transaction that made it one."""
+    upload.blob = blob
+    upload.state = Upload.State.STORED
+    upload.offset = upload.length
+    upload.claimed_sha256 = blob.sha256
+    upload.save(update_fields=["blob", "state", "offset", "claimed_sha256"])

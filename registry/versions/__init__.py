@@ -1,0 +1,1 @@
+"""Models and their versions: files, states, refs, branches, git history."""

@@ -1,0 +1,431 @@
+"""The only doors to rows: each takes the actor and raises what they may learn, and no more.
+
+A hidden row and a missing one raise the same NotFound, after the same queries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Q, Sum, prefetch_related_objects
+from django.db.models.functions import Lower
+
+from hub.protocol import problems, refs
+from registry.core.permissions import ROLES, is_bound_elsewhere, require, require_user, role_in
+from registry.models import (
+    AccessRequest,
+    AccessToken,
+    Blob,
+    File,
+    Membership,
+    Namespace,
+    Ref,
+    RegisteredModel,
+    SearchDocument,
+    Upload,
+    Variant,
+    Version,
+)
+from registry.models.search import EVERYBODY
+from registry.versions import moves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+# How many versions an error about a missing one names.
+VERSIONS_NAMED = 10
+
+
+def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
+    """The actor's namespaces with their role there, from ``lowest`` role up."""
+    if not actor.is_authenticated:
+        return []
+    enough = ROLES[ROLES.index(lowest) :]
+    if actor.is_admin:
+        return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
+    rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
+    if actor.bound_to:
+        rows = rows.filter(namespace=actor.bound_to)
+    return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
+
+
+def namespace(slug: str) -> Namespace:
+    """A namespace by its slug, ignoring case."""
+    found = _by_slug(slug).first()
+    if found is None:
+        raise problems.NotFound(f"There is no namespace {slug}.")
+    return found
+
+
+def _by_slug(slug: str) -> QuerySet[Namespace]:
+    """A namespace by its slug, ignoring case in the way that its unique index does."""
+    return Namespace.objects.alias(lower_slug=Lower("slug")).filter(lower_slug=slug.lower())
+
+
+def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
+    """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
+    found = (
+        RegisteredModel.objects.visible_to(actor)
+        .select_related("namespace", "download_count")
+        .alias(lower_name=Lower("name"))
+        .filter(namespace__in=_by_slug(namespace_slug), lower_name=name.lower())
+        .first()
+    )
+    if found is None:
+        if heir := moves.heir(actor, namespace_slug, name):
+            raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
+        raise problems.NotFound(
+            f"There is no model {namespace_slug}/{name} that you can see. Check the name; for a "
+            "private model sign in or send a token."
+        )
+    return found
+
+
+def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
+    rows = versions_for(role(actor, of), of)
+    return rows.select_related("model__namespace", "model__download_count", "created_by", "parent")
+
+
+def named_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
+    """The same with what names them alone: cards may be long, and versions many."""
+    named = ("number", "label", "state", "branch", "model_id")
+    return versions_for(role(actor, of), of).only(*named)
+
+
+def latest_of(rows: Iterable[Version]) -> Version | None:
+    """The newest published version of these, which come newest first."""
+    published = (row for row in rows if row.state == Version.State.PUBLISHED)
+    return next((row for row in published if row.branch == "main"), None)
+
+
+def versions_for(held: str | None, of: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a visible model for somebody of that role: those who write see drafts too."""
+    rows = Version.objects.filter(model=of)
+    return rows if sees_drafts(held) else rows.filter(state__in=Version.RELEASED)
+
+
+def used_bytes(actor: Actor, of: RegisteredModel) -> int:
+    """The size in bytes of what the versions that the actor may see hold, each blob once."""
+    seen = versions(actor, of).order_by().values("pk")
+    held = File.objects.filter(version__in=seen).order_by().values("blob")
+    used = Blob.objects.filter(pk__in=held, erased_at=None).aggregate(sum=Sum("size"))["sum"]
+    return used or 0
+
+
+def sees_drafts(held: str | None) -> bool:
+    """Whether somebody of that role sees versions that were not released: whoever writes."""
+    return held is not None and held != Membership.Role.READER
+
+
+def version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
+    """A version by its number; raises NotFound."""
+    of = model(actor, namespace_slug, name)
+    found = versions(actor, of).filter(number=number).first()
+    if found is None:
+        raise _unknown(actor, of, f"{of.ref}@{number}")
+    return found
+
+
+def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
+    """What says that a reference names no version: it names some that there are, and their list."""
+    numbers = list(named_versions(actor, of).values_list("number", flat=True)[: VERSIONS_NAMED + 1])
+    if not numbers:
+        return problems.NotFound(f"{ref} does not exist: {of.ref} has no version that you can see.")
+    listed = ", ".join(map(str, numbers[:VERSIONS_NAMED]))
+    if len(numbers) > VERSIONS_NAMED:
+        listed += " and older ones"
+    plural = "s" if len(numbers) > 1 else ""
+    return problems.NotFound(
+        f"{ref} names no version that you can see. {of.ref} has the version{plural} {listed}. "
+        f"`hub info {of.ref}` and /api/v1/models/{of.ref}/versions list them."
+    )
+
+
+def latest(actor: Actor, of: RegisteredModel) -> Version | None:
+    """The newest published version; what `latest` means."""
+    rows = versions(actor, of).filter(state=Version.State.PUBLISHED, branch="main")
+    return rows.first()
+
+
+def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
+    """The version that a reference chooses; raises NotFound and Withdrawn."""
+    rows = versions(actor, of)
+    if ref.number is not None:
+        found = rows.filter(number=ref.number).first()
+    elif ref.digest is not None:
+        found = (
+            rows.filter(manifest_sha256=ref.digest.removeprefix("sha256:"))
+            .exclude(state=Version.State.DRAFT)
+            .first()
+        )
+    elif ref.label is None or ref.label == "latest":
+        found = latest(actor, of)
+    else:
+        found = _named(rows, ref.label)
+    if found is None:
+        raise _unknown(actor, of, refs.format(ref))
+    if found.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{found.ref} was withdrawn: {found.reason}")
+    return found
+
+
+def _named(rows: QuerySet[Version], name: str) -> Version | None:
+    named = rows.filter(Q(refs__name=name) | Q(label=name) | Q(commit_id=name))
+    return named.exclude(state=Version.State.DRAFT).first()
+
+
+def file(of: Version, path: str) -> File:
+    """A file of a version; raises NotFound and Withdrawn."""
+    found = File.objects.filter(version=of, path=path).select_related("blob").first()
+    if found is None:
+        raise problems.NotFound(f"{of.ref} has no file {path}.")
+    if of.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{of.ref} was withdrawn: {of.reason}")
+    return found
+
+
+def variants(of: Version) -> QuerySet[Variant]:
+    """The variants of a version with their files, the uploaded ones first."""
+    return of.variants.select_related("entry__blob", "derived_from")
+
+
+def variant(of: Version, name: str | None, opset: int | None, precision: str | None) -> Variant:
+    """The variant to load: by name, by opset, by precision, else the version's first one.
+
+    One that was converted to another precision gives other numbers, so it is chosen by its name or
+    its precision alone; an upgraded one that was not shown to be equal, by its name alone. Raises
+    VariantMissing.
+    """
+    rows = variants(of)
+    if name:
+        rows = rows.filter(name=name)
+    elif not precision:
+        rows = rows.exclude(origin=Variant.Origin.CONVERTED)
+    if not name:
+        rows = rows.filter(Variant.CHOSEN)
+    if opset is not None:
+        rows = rows.filter(opset=opset)
+    if precision:
+        rows = rows.filter(precision=precision)
+    found = rows.first()
+    if found is None:
+        offers = ", ".join(
+            f"{row.name} (opset {row.opset or 'unknown'}, {row.precision or 'precision unknown'})"
+            for row in of.variants.all()
+        )
+        raise problems.VariantMissing(
+            f"{of.ref} has no such variant. {_left_out(of, opset)}It offers: "
+            f"{offers or 'none yet'}.",
+            offers=offers,
+        )
+    return found
+
+
+def _left_out(of: Version, opset: int | None) -> str:
+    """Why an upgraded variant of this opset is not chosen for it; empty where there is none."""
+    if opset is None:
+        return ""
+    row = of.variants.filter(opset=opset).exclude(Variant.CHOSEN).first()
+    if row is None:
+        return ""
+    return (
+        f"The variant {row.name} has opset {opset} but was not shown to equal its original "
+        f"({row.proof_sentence}); load it by its name, {of.ref}:{row.name}. "
+    )
+
+
+def files_for(chosen: Variant) -> list[File]:
+    """What somebody who loads a variant needs: for an uploaded one every file of its version.
+
+    For a derived one its own files take the place of the uploaded models and of their data.
+    """
+    rows = list(File.objects.filter(version=chosen.version_id).select_related("blob"))
+    if chosen.origin == Variant.Origin.UPLOADED:
+        return [file for file in rows if not file.derived]
+    needed = {chosen.entry.path, *_external_paths(chosen)}
+    uploaded = Variant.objects.filter(
+        version=chosen.version_id, origin=Variant.Origin.UPLOADED
+    ).select_related("entry")
+    replaced = {path for row in uploaded for path in (row.entry.path, *_external_paths(row))}
+    return [
+        file for file in rows if file.path in needed or not (file.derived or file.path in replaced)
+    ]
+
+
+def _external_paths(of: Variant) -> list[str]:
+    """The files of weights that a variant names, as the worker that read it says."""
+    listed = of.facts.get("external_files", [])
+    return [str(file["path"]) for file in listed if isinstance(file, dict) and "path" in file]
+
+
+def may_have_files(actor: Actor, of: RegisteredModel) -> bool:
+    """Whether the actor may have the files of a model that they see: always, but for gated ones."""
+    if not of.is_gated:
+        return True
+    return RegisteredModel.objects.filter(pk=of.pk).readable_by(actor).exists()
+
+
+def require_files(actor: Actor, of: RegisteredModel) -> None:
+    """Raise AccessNeeded unless the actor may have the files of a model that they see."""
+    if may_have_files(actor, of):
+        return
+    page = f"{settings.HUB_PUBLIC_URL}/models/{of.ref}/access"
+    asking = "Ask for access" if actor.is_authenticated else "Sign in and ask for access"
+    problem = problems.AccessNeeded(
+        f"Access to {of.ref} is restricted: its files are for people who were let in. {asking} "
+        f"at {page}.",
+        model=of.ref,
+    )
+    if not actor.is_authenticated:
+        problem.status = 401
+    raise problem
+
+
+def readable_blob(actor: Actor, sha256: str) -> Blob:
+    """A blob that some version the actor may read holds; raises NotFound and AccessNeeded."""
+    held = File.objects.filter(
+        blob=sha256,
+        version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
+    )
+    open_to = held.filter(version__model__in=RegisteredModel.objects.all().readable_by(actor))
+    found = (
+        Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=open_to.values("blob")).first()
+    )
+    if found is None:
+        gated = held.filter(blob__erased_at=None).select_related("version__model__namespace")
+        for file in gated.order_by("pk")[:1]:
+            require_files(actor, file.version.model)
+        raise problems.NotFound(f"There is no blob sha256:{sha256} that you can see.")
+    return found
+
+
+def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
+    """Whether a version of a model, itself seen by the actor, that the actor may see has a blob."""
+    rows = versions(actor, of).exclude(state=Version.State.WITHDRAWN)
+    return File.objects.filter(blob=sha256, blob__erased_at=None, version__in=rows).exists()
+
+
+def stored_blob(sha256: str) -> Blob:
+    """A blob, for whoever was given its address by somebody who asked; raises NotFound."""
+    found = Blob.objects.filter(pk=sha256, erased_at=None).first()
+    if found is None:
+        raise problems.NotFound(f"There is no blob sha256:{sha256} any more.")
+    return found
+
+
+def linkable_blob(actor: Actor, sha256: str) -> Blob:
+    """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
+    user = require_user(actor, any_namespace=True)
+    uploaded = Upload.objects.of(user).filter(blob=sha256, state=Upload.State.STORED)
+    found = (
+        Blob.objects.filter(pk=sha256, erased_at=None)
+        .filter(pk__in=uploaded.values("blob"))
+        .first()
+    )
+    if found is None:
+        try:
+            found = readable_blob(actor, sha256)
+        except problems.NotFound as error:
+            raise problems.BlobUnknown(
+                f"You have not uploaded sha256:{sha256}. Upload it first (POST /api/v1/uploads)."
+            ) from error
+    return found
+
+
+def upload(actor: Actor, uuid: UUID) -> Upload:
+    """One of the actor's own uploads; raises NotFound."""
+    user = require_user(actor, any_namespace=True)
+    mine = Upload.objects.of(user).filter(pk=uuid).exclude(state=Upload.State.ABANDONED)
+    found = mine.first()
+    if found is None:
+        raise problems.NotFound("There is no such upload of yours; it may have expired.")
+    return found
+
+
+def tokens(actor: Actor) -> QuerySet[AccessToken]:
+    """The actor's own tokens."""
+    user = require_user(actor, "admin")
+    return AccessToken.objects.filter(user=user).select_related("namespace")
+
+
+def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
+    """The refs of a model whose versions the actor may see."""
+    return refs_for(role(actor, of), of.pk).select_related("version")
+
+
+def refs_for(held: str | None, model_id: int) -> QuerySet[Ref]:
+    """The refs of a visible model for somebody of that role: those who write see drafts too."""
+    rows = Ref.objects.filter(model=model_id)
+    return rows if sees_drafts(held) else rows.filter(version__state__in=Version.RELEASED)
+
+
+def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> QuerySet[AccessRequest]:
+    """Who asked for the files of a model, oldest first, for those who decide; raises NotAllowed."""
+    require(actor, "access.decide", of)
+    rows = AccessRequest.objects.filter(model=of).select_related("user", "decided_by")
+    return rows.filter(status=status) if status else rows
+
+
+def own_access_request(actor: Actor, of: RegisteredModel) -> AccessRequest | None:
+    """What the actor asked of a model that they see."""
+    if not actor.is_authenticated or is_bound_elsewhere(actor, of):
+        return None
+    return AccessRequest.objects.filter(model=of, user=actor).first()
+
+
+def role(actor: Actor, of: RegisteredModel) -> str | None:
+    """The actor's role in a model's namespace."""
+    return role_in(actor, of.namespace)
+
+
+def documents(actor: Actor) -> QuerySet[SearchDocument]:
+    """What lists may show the actor: what is public, and what their namespaces hold."""
+    rows = SearchDocument.objects.select_related("model")
+    if actor.is_authenticated and actor.is_admin:
+        return rows
+    mine = [space.pk for space, _ in namespaces_of(actor)]
+    return rows.filter(audience__in=[EVERYBODY, *mine])
+
+
+def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
+    """What ``documents`` gives, the public part first, then what the actor's namespaces keep.
+
+    Each part walks an index that begins with the audience, so what others keep costs nothing.
+    """
+    public = SearchDocument.objects.filter(audience=EVERYBODY)
+    if not actor.is_authenticated:
+        return [public]
+    if actor.is_admin:
+        return [public, SearchDocument.objects.filter(audience__gt=EVERYBODY)]
+    mine = [space.pk for space, _ in namespaces_of(actor)]
+    return [public, SearchDocument.objects.filter(audience__in=mine)] if mine else [public]
+
+
+def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
+    """A version with its files, variants and checks fetched along; raises NotFound."""
+    return whole(version(actor, namespace_slug, name, number))
+
+
+def whole(found: Version) -> Version:
+    """A version with its files, variants and checks fetched along."""
+    prefetch_related_objects([found], "files__blob", "variants__entry", "checks")
+    return found
+
+
+def sized_versions(
+    actor: Actor, of: RegisteredModel, *, before: int | None = None, limit: int = 50
+) -> list[Version]:
+    """One page of a model's versions, newest first, each with ``bytes``, the size of its files."""
+    rows = versions(actor, of).annotate(
+        bytes=Sum("files__blob__size", filter=Q(files__derived=False), default=0)
+    )
+    if before is not None:
+        rows = rows.filter(number__lt=before)
+    return list(rows.order_by("-number")[:limit])

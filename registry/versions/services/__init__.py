@@ -1,0 +1,1 @@
+"""Changes of models and versions: each function is one transaction."""

@@ -1,0 +1,136 @@
+"""Asking for the files of a gated model, and answering those who ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.core import events
+from registry.core.permissions import require, require_user
+from registry.models import AccessRequest, RegisteredModel, User
+from registry.models.access import AccessStatus as Status
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+
+LONGEST_MESSAGE = 2_000
+LONGEST_REASON = 500
+_VERBS = {
+    Status.ACCEPTED: "access.accepted",
+    Status.REJECTED: "access.rejected",
+    Status.PENDING: "access.cancelled",
+}
+
+
+@transaction.atomic
+def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessRequest:
+    """Ask for the files of a model that the actor sees; an automatic gate lets in at once.
+
+    Asking again changes the words of a request that waits. Raises NotAuthenticated, InvalidRequest,
+    and StateConflict where there is nothing to ask for, or the answer was no.
+    """
+    user = require_user(actor, of=model)
+    message = _short(message, "message", LONGEST_MESSAGE)
+    model = _locked(model)
+    request = AccessRequest.objects.filter(model=model, user=user).first()
+    if request is not None and request.status == Status.REJECTED:
+        raise problems.StateConflict(
+            f"Access to {model.ref} was refused. Its owners can still let you in."
+        )
+    if not model.is_gated:
+        raise problems.StateConflict(f"{model.ref} is open; everybody who sees it has its files.")
+    if request is not None and request.status == Status.ACCEPTED:
+        return request
+    if request is None and selectors.may_have_files(actor, model):
+        raise problems.StateConflict(f"You have the files of {model.ref} already.")
+    now = timezone.now()
+    is_new = request is None
+    request = request or AccessRequest(model=model, user=user, asked_at=now)
+    request.message = message
+    if model.gate == RegisteredModel.Gate.AUTO:
+        request.status, request.decided_at = Status.ACCEPTED, now
+    request.save()
+    if is_new or request.status == Status.ACCEPTED:
+        events.record("access.asked", request, actor=actor, model=model, status=request.status)
+    return request
+
+
+@transaction.atomic
+def withdraw(actor: Actor, *, model: RegisteredModel) -> None:
+    """Take one's own request, or the leave it got, back; a refusal stays. Raises NotFound."""
+    user = require_user(actor, of=model)
+    request = _request(_locked(model), user.username)
+    if request.status == Status.REJECTED:
+        raise problems.StateConflict(f"Access to {model.ref} was refused; that stays.")
+    events.record("access.withdrawn", request, actor=actor, model=model)
+    request.delete()
+
+
+@transaction.atomic
+def decide(
+    actor: Actor, *, model: RegisteredModel, username: str, status: str, reason: str = ""
+) -> AccessRequest:
+    """Accept or reject who asked, or have the request wait again; raises NotFound.
+
+    A reason is for a refusal; who asked reads it.
+    """
+    require(actor, "access.decide", model)
+    if status not in Status.values:
+        raise problems.InvalidRequest.at("/status", f"Use one of {', '.join(Status.values)}.")
+    reason = _short(reason, "reason", LONGEST_REASON)
+    if reason and status != Status.REJECTED:
+        raise problems.InvalidRequest.at("/reason", "Only a refusal has a reason.")
+    request = _request(_locked(model), username)
+    if request.status != status or request.reason != reason:
+        _settle(actor, request, Status(status), reason)
+        events.record(_VERBS[Status(status)], request, actor=actor, model=model)
+    return request
+
+
+@transaction.atomic
+def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessRequest:
+    """Let somebody in who may not even have asked; raises NotFound for a name nobody has."""
+    require(actor, "access.decide", model)
+    user = User.objects.filter(username__iexact=username, is_active=True).first()
+    if user is None:
+        raise problems.NotFound(f"There is nobody called {username[:150]} here.")
+    model = _locked(model)
+    request = AccessRequest.objects.filter(model=model, user=user).first()
+    if request is not None and request.status == Status.ACCEPTED:
+        return request
+    request = request or AccessRequest(model=model, user=user, asked_at=timezone.now())
+    _settle(actor, request, Status.ACCEPTED, "")
+    events.record("access.granted", request, actor=actor, model=model)
+    return request
+
+
+def _settle(actor: Actor, request: AccessRequest, status: Status, reason: str) -> None:
+    waits = status == Status.PENDING
+    request.status, request.reason = status, reason
+    request.decided_at = None if waits else timezone.now()
+    request.decided_by = None if waits else require_user(actor, of=request.model)
+    request.save()
+
+
+def _request(model: RegisteredModel, username: str) -> AccessRequest:
+    rows = AccessRequest.objects.select_related("user", "decided_by")
+    request = rows.filter(model=model, user__username__iexact=username).first()
+    if request is None:
+        raise problems.NotFound(f"{username[:150]} did not ask for access to {model.ref}.")
+    return request
+
+
+def _locked(model: RegisteredModel) -> RegisteredModel:
+    rows = RegisteredModel.objects.select_for_update(of=("self",)).select_related("namespace")
+    return rows.get(pk=model.pk)
+
+
+def _short(text: str, field: str, most: int) -> str:
+    text = text.strip()
+    if len(text) > most:
+        raise problems.InvalidRequest.at(f"/{field}", f"Use at most {most} characters.")
+    return text

@@ -1,0 +1,81 @@
+"""Recording what the checks of a submitted version found, whoever made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from hub.protocol import problems
+from registry.core import events
+from registry.models import Check, File, Variant, Version
+from registry.versions import lifecycle
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One loadable model that was found in a version, as a worker describes it."""
+
+    name: str
+    path: str
+    facts: dict[str, Any]
+    opset: int | None = None
+    ir_version: int | None = None
+    precision: str = ""
+    parameters: int | None = None
+    job_uuid: UUID | None = field(default=None)
+
+
+@transaction.atomic
+def describe(*, version: Version, manifest_sha256: str, found: Described) -> bool:
+    """Add or renew a variant of a frozen version; False when the version has changed since."""
+    version = lifecycle.lock(version)
+    if version.is_draft or version.manifest_sha256 != manifest_sha256:
+        return False
+    entry = File.objects.get(version=version, path=found.path)
+    Variant.objects.update_or_create(
+        version=version,
+        name=found.name,
+        defaults={
+            "entry": entry,
+            "facts": found.facts,
+            "opset": found.opset,
+            "ir_version": found.ir_version,
+            "precision": found.precision,
+            "parameters": found.parameters,
+            "job_uuid": found.job_uuid,
+        },
+    )
+    events.record("variant.added", version, actor=None, model=version.model, name=found.name)
+    return True
+
+
+@transaction.atomic
+def settle(
+    *, version: Version, manifest_sha256: str, kind: str, outcome: str, report: dict[str, Any]
+) -> bool:
+    """Write a check's outcome and draw the conclusion: publish, send back, or wait for the others.
+
+    False, and nothing written, when the version is no longer the one that was checked.
+    """
+    version = lifecycle.lock(version)
+    if version.state == Version.State.DRAFT or version.manifest_sha256 != manifest_sha256:
+        return False
+    Check.objects.update_or_create(
+        version=version, kind=kind, defaults={"outcome": outcome, "report": report}
+    )
+    events.record("check.finished", version, actor=None, model=version.model, kind=kind)
+    if version.state != Version.State.SUBMITTED:
+        return True
+    if outcome in (Check.Outcome.FAILED, Check.Outcome.ERRORED):
+        lifecycle.reject(version)
+    elif version.publish_requested:
+        try:
+            lifecycle.publish(version, version.created_by)
+        except problems.ChecksPending:
+            return True
+    return True

@@ -1,0 +1,161 @@
+"""Files that workers made from a version's own, kept beside the originals and never in their place.
+
+A derived file never changes; where a later job makes another one of the same name, the variant
+moves to the new file and the old one stays readable.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from hub.protocol import problems, proofs, refs
+from registry.core import events
+from registry.models import File, Variant, Version
+from registry.storage.services import blobs, quotas
+from registry.versions import lifecycle
+from registry.versions.services.files import git_names
+
+if TYPE_CHECKING:
+    import io
+    from uuid import UUID
+
+    from hub.protocol.proofs import Proof
+
+MARK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a job made: its name, and the blob that holds it already."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A variant made from another: its files (the model first), its facts, and how it came.
+
+    An upgraded one has a proof; without one it counts as recorded by an older method.
+    """
+
+    name: str
+    origin: str
+    source: str
+    outputs: tuple[Output, ...]
+    facts: dict[str, Any]
+    derivation: dict[str, Any]
+    job_uuid: UUID
+    precision: str = field(default="")
+    proof: Proof | None = None
+
+
+def store_bytes(reader: io.BufferedIOBase | io.RawIOBase) -> tuple[str, int]:
+    """Store what a job wrote as a blob that nothing names yet; returns its SHA-256 and size.
+
+    No quota counts what the hub makes itself; on the disk its bytes are reserved. Raises
+    StorageFull.
+    """
+    size = reader.seek(0, os.SEEK_END)
+    reader.seek(0)
+    with quotas.reserved(size):
+        blob = blobs.copy(reader)
+    return blob.sha256, blob.size
+
+
+@transaction.atomic
+def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant | None:
+    """Add or renew a derived variant; None where the version is another than the job was for.
+
+    Raises StateConflict where the name belongs to an uploaded variant.
+    """
+    version = lifecycle.lock(version)
+    if version.is_draft or version.manifest_sha256 != manifest_sha256:
+        return None
+    source = Variant.objects.select_related("entry").filter(version=version, name=found.source)
+    if not (original := source.first()):
+        return None
+    if Variant.objects.filter(
+        version=version, name=found.name, origin=Variant.Origin.UPLOADED
+    ).exists():
+        raise problems.StateConflict(
+            f"{version.ref} has an uploaded variant {found.name}; a derived one needs another name."
+        )
+    folder = PurePosixPath(original.entry.path).parent
+    files = [_file(version, str(folder / output.name), output) for output in found.outputs]
+    variant, _ = Variant.objects.update_or_create(
+        version=version,
+        name=found.name,
+        defaults={
+            "origin": found.origin,
+            "entry": files[0],
+            "facts": found.facts,
+            "opset": found.facts.get("opset"),
+            "ir_version": found.facts.get("ir_version"),
+            "precision": found.precision or str(found.facts.get("precision") or ""),
+            "parameters": found.facts.get("parameters"),
+            "derived_from": original,
+            "derivation": found.derivation,
+            "proof": None if found.proof is None else found.proof.to_json(),
+            "proof_strength": _strength(found),
+            "job_uuid": found.job_uuid,
+        },
+    )
+    events.record("variant.added", version, actor=None, model=version.model, name=found.name)
+    return variant
+
+
+def _strength(found: Derived) -> str:
+    if found.origin != Variant.Origin.UPGRADED:
+        return ""
+    return proofs.EARLIER if found.proof is None else found.proof.strength
+
+
+@transaction.atomic
+def attach_evidence(
+    *, version: Version, manifest_sha256: str, folder: str, output: Output
+) -> File | None:
+    """Keep a file that shows what a job found, such as a cut-out node with its inputs."""
+    version = lifecycle.lock(version)
+    if version.is_draft or version.manifest_sha256 != manifest_sha256:
+        return None
+    return _file(version, f"{folder}/{output.sha256[:MARK]}-{output.name}", output)
+
+
+@transaction.atomic
+def attach_copy(
+    *, version: Version, manifest_sha256: str, source: str, output: Output
+) -> File | None:
+    """Keep a copy of the file ``source`` that differs in its metadata alone, beside it.
+
+    It is no variant: there is nothing in it to prove again.
+    """
+    version = lifecycle.lock(version)
+    if version.is_draft or version.manifest_sha256 != manifest_sha256:
+        return None
+    if not File.objects.filter(version=version, path=source).exists():
+        return None
+    file = _file(version, str(PurePosixPath(source).parent / output.name), output)
+    events.record("version.annotated", version, actor=None, model=version.model, path=file.path)
+    return file
+
+
+def _file(version: Version, path: str, output: Output) -> File:
+    """The derived file at ``path``, or beside it where other bytes have that name."""
+    refs.check_path(path)
+    taken = File.objects.filter(version=version, path=path).first()
+    if taken and taken.blob_id != output.sha256:
+        stem, dot, ending = path.rpartition(".")
+        path = f"{stem}.{output.sha256[:MARK]}{dot}{ending}"
+    blob = blobs.hold([output.sha256])[output.sha256]
+    file, _ = File.objects.get_or_create(
+        version=version,
+        path=path,
+        defaults={"blob": blob, "derived": True, **git_names(path, blob)},
+    )
+    return file

@@ -1,0 +1,106 @@
+"""Moving aliases, and making tags, which never move."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+
+from hub.protocol import problems
+from hub.protocol.refs import check_label
+from registry.core import events
+from registry.core.permissions import require
+from registry.models import Branch, Ref, RegisteredModel, Version
+from registry.versions import lifecycle
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+
+# How clients of the Hub protocol write a version's number; a deployment pinned to it must not move.
+_NUMBERED = re.compile(r"v[0-9]+")
+
+
+@transaction.atomic
+def put(
+    actor: Actor, *, model: RegisteredModel, name: str, kind: str, number: int
+) -> tuple[Ref, bool]:
+    """Make a tag or alias, or move an alias; says whether it is new. Raises NameTaken, NotFound."""
+    require(actor, "ref.move", model)
+    if kind not in (Ref.Kind.TAG, Ref.Kind.ALIAS):
+        raise problems.InvalidRequest.at("/kind", "Choose tag or alias; branches move by commits.")
+    check_label(name)
+    if _NUMBERED.fullmatch(name) and name != f"v{number}":
+        raise problems.InvalidName.at(
+            "/name", f"{name} means the version of that number; choose another name for {number}."
+        )
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    version = Version.objects.filter(
+        model=model, number=number, state__in=[Version.State.PUBLISHED, Version.State.YANKED]
+    ).first()
+    if version is None:
+        raise problems.NotFound(f"{model.ref} has no published version {number}.")
+    if Version.objects.filter(model=model, label=name).exclude(pk=version.pk).exists():
+        raise problems.NameTaken(f"{name} is already the label of another version of {model.ref}.")
+    if Branch.objects.filter(model=model, name=name).exists():
+        raise problems.NameTaken(f"{name} is already a branch of {model.ref}.")
+    existing = Ref.objects.filter(model=model, name=name).first()
+    if existing and (existing.kind != kind or existing.kind == Ref.Kind.TAG):
+        raise problems.NameTaken(
+            f"{name} is already a {existing.kind} of {model.ref}. "
+            + ("Tags never move; make another." if existing.kind == Ref.Kind.TAG else "")
+        )
+    try:
+        with transaction.atomic():
+            ref, created = Ref.objects.update_or_create(
+                model=model, name=name, defaults={"kind": kind, "version": version}
+            )
+    except IntegrityError as error:
+        raise problems.InvalidName.at(
+            "/name", f"{name!r} could be taken for a number, a commit or `latest`; choose another."
+        ) from error
+    events.record(f"{kind}.moved", ref, actor=actor, model=model, name=name, number=number)
+    return ref, created
+
+
+@transaction.atomic
+def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version) -> Ref:
+    """Make a tag of a version that is published, or is being checked; raises NameTaken.
+
+    The tag of one that does not pass goes with it: it never named anything public.
+    """
+    require(actor, "ref.move", model)
+    check_label(name)
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    lifecycle.expect(Version.objects.get(pk=version.pk), "submitted", "published", "yanked")
+    if _NUMBERED.fullmatch(name) and name != f"v{version.number}":
+        raise problems.InvalidName(f"{name} means version {name[1:]} here; choose another tag.")
+    taken = (
+        Ref.objects.filter(model=model, name=name).exists()
+        or Branch.objects.filter(model=model, name=name).exists()
+        or Version.objects.filter(model=model, label=name).exclude(pk=version.pk).exists()
+    )
+    if taken or name in ("main", "HEAD"):
+        raise problems.NameTaken(
+            f"{model.ref} has a tag, branch or label {name} already. Tags never move; make another."
+        )
+    try:
+        with transaction.atomic():
+            ref = Ref.objects.create(model=model, name=name, kind=Ref.Kind.TAG, version=version)
+    except IntegrityError as error:
+        raise problems.InvalidName(
+            f"{name!r} could be taken for a number, a commit or `latest`; choose another."
+        ) from error
+    events.record("tag.moved", ref, actor=actor, model=model, name=name, number=version.number)
+    return ref
+
+
+@transaction.atomic
+def delete(actor: Actor, *, model: RegisteredModel, name: str) -> None:
+    """Delete a tag or an alias; raises NotFound."""
+    require(actor, "ref.move", model)
+    ref = Ref.objects.filter(model=model, name=name).exclude(kind=Ref.Kind.BRANCH).first()
+    if ref is None:
+        raise problems.NotFound(f"{model.ref} has no tag or alias {name}.")
+    events.record(f"{ref.kind}.deleted", ref, actor=actor, model=model, name=name)
+    ref.delete()

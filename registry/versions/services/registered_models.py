@@ -1,0 +1,141 @@
+"""Making, describing and deleting models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import problems, refs
+from registry.core import events, public_counts
+from registry.core.permissions import require
+from registry.models import RegisteredModel, RetiredName, SearchDocument
+from registry.storage.services import quotas
+from registry.versions.services import names as confirmations
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import Namespace
+
+EDITABLE = ("visibility", "gate", "summary", "license", "task", "keywords")
+
+
+@transaction.atomic
+def create(actor: Actor, *, namespace: Namespace, name: str, **described: Any) -> RegisteredModel:
+    """Make a model without versions; raises NameTaken, NameRetired, InvalidName."""
+    require(actor, "model.create", namespace)
+    refs.check_name(name)
+    ref = f"{namespace.slug}/{name}"
+    _claim(actor, ref)
+    try:
+        with transaction.atomic():
+            model = RegisteredModel.objects.create(
+                namespace=namespace, name=name, **_described(described)
+            )
+    except IntegrityError as error:
+        raise problems.NameTaken(
+            f"{ref} exists already. Publish a new version of it, or choose another name."
+        ) from error
+    events.record("model.created", model, actor=actor, model=model)
+    return model
+
+
+@transaction.atomic
+def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> RegisteredModel:
+    """Change what a model's page says of it; fields left out stay."""
+    require(actor, "model.edit", model)
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    for field, value in _described(described).items():
+        setattr(model, field, value)
+    model.save()
+    _keep_hidden(model)
+    events.record("model.edited", model, actor=actor, model=model, fields=sorted(described))
+    return model
+
+
+@transaction.atomic
+def delete(actor: Actor, *, model: RegisteredModel) -> None:
+    """Remove a model from sight; a name that was ever published is retired for ever."""
+    require(actor, "model.delete", model)
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model.deleted_at = timezone.now()
+    model.save(update_fields=["deleted_at"])
+    SearchDocument.objects.filter(pk=model.pk).delete()
+    transaction.on_commit(public_counts.forget)
+    if model.first_published_at:
+        RetiredName.objects.get_or_create(name=model.ref.lower(), defaults={"spelt": model.ref})
+        model.former_names.update(moved_to=None)
+    else:
+        model.former_names.all().delete()
+    model.refused_cards.all().delete()
+    events.record("model.deleted", model, actor=actor, model=model)
+
+
+@transaction.atomic
+def move(
+    actor: Actor, *, model: RegisteredModel, namespace: Namespace, name: str
+) -> RegisteredModel:
+    """Give a model another name, perhaps in another namespace; the old one leads to it.
+
+    Versions, commits, tags, aliases, files, members' requests and counts stay as they are; who may
+    do what follows the namespace. Raises NameTaken, NameRetired, InvalidName and QuotaExceeded.
+    """
+    require(actor, "model.delete", model)
+    require(actor, "model.create", namespace)
+    refs.check_name(name)
+    model = RegisteredModel.objects.select_for_update(of=("self",)).get(pk=model.pk)
+    old, new = model.ref, f"{namespace.slug}/{name}"
+    if old == new:
+        return model
+    is_other_space = model.namespace_id != namespace.pk
+    if old.lower() != new.lower():
+        _claim(actor, new, model)
+    if is_other_space:
+        confirmations.keep_meanings(actor, model)
+    model.namespace, model.name = namespace, name
+    try:
+        with transaction.atomic():
+            model.save()
+    except IntegrityError as error:
+        raise problems.NameTaken(f"{new} exists already. Choose another name.") from error
+    if is_other_space:
+        quotas.expect(namespace)
+    if old.lower() != new.lower():
+        RetiredName.objects.create(name=old.lower(), spelt=old, moved_to=model)
+    # Lists are the model's address in the API, so they follow at once.
+    SearchDocument.objects.filter(pk=model.pk).update(title=new, namespace_slug=namespace.slug)
+    transaction.on_commit(public_counts.forget)
+    _keep_hidden(model)
+    events.record("model.moved", model, actor=actor, model=model, old=old, new=new)
+    return model
+
+
+def _claim(actor: Actor, ref: str, by: RegisteredModel | None = None) -> None:
+    """Have a name that leads to a moved model give way; raises NameRetired for a deleted one's."""
+    former = RetiredName.objects.select_for_update().filter(name=ref.lower()).first()
+    if former is None:
+        return
+    if former.moved_to is None:
+        raise problems.NameRetired(
+            f"{ref} once named another model; names are never given twice. Choose another."
+        )
+    former.delete()
+    if former.moved_to != by:
+        events.record(
+            "model.name-given", former.moved_to, actor=actor, model=former.moved_to, name=ref
+        )
+
+
+def _keep_hidden(model: RegisteredModel) -> None:
+    """Take what is no longer public out of the lists at once, not when the outbox comes to it."""
+    if not model.is_public:
+        SearchDocument.objects.filter(pk=model.pk).update(audience=model.namespace_id)
+        transaction.on_commit(public_counts.forget)
+
+
+def _described(fields: dict[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(fields) - set(EDITABLE))
+    if unknown:
+        raise problems.InvalidRequest(f"These fields cannot be set: {', '.join(unknown)}.")
+    return {key: value for key, value in fields.items() if value is not None}

@@ -1,0 +1,152 @@
+"""Drafting, submitting, publishing, yanking and withdrawing versions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import problems, refs
+from registry.cards import cards
+from registry.core import events
+from registry.core.permissions import require
+from registry.models import DraftKey, RegisteredModel, Version
+from registry.versions import lifecycle
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from registry.core.permissions import Actor
+    from registry.models.versions import VersionState
+
+KEY_LIFETIME = timedelta(days=1)
+
+
+@transaction.atomic
+def draft(
+    actor: Actor,
+    *,
+    model: RegisteredModel,
+    message: str = "",
+    label: str = "",
+    key: UUID | None = None,
+) -> Version:
+    """Open a new version under the next number; two callers at once get two numbers.
+
+    A repeat with the same `key` within a day returns the version that the first call opened.
+    Raises StateConflict where that was opened with other values.
+    """
+    user = require(actor, "version.draft", model)
+    if label:
+        refs.check_label(label)
+    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    if key is None:
+        return lifecycle.draft(model, user, message=message, label=label)
+    earlier = Version.objects.filter(keys__owner=user, keys__key=key).first()
+    if earlier is None:
+        version = lifecycle.draft(model, user, message=message, label=label)
+        try:
+            with transaction.atomic():
+                DraftKey.objects.create(owner=user, key=key, version=version)
+        except IntegrityError as error:  # the same key for two models at once
+            raise _reused(key) from error
+        return version
+    if (earlier.model_id, earlier.message, earlier.label) != (model.pk, message, label):
+        raise _reused(key)
+    return earlier
+
+
+def _reused(key: UUID) -> problems.StateConflict:
+    return problems.StateConflict(
+        f"The Idempotency-Key {key} belongs to another request. Send a new key for a new version."
+    )
+
+
+def forget_keys() -> None:
+    """Delete the Idempotency-Keys of requests that nobody repeats any more."""
+    DraftKey.objects.filter(created_at__lt=timezone.now() - KEY_LIFETIME).delete()
+
+
+@transaction.atomic
+def delete_draft(actor: Actor, *, version: Version) -> None:
+    """Delete a draft with its files' paths; their bytes are collected later."""
+    require(actor, "version.edit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    events.record("version.deleted", version, actor=actor, model=version.model, ref=version.ref)
+    version.delete()
+
+
+@transaction.atomic
+def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
+    """Freeze a draft and have it checked; with ``publish`` it goes public when it passes."""
+    user = require(actor, "version.submit", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "draft")
+    paths = list(version.files.values_list("path", flat=True))
+    if not any(path.lower().endswith(".onnx") for path in paths):
+        raise problems.ModelMissing(
+            f"{version.ref} holds no .onnx file. Add one; a model's weights may lie beside it."
+        )
+    if cards.CARD_PATH in paths:
+        cards.accept(version.readme)
+    lifecycle.freeze(version, user, publish=publish)
+    return version
+
+
+@transaction.atomic
+def publish(actor: Actor, *, version: Version) -> Version:
+    """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
+    user = require(actor, "version.publish", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "submitted")
+    lifecycle.publish(version, user)
+    return version
+
+
+@transaction.atomic
+def yank(actor: Actor, *, version: Version, reason: str) -> Version:
+    """Keep a version from being chosen; who names its number still gets it, with a warning."""
+    require(actor, "version.yank", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "published")
+    _end(actor, version, Version.State.YANKED, reason)
+    return version
+
+
+@transaction.atomic
+def restore(actor: Actor, *, version: Version) -> Version:
+    """Undo a yank."""
+    require(actor, "version.yank", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "yanked")
+    version.state = Version.State.PUBLISHED
+    version.reason = ""
+    version.ended_at = None
+    version.save(update_fields=["state", "reason", "ended_at"])
+    lifecycle.describe_by_newest(version.model)
+    events.record("version.restored", version, actor=actor, model=version.model)
+    return version
+
+
+@transaction.atomic
+def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
+    """Take a version's bytes away where nothing else needs them; page and digests stay."""
+    require(actor, "version.withdraw", version.model)
+    version = lifecycle.lock(version)
+    lifecycle.expect(version, "published", "yanked")
+    _end(actor, version, Version.State.WITHDRAWN, reason)
+    return version
+
+
+def _end(actor: Actor, version: Version, state: VersionState, reason: str) -> None:
+    if not reason.strip():
+        raise problems.InvalidRequest.at("/reason", "Say why; people who used it will read this.")
+    version.state = state
+    version.reason = reason.strip()
+    version.ended_at = timezone.now()
+    version.save(update_fields=["state", "reason", "ended_at"])
+    lifecycle.describe_by_newest(version.model)
+    events.record(f"version.{state}", version, actor=actor, model=version.model, reason=reason)

@@ -1,0 +1,1 @@
+"""Benchmarks: what is owed, records and their checks, rankings, contributions."""

@@ -1,0 +1,120 @@
+"""Challenges: a number of the hub that a record must hold, for one person, version and record.
+
+The inputs of the run are seeded by it, so that its outputs cannot be known beforehand; and a record
+cannot be older than its challenge, nor be sent twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.core.permissions import require_user
+from registry.versions import selectors as registry
+from runners.benchmarks import record_consistency
+from runners.engine.benchmark import record as form
+from runners.models import Challenge
+from runners.proofs.verification import RELEASED
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import User, Version
+
+# Long enough for a sweep; whoever needs longer asks for another one.
+_LASTS = timedelta(hours=12)
+_MOST_OPEN = 20
+# A record tells its times in whole seconds.
+_ROUNDING = timedelta(seconds=2)
+_CURE = "Ask for one with POST …/benchmarks/challenges, or let `hub bench --contribute` do it"
+
+
+@transaction.atomic
+def issue(actor: Actor, *, version: Version) -> Challenge:
+    """Give somebody a challenge for a record of a version.
+
+    Raises NotAuthenticated, AccessNeeded, StateConflict, and QuotaExceeded where too many are open.
+    """
+    user = require_user(actor, "read", of=version.model)
+    registry.require_files(actor, version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            state=version.state,
+        )
+    now = timezone.now()
+    mine = Challenge.objects.filter(user=user)
+    mine.filter(used_at=None, expires_at__lt=now).delete()
+    if mine.filter(used_at=None).count() >= _MOST_OPEN:
+        raise problems.QuotaExceeded(
+            f"You have {_MOST_OPEN} open challenges. Use one of them, or wait until they expire "
+            f"({_LASTS.total_seconds() / 3600:g} hours after they were issued)."
+        )
+    return Challenge.objects.create(
+        nonce=secrets.token_hex(32),
+        user=user,
+        version=version,
+        issued_at=now,
+        expires_at=now + _LASTS,
+    )
+
+
+def expect(user: User, version: Version, record: dict[str, Any]) -> None:
+    """Use up the challenge of a record that is about to be kept; raises RecordInvalid.
+
+    To be called in the transaction that keeps the record.
+    """
+    nonce = record["challenge"]
+    now = timezone.now()
+    found = Challenge.objects.filter(nonce=nonce, user=user, version=version).first()
+    words = ""
+    if nonce == form.NOT_APPLICABLE:
+        words = "a contributed record holds a challenge of this hub"
+    elif found is None:
+        words = f"this hub gave you no such challenge for {version.ref}"
+    elif found.used_at is not None:
+        words = "this challenge was used for another record"
+    elif found.expires_at <= now:
+        words = f"this challenge expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}"
+    if words or found is None:
+        raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
+    _expect_in_time(record, found, now)
+    _expect_seed(record, nonce)
+    used = Challenge.objects.filter(pk=nonce, used_at=None).update(used_at=now)
+    if not used:
+        words = "this challenge was used for another record"
+        raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
+
+
+def _expect_in_time(record: dict[str, Any], challenge: Challenge, now: datetime) -> None:
+    """A record begins after its challenge: its length fits between, whatever its clock says."""
+    ends = [_moment(part["ended_at"]) for part in record_consistency.parts_of(record)]
+    spent = max(ends) - _moment(record["started_at"])
+    if spent > now - challenge.issued_at + _ROUNDING:
+        raise record_consistency.refusal(
+            "started_at",
+            f"the measurement took {spent.total_seconds():g} s, and its challenge was issued "
+            f"{(now - challenge.issued_at).total_seconds():.0f} s ago",
+            rule="challenge",
+            cure="Measure after the challenge was issued.",
+        )
+
+
+def _expect_seed(record: dict[str, Any], nonce: str) -> None:
+    seed = form.seed_of(nonce)
+    for part in record_consistency.parts_of(record):
+        if part["challenge"] != nonce or part["config"]["seed"] != seed:
+            raise record_consistency.refusal(
+                "config.seed",
+                f"the inputs of a contributed record are seeded by its challenge: {seed}",
+                rule="challenge",
+                cure="Measure with `hub bench --contribute`, without --seed.",
+            )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)

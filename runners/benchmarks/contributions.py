@@ -1,0 +1,242 @@
+"""Records that people measured on their own machines, kept under their names.
+
+Whoever may have a version's files may send what they measured of them. The record's sums are made
+again, no rule between its fields may be broken, its files must be those of the version and its
+challenge one that this hub gave. The samples themselves nobody can check: so results are trusted
+only where an enrolled worker signed them, and are shown apart from trusted ones elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from hub.protocol import problems
+from registry.core import events, parsing
+from registry.core.permissions import can, require_user
+from registry.models import Event, File, Variant
+from registry.versions import lifecycle
+from registry.versions import selectors as registry
+from registry.versions.services import derivatives
+from runners.benchmarks import challenges, enrolment, record_checks, record_consistency, records
+from runners.engine.benchmark import record as form
+from runners.engine.benchmark import rules
+from runners.engine.benchmark.releases import RELEASES
+from runners.models import Measurement
+from runners.proofs.verification import RELEASED
+from runners.queue.selectors import live_workers
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import User, Version
+
+# Bytes of a record that is sent: some 800 000 samples.
+MOST_BYTES = 8 << 20
+# Records of one person, and of all people, whose files one version keeps: a file of a published
+# version is never deleted, so a result that is removed makes no room for another.
+_OF_ONE, _OF_ALL = 20, 500
+_ADDED = "benchmark.added"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The name of an enrolled worker, and what it signed with its key, in base64url."""
+
+    worker: str
+    value: str
+
+
+def contribute(
+    actor: Actor,
+    *,
+    version: Version,
+    text: str,
+    variant: str = "",
+    signature: Signature | None = None,
+) -> list[Measurement]:
+    """Keep a person's record, which is ``text`` as JSON.
+
+    Gives its results, those there already were if it is sent again. Raises NotAuthenticated,
+    AccessNeeded, StateConflict, InvalidRequest, RecordInvalid, TextTooCostly, VariantMissing,
+    QuotaExceeded and Unavailable.
+    """
+    user = require_user(actor, "read", of=version.model)
+    record, whole = _read(user, version, text)
+    if record["provider"]["runtime"] == rules.PAGE:
+        raise record_consistency.refusal(
+            "provider.runtime",
+            "runs in a browser are contributed by the page that made them",
+            rule="runtime",
+            cure="Open the page Run of the version.",
+        )
+    for part in record_consistency.parts_of(record):
+        _expect_release(part)
+    chosen = _measured_variant(version, record, variant)
+    worker = None
+    if signature is not None:
+        worker = enrolment.signer(user, record, signature.worker, signature.value)
+    trust = Measurement.Trust.UNVERIFIED if worker is None else Measurement.Trust.ENROLLED
+    signed: dict[str, Any] = {
+        "trust": trust,
+        "enrolled_worker": worker,
+        "signature": signature.value if signature else "",
+    }
+    return _keep(user, version, chosen, record, whole.encode("ascii"), **signed)
+
+
+def contribute_page_run(
+    actor: Actor, *, version: Version, text: str, variant: str
+) -> list[Measurement]:
+    """Keep a record that this hub made of what a page measured; raises as `contribute`.
+
+    It has no challenge, as nobody sent it as a record, and is never trusted.
+    """
+    user = require_user(actor, "read", of=version.model)
+    record, whole = _read(user, version, text)
+    chosen = _measured_variant(version, record, variant)
+    return _keep(
+        user,
+        version,
+        chosen,
+        record,
+        whole.encode("ascii"),
+        with_challenge=False,
+        trust=Measurement.Trust.UNVERIFIED,
+    )
+
+
+def _read(user: User, version: Version, text: str) -> tuple[dict[str, Any], str]:
+    registry.require_files(user, version.model)
+    _expect_released(version)
+    return parsing.run(record_consistency.read, text)
+
+
+def _expect_release(record: dict[str, Any]) -> None:
+    """Raise RecordInvalid unless the runtime's version was released, or a worker here runs it."""
+    runtime = record["provider"]["runtime"]
+    told = str(record["environment"].get("runtime_version", form.NOT_EXPOSED))
+    known = RELEASES.get(runtime, frozenset())
+    if told in known:
+        return
+    offered = {
+        str(worker.capabilities.get("versions", {}).get(runtime)) for worker in live_workers()
+    }
+    if told not in offered:
+        raise record_consistency.refusal(
+            "environment.runtime_version",
+            f"{runtime} has no release {told[:40]!r} that this hub knows",
+            rule="runtime-version",
+            cure=f"Measure with a released version, such as {max(known, default='none')}.",
+        )
+
+
+@transaction.atomic
+def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
+    """Forget a contributed result: its contributor may, and maintainers. Raises NotAllowed.
+
+    Its record stays among the version's files, as every file of a published version does.
+    """
+    user = require_user(actor, "write", of=version.model)
+    if not row.is_contributed:
+        raise problems.StateConflict("What this hub measured is kept; only contributions go.")
+    if row.contributor_id != user.pk and not can(actor, "version.derive", version.model):
+        raise problems.NotAllowed(
+            "Only its contributor or a maintainer of the namespace may remove a result."
+        )
+    same = Measurement.objects.filter(variant=row.variant_id, record_sha256=row.record_sha256)
+    same.filter(contributor=row.contributor_id).delete()
+    events.record("benchmark.removed", version, actor=actor, model=version.model)
+
+
+@transaction.atomic
+def _keep(
+    user: User,
+    version: Version,
+    variant: Variant,
+    record: dict[str, Any],
+    content: bytes,
+    *,
+    with_challenge: bool = True,
+    **whose: Any,
+) -> list[Measurement]:
+    version = lifecycle.lock(version)
+    _expect_released(version)
+    sha256 = hashlib.sha256(content).hexdigest()
+    mine = Measurement.objects.filter(
+        variant__version=version, origin=Measurement.Origin.CONTRIBUTED
+    )
+    if known := list(mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")):
+        return known
+    if with_challenge:
+        challenges.expect(user, version, record)
+    _expect_room(version, user, sha256)
+    stored, _ = derivatives.store_bytes(io.BytesIO(content))
+    file = derivatives.attach_evidence(
+        version=version,
+        manifest_sha256=version.manifest_sha256,
+        folder=records.FOLDER,
+        output=derivatives.Output(record_checks.RECORD, stored),
+    )
+    rows = records.rows_of(
+        record,
+        variant,
+        origin=Measurement.Origin.CONTRIBUTED,
+        contributor=user,
+        **whose,
+        record_sha256=sha256,
+        record_file=file,
+    )
+    made = Measurement.objects.bulk_create(rows)
+    told = {"record_sha256": sha256}
+    events.record(_ADDED, version, actor=user, model=version.model, **told)
+    return made
+
+
+def _expect_released(version: Version) -> None:
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            state=version.state,
+        )
+
+
+def _expect_room(version: Version, user: Any, sha256: str) -> None:
+    """Raise QuotaExceeded where one file more would be too many; events tell who sent how many."""
+    if File.objects.filter(version=version, blob=sha256).exists():
+        return
+    added = Event.objects.filter(verb=_ADDED, subject_kind="version", subject_id=str(version.pk))
+    kept = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
+    if kept.filter(actor=user).count() >= _OF_ONE or kept.count() >= _OF_ALL:
+        raise problems.QuotaExceeded(
+            f"A version keeps {_OF_ONE} records of one person and {_OF_ALL} of all, those included "
+            "that were removed: their files stay."
+        )
+
+
+def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Variant:
+    """The variant that a record is of: its file, and the files beside it, are this version's."""
+    sha256 = record["model"]["sha256"]
+    if name:
+        chosen = registry.variant(version, name, None, None)
+    else:
+        rows = Variant.objects.filter(version=version, entry__blob=sha256)
+        found = rows.select_related("entry").first()
+        if found is None:
+            raise _of_other("model.sha256", f"{version.ref} has no variant of this file")
+        chosen = found
+    if chosen.entry.blob_id != sha256:
+        raise _of_other("model.sha256", f"the variant {chosen.name} is another file")
+    told = {str(file["sha256"]) for file in record["model"]["files"]}
+    held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
+    if told - set(held):
+        raise _of_other("model.files", f"{version.ref} has not all of these files")
+    return chosen
+
+
+def _of_other(where: str, words: str) -> problems.RecordInvalid:
+    cure = "Send the record to the version that it was measured of, and name its variant."
+    return record_consistency.refusal(where, words, rule="model", cure=cure)

@@ -1,0 +1,108 @@
+"""Enrolled workers: machines outside this hub whose key signs what their owners contribute."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import federated, problems
+from hub.protocol.signatures import benchmark_statement
+from registry.core import events
+from registry.core.permissions import require_admin
+from registry.models import User, Version
+from runners.models import EnrolledWorker, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST = 64
+
+
+def every(actor: Actor) -> QuerySet[EnrolledWorker]:
+    """The enrolled workers, revoked ones included, by name; for administrators."""
+    require_admin(actor)
+    return EnrolledWorker.objects.select_related("owner").order_by("name")
+
+
+@transaction.atomic
+def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWorker:
+    """Trust what this key signs of what the user ``owner`` contributes; for administrators.
+
+    Raises NotAuthenticated, NotAllowed, NameTaken, and InvalidRequest for a name or a key of
+    another form.
+    """
+    by = require_admin(actor)
+    if len(name) > _LONGEST or not _NAME.fullmatch(name):
+        raise problems.InvalidRequest.at(
+            "/name", f"A name has at most {_LONGEST} small letters, digits and single hyphens."
+        )
+    federated.parse_public_key(public_key)
+    user = User.objects.filter(username=owner, is_active=True).first()
+    if user is None:
+        raise problems.InvalidRequest.at("/owner", "There is no such user.")
+    try:
+        with transaction.atomic():
+            return EnrolledWorker.objects.create(
+                name=name, owner=user, public_key=public_key, enrolled_by=by
+            )
+    except IntegrityError:
+        raise problems.NameTaken(
+            f"A worker called {name} or with this key is enrolled already."
+        ) from None
+
+
+@transaction.atomic
+def revoke(actor: Actor, *, name: str) -> EnrolledWorker:
+    """Trust a worker no longer, nor what it signed before; for administrators.
+
+    Raises NotAuthenticated, NotAllowed, NotFound.
+    """
+    require_admin(actor)
+    worker = EnrolledWorker.objects.select_for_update().filter(name=name).first()
+    if worker is None:
+        raise problems.NotFound(f"There is no enrolled worker {name[:_LONGEST]}.")
+    if worker.revoked_at is None:
+        worker.revoked_at = timezone.now()
+        worker.save(update_fields=["revoked_at"])
+        signed = Measurement.objects.filter(enrolled_worker=worker).values("variant__version")
+        for version in Version.objects.filter(pk__in=signed).select_related("model"):
+            events.record("benchmark.revoked", version, actor=actor, model=version.model)
+    return worker
+
+
+def signer(user: User, record: Mapping[str, Any], worker: str, signature: str) -> EnrolledWorker:
+    """The worker that signed a record; raises RecordInvalid.
+
+    ``worker`` is its name and ``signature`` that of `benchmark_statement`, in base64url.
+    """
+    found = EnrolledWorker.objects.filter(name=worker, revoked_at=None).first()
+    words = ""
+    if found is None:
+        words = f"no worker {worker[:_LONGEST]!r} is enrolled"
+    elif found.owner_id != user.pk:
+        words = f"the worker {found.name} belongs to another user"
+    elif not _is_signed(record, signature, found.public_key):
+        words = f"it is no signature of this record by the key of {found.name}"
+    if words or found is None:
+        raise problems.RecordInvalid.at(
+            "/Hub-Signature",
+            f"Hub-Signature: {words}. Send the name and the signature that `hub bench --contribute "
+            "--key FILE --worker NAME` makes, or no signature.",
+        )
+    return found
+
+
+def _is_signed(record: Mapping[str, Any], signature: str, key: str) -> bool:
+    try:
+        return federated.verify(benchmark_statement(record["content_sha256"]), signature, key)
+    except problems.InvalidRequest:
+        return False

@@ -1,0 +1,232 @@
+"""Who is fastest, across models: ranked inside one comparability key and nowhere else.
+
+Of each model the newest published version counts. Noisy and unverified results have no place here:
+each stands in a list of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.db.models import BooleanField, Case, Count, Exists, Max, OuterRef, When
+
+from hub.protocol import problems
+from registry.core import cursors
+from runners.benchmarks import selectors
+from runners.models import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+CANDIDATES = 1000
+KEYS = 50
+# Sort word -> (column, whether the largest is best). p99 is shown, and nothing is ranked by it.
+SORTS = {
+    "p50": ("p50_ms", False),
+    "throughput": ("throughput_per_s", True),
+    "energy": ("energy_j", False),
+}
+_DOCUMENT = "variant__version__model__search_document__"
+_IS_UNVERIFIED = Case(
+    When(Measurement.TRUSTED, then=False), default=True, output_field=BooleanField()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a ranking is narrowed to; what is empty narrows nothing.
+
+    ``contributed`` puts what nobody has verified after the ranked results of each key.
+    """
+
+    task: str = ""
+    key: str = ""
+    device: str = ""
+    runtime: str = ""
+    provider: str = ""
+    scenario: str = ""
+    precision: str = ""
+    batch: int | None = None
+    max_parameters: int | None = None
+    max_bytes: int | None = None
+    sort: str = "p50"
+    contributed: bool = False
+
+
+class Key(NamedTuple):
+    """A comparability key with what its results share, as far as columns tell."""
+
+    key: str
+    device: str
+    device_title: str
+    runtime: str
+    runtime_version: str
+    provider: str
+    scenario: str
+    batch: int
+    threads: int
+    results: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A result with its place in its key (None for one without), and its model's size."""
+
+    row: Measurement
+    rank: int | None
+    bytes: int | None
+    parameters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One page of standings: key after key, each from its best; and the keys there are."""
+
+    items: tuple[Standing, ...]
+    next: str | None
+    keys: tuple[Key, ...]
+    capped: bool
+
+
+class _Light(NamedTuple):
+    pk: int
+    is_unverified: bool
+    energy_provenance: str
+    comparability_key: str
+    value: float
+
+
+def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -> Ranking:
+    """Accepted results of the newest versions that the actor may see; three questions to the rows.
+
+    Raises InvalidRequest for an unknown sort or a broken cursor.
+    """
+    chosen = _chosen(actor, wanted)
+    column, down = SORTS[wanted.sort]
+    columns = ("pk", "is_unverified", "energy_provenance", "comparability_key", column)
+    best = f"-{column}" if down else column
+    order = ["comparability_key", "is_unverified", "energy_provenance", best, "pk"]
+    if wanted.sort != "energy":
+        order.remove("energy_provenance")
+    ordered = chosen.annotate(is_unverified=_IS_UNVERIFIED).order_by(*order)
+    light = [_Light(*row) for row in ordered.values_list(*columns)[: CANDIDATES + 1]]
+    start = cursors.position(cursor, CANDIDATES)
+    page = light[:CANDIDATES][start : start + limit]
+    ranks = _ranks(light, by_provenance=wanted.sort == "energy")
+    following = start + limit < min(len(light), CANDIDATES)
+    return Ranking(
+        items=tuple(_standings([row.pk for row in page], ranks)),
+        next=cursors.encode([start + limit]) if following else None,
+        keys=keys(actor, wanted),
+        capped=len(light) > CANDIDATES,
+    )
+
+
+def keys(actor: Actor, wanted: Wanted) -> tuple[Key, ...]:
+    """The keys of what `across` would rank, the one with most results first; one question.
+
+    Raises InvalidRequest for an unknown sort.
+    """
+    columns = ("comparability_key", *Key._fields[1:-1])
+    counted = _chosen(actor, wanted).order_by().values_list(*columns).annotate(results=Count("pk"))
+    return tuple(Key(*row) for row in counted.order_by("-results", *columns)[:KEYS])
+
+
+def noisy(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
+    """Noisy results where nothing firmer is known, by name: they have no place among others."""
+    rows = _matching(actor, wanted, status=Measurement.Status.NOISY)
+    return tuple(_by_name(rows.filter(Measurement.TRUSTED), limit))
+
+
+def unverified(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
+    """What people sent and no enrolled worker signed, by name: it has no place among others."""
+    rows = _matching(actor, replace(wanted, contributed=True), status="")
+    return tuple(_by_name(rows.filter(Measurement.UNTRUSTED), limit))
+
+
+def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
+    """The newest of each variant and key where no trusted result is firmer."""
+    firmer = Measurement.objects.filter(
+        variant=OuterRef("variant"),
+        comparability_key=OuterRef("comparability_key"),
+        status=Measurement.Status.ACCEPTED,
+    ).filter(Measurement.TRUSTED)
+    groups = rows.filter(~Exists(firmer)).order_by().values("variant", "comparability_key")
+    newest = groups.annotate(newest=Max("pk")).values("newest")
+    named = Measurement.objects.filter(pk__in=newest).order_by(f"{_DOCUMENT}title", "pk")
+    return _standings(list(named.values_list("pk", flat=True)[:limit]), {})
+
+
+def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
+    """Of each variant, key and person the newest accepted result that has what is sorted by."""
+    if wanted.sort not in SORTS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
+    column, _ = SORTS[wanted.sort]
+    rows = _matching(actor, wanted).filter(**{f"{column}__isnull": False})
+    groups = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
+    newest = groups.annotate(newest=Max("pk")).values("newest")
+    return Measurement.objects.filter(pk__in=newest)
+
+
+def _matching(
+    actor: Actor, wanted: Wanted, *, status: str = Measurement.Status.ACCEPTED
+) -> QuerySet[Measurement]:
+    rows = selectors.of_newest(actor).filter(status__in=[status] if status else Measurement.SHOWN)
+    if not wanted.contributed:
+        rows = rows.filter(Measurement.TRUSTED)
+    asked: tuple[tuple[str, Any], ...] = (
+        (f"{_DOCUMENT}task", wanted.task),
+        ("comparability_key", wanted.key),
+        ("device", wanted.device),
+        ("runtime", wanted.runtime),
+        ("provider", wanted.provider),
+        ("scenario", wanted.scenario),
+        ("variant__precision", wanted.precision),
+        ("batch", wanted.batch),
+        (f"{_DOCUMENT}parameters__lte", wanted.max_parameters),
+        (f"{_DOCUMENT}size__lte", wanted.max_bytes),
+    )
+    return rows.filter(**{name: value for name, value in asked if value not in ("", None)})
+
+
+def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
+    """The place of each trusted result among its equals; equal values share one."""
+    seen: Counter[Any] = Counter()
+    last: dict[Any, tuple[float, int]] = {}
+    ranks = {}
+    for row in rows:
+        if row.is_unverified:
+            continue
+        among = (row.comparability_key, row.energy_provenance if by_provenance else "")
+        seen[among] += 1
+        value, rank = last.get(among, (None, 0))
+        last[among] = (row.value, rank if value == row.value else seen[among])
+        ranks[row.pk] = last[among][1]
+    return ranks
+
+
+def _standings(pks: list[int], ranks: dict[int, int]) -> Iterable[Standing]:
+    rows = Measurement.objects.filter(pk__in=pks).select_related(
+        "variant__version__model__namespace",
+        "variant__version__model__search_document",
+        "environment",
+        "contributor",
+        "enrolled_worker",
+    )
+    heavy = ("variant__facts", "variant__derivation", "record", "environment__parts")
+    document = "variant__version__model__search_document"
+    by_pk = {row.pk: row for row in rows.defer(*heavy, f"{document}__body", f"{document}__latest")}
+    for row in (by_pk[pk] for pk in pks if pk in by_pk):
+        told = getattr(row.variant.version.model, "search_document", None)
+        yield Standing(
+            row,
+            ranks.get(row.pk),
+            told.size if told else None,
+            told.parameters if told else None,
+        )

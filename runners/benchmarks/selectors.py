@@ -1,0 +1,410 @@
+"""Measurements as somebody may see them: of a version, across models, by device and runtime.
+
+Results are compared inside one comparability key and nowhere else, and only accepted ones have a
+rank. What somebody sent and no enrolled worker signed is unverified: it stands apart from the
+trusted results, has no rank and is in no count. Of several results of one variant under one key the
+newest accepted one counts, else the newest; a result whose variant is another file by now is
+history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from hub.protocol import problems
+from registry.models import RegisteredModel, Version
+from runners.models import Comparison, Environment, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+# How many results a list holds: those of this hub, and apart from them those that people sent.
+RESULTS, CONTRIBUTED = 2000, 500
+RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
+_HEAVY = ("variant__facts", "variant__derivation", "record")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of results is narrowed to; what is empty narrows nothing."""
+
+    variant: str = ""
+    precision: str = ""
+    device: str = ""
+    runtime: str = ""
+    provider: str = ""
+    scenario: str = ""
+    batch: int | None = None
+
+    def keeps(self, row: Measurement) -> bool:
+        """Whether a result is among those that are asked for."""
+        found = choices_of(row)
+        asked = ((name, getattr(self, name)) for name in found)
+        return all(value in ("", None, found[name]) for name, value in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Results as far as a list holds them, and how many more there are."""
+
+    rows: list[Measurement]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The results of one comparability key: those with a rank, best first, and those without.
+
+    ``unverified`` are apart from both, whatever their status.
+    """
+
+    key: str
+    ranked: tuple[Measurement, ...]
+    unranked: tuple[Measurement, ...]
+    unverified: tuple[Measurement, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Measurement, ...]:
+        return (*self.ranked, *self.unranked, *self.unverified)
+
+    @property
+    def first(self) -> Measurement:
+        """One of its rows, for what all of them share: device, runtime, scenario, batch."""
+        return self.rows[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A class of machines on which something was measured that its reader may see."""
+
+    name: str
+    title: str
+    kind: str
+    measurements: int
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRuntime:
+    """A version of a runtime with which something was measured."""
+
+    name: str
+    version: str
+    measurements: int
+    models: int
+    newest: datetime
+
+
+def choices_of(row: Measurement) -> dict[str, Any]:
+    """What filters go by, of one result."""
+    return {
+        "variant": row.variant.name,
+        "precision": row.variant.precision,
+        "device": row.device,
+        "runtime": row.runtime,
+        "provider": row.provider,
+        "scenario": str(row.scenario),
+        "batch": row.batch,
+    }
+
+
+def choices(rows: Iterable[Measurement]) -> dict[str, list[Any]]:
+    """For each filter the values that occur in these results, in order."""
+    found = [choices_of(row) for row in rows]
+    return {
+        field.name: sorted({one[field.name] for one in found} - {""}) for field in fields(Filters)
+    }
+
+
+def of_version(
+    version: Version, filters: Filters | None = None, *, with_history: bool = False
+) -> list[Measurement]:
+    """The results of a version's variants that count, newest first; or all there ever were.
+
+    Two questions to the rows, however many results there are.
+    """
+    found = listing_of(version, with_history=with_history).rows
+    return [row for row in found if filters is None or filters.keeps(row)]
+
+
+def listing_of(version: Version, *, with_history: bool = False) -> Listing:
+    """The same with how many do not fit into the list: one question more where it is cut."""
+    rows = Measurement.objects.filter(variant__version=version)
+    if not with_history:
+        rows = Measurement.objects.filter(pk__in=counting(visible_of(version)))
+    found = bounded(_shown(rows), most=RESULTS, most_contributed=CONTRIBUTED)
+    found.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
+    for row in found.rows:
+        row.variant.version = version
+    return found
+
+
+def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
+    """The keys of those results that count: see the module's words."""
+    same = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
+    accepted, noisy = (
+        Max("pk", filter=Q(status=status))
+        for status in (Measurement.Status.ACCEPTED, Measurement.Status.NOISY)
+    )
+    return same.annotate(counts=Coalesce(accepted, noisy, Max("pk"))).values("counts")
+
+
+def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
+    """The newest results; what is not trusted has a bound of its own and takes nobody's place."""
+    found: list[Measurement] = []
+    is_cut = False
+    for some_rows, bound in (
+        (rows.filter(Measurement.TRUSTED), most),
+        (rows.filter(Measurement.UNTRUSTED), most_contributed),
+    ):
+        some = list(some_rows.order_by("-at", "-pk")[: bound + 1])
+        is_cut = is_cut or len(some) > bound
+        found += some[:bound]
+    return Listing(found, rows.order_by().count() - len(found) if is_cut else 0)
+
+
+def groups(rows: Iterable[Measurement]) -> list[Group]:
+    """Results by comparability key, each ranked inside by its median; larger groups first."""
+    found: dict[str, list[Measurement]] = {}
+    for row in rows:
+        found.setdefault(row.comparability_key, []).append(row)
+    made = [
+        Group(
+            key,
+            tuple(sorted((row for row in mine if row.is_ranked), key=_median)),
+            tuple(
+                sorted((row for row in mine if row.is_trusted and not row.is_ranked), key=_median)
+            ),
+            tuple(sorted((row for row in mine if not row.is_trusted), key=_median)),
+        )
+        for key, mine in found.items()
+    ]
+    return sorted(made, key=lambda group: (-len(group.ranked), _about(group.first)))
+
+
+def rank_of(row: Measurement, group: Group) -> int | None:
+    """The place of a result in its group, from 1; None for one that is not ranked."""
+    if not row.is_ranked:
+        return None
+    return 1 + sum(_median(other) < _median(row) for other in group.ranked)
+
+
+def fastest(rows: Iterable[Measurement]) -> Measurement | None:
+    """The least median of one inference at a time among ranked results; None without one."""
+    found = [row for row in rows if row.is_ranked]
+    single = [row for row in found if row.scenario == "single_stream" and row.batch == 1]
+    return min(single, key=_median, default=None)
+
+
+def one(version: Version, pk: int) -> Measurement:
+    """One result of a version, whether it counts or not; raises NotFound."""
+    rows = Measurement.objects.filter(variant__version=version, pk=pk)
+    found = rows.select_related(
+        *("variant__entry", "environment", "job", "contributor", "enrolled_worker"),
+        *("record_file", "samples_file"),
+    ).first()
+    if found is None:
+        raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")
+    found.variant.version = version
+    return found
+
+
+def counts(row: Measurement) -> bool:
+    """Whether a result's variant still is the file that was run."""
+    return row.entry_sha256 == row.variant.entry.blob_id
+
+
+def history_of(shown: Measurement) -> list[Measurement]:
+    """Every result of the same variant under the same key, newest first."""
+    rows = Measurement.objects.filter(
+        variant=shown.variant_id, comparability_key=shown.comparability_key
+    )
+    return list(_shown(rows).order_by("-at", "-pk")[:50])
+
+
+def visible(actor: Actor) -> QuerySet[Measurement]:
+    """Results of released versions that the actor may see, whose variant is still that file."""
+    return Measurement.objects.filter(
+        variant__version__in=Version.objects.visible_to(actor).filter(state__in=RELEASED),
+        entry_sha256=F("variant__entry__blob"),
+    )
+
+
+def trusted(actor: Actor) -> QuerySet[Measurement]:
+    """What lists count and rank of what the actor may see: trusted, and with a figure."""
+    return visible(actor).filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+
+
+def visible_of(version: Version) -> QuerySet[Measurement]:
+    """Results of one version whose variant is still the file that was run."""
+    return Measurement.objects.filter(
+        variant__version=version, entry_sha256=F("variant__entry__blob")
+    )
+
+
+def of_newest(actor: Actor) -> QuerySet[Measurement]:
+    """The results of each model's newest published version, as lists show models."""
+    newest = Version.objects.filter(
+        model=OuterRef("variant__version__model"), state=Version.State.PUBLISHED, branch="main"
+    ).order_by("-number")
+    return visible(actor).filter(variant__version=Subquery(newest.values("pk")[:1]))
+
+
+def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
+    """What this hub measured last, of models that the actor may see."""
+    # As `visible`, but each row asks for its own model: all of them are many, and these are few.
+    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
+    rows = Measurement.objects.filter(
+        Exists(seen),
+        variant__version__state__in=RELEASED,
+        entry_sha256=F("variant__entry__blob"),
+        trust=Measurement.Trust.HUB,
+        status__in=Measurement.SHOWN,
+    )
+    found = rows.select_related("variant__version__model__namespace", "environment")
+    return list(found.defer(*_HEAVY).order_by("-pk")[:limit])
+
+
+def devices(actor: Actor) -> list[Device]:
+    """The device classes of the trusted results that the actor may see, the most measured first."""
+    rows = trusted(actor)
+    counted = (
+        rows.values("device", "device_kind")
+        .annotate(
+            title=Min("device_title"),
+            results=Count("pk", distinct=True),
+            models=Count("variant__version__model", distinct=True),
+        )
+        .order_by("-results", "device")
+    )
+    return [
+        Device(
+            row["device"],
+            row["title"],
+            row["device_kind"],
+            row["results"],
+            row["models"],
+        )
+        for row in counted
+    ]
+
+
+def device(actor: Actor, name: str) -> Device:
+    """One device class; raises NotFound where nothing that the actor may see was measured on it."""
+    for found in devices(actor):
+        if found.name == name:
+            return found
+    unverified = visible(actor).filter(device=name, status__in=Measurement.SHOWN).first()
+    if unverified is not None:
+        return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
+    raise problems.NotFound(f"Nothing that you can see was measured on a device {name}.")
+
+
+def runtimes(actor: Actor) -> list[MeasuredRuntime]:
+    """The runtimes of the trusted results that the actor may see, by name, the newest first."""
+    rows = trusted(actor)
+    counted = (
+        rows.values("runtime", "runtime_version")
+        .annotate(
+            results=Count("pk", distinct=True),
+            models=Count("variant__version__model", distinct=True),
+            newest=Max("at"),
+        )
+        .order_by("runtime", "-newest")
+    )
+    return [
+        MeasuredRuntime(
+            row["runtime"], row["runtime_version"], row["results"], row["models"], row["newest"]
+        )
+        for row in counted
+    ]
+
+
+def environment(actor: Actor, digest: str) -> Environment:
+    """An environment in which something that the actor may see was measured; raises NotFound."""
+    found = Environment.objects.filter(pk=digest)
+    seen = found.filter(measurements__in=visible(actor)) | found.filter(
+        comparisons__candidate__version__in=Version.objects.visible_to(actor)
+    )
+    row = seen.distinct().first()
+    if row is None:
+        raise problems.NotFound("There is no environment of this digest that you can see.")
+    return row
+
+
+def environments(actor: Actor) -> QuerySet[Environment]:
+    """The environments of the trusted results that the actor may see."""
+    seen = trusted(actor).order_by().values("environment")
+    return Environment.objects.filter(pk__in=seen).order_by("-first_seen_at", "digest")
+
+
+def comparisons_of(version: Version) -> list[Comparison]:
+    """The newest comparison of each variant of a version with an earlier one, that counts."""
+    rows = Comparison.objects.filter(
+        candidate__version=version,
+        baseline_sha256=F("baseline__entry__blob"),
+        candidate_sha256=F("candidate__entry__blob"),
+    )
+    return _newest_comparisons(rows)
+
+
+def comparisons_in(model: RegisteredModel, versions: Iterable[Version]) -> list[Comparison]:
+    """The same for several versions of one model, for the page that lists them."""
+    rows = Comparison.objects.filter(
+        candidate__version__in=[version.pk for version in versions],
+        candidate__version__model=model,
+        baseline_sha256=F("baseline__entry__blob"),
+        candidate_sha256=F("candidate__entry__blob"),
+    )
+    return _newest_comparisons(rows)
+
+
+def comparison(version: Version, pk: int) -> Comparison:
+    """One comparison of a version with an earlier one; raises NotFound."""
+    rows = Comparison.objects.filter(candidate__version=version, pk=pk)
+    found = rows.select_related(
+        "candidate__entry", "baseline__version", "environment", "job", "record_file"
+    ).first()
+    if found is None:
+        raise problems.NotFound(f"{version.ref} has no comparison {pk}.")
+    return found
+
+
+def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
+    newest_ = (
+        rows.order_by()
+        .values("candidate", "baseline", "runtime", "provider")
+        .annotate(newest=Max("pk"))
+    )
+    found = Comparison.objects.filter(pk__in=newest_.values("newest")).select_related(
+        "candidate__version", "baseline__version", "environment"
+    )
+    heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
+    return list(found.defer("record", *heavy).order_by("-at", "-pk"))
+
+
+_LONG = ("facts", "derivation")
+
+
+def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
+    whose = ("contributor", "enrolled_worker", "record_file", "samples_file")
+    return rows.select_related("variant__entry", "environment", *whose).defer(
+        *_HEAVY, "environment__parts"
+    )
+
+
+def _median(row: Measurement) -> float:
+    return row.p50_ms if row.p50_ms is not None else float("inf")
+
+
+def _about(row: Measurement) -> tuple[Any, ...]:
+    return row.device, row.runtime, row.runtime_version, row.scenario, row.batch, row.pk

@@ -1,0 +1,61 @@
+"""On which devices a version was timed, and how fast, as lists of models can be asked for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from registry.catalogue import documents, speeds
+from registry.catalogue.speeds import Setup, Speed
+from runners.benchmarks import selectors
+from runners.models import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.catalogue.searchable import Fact
+    from registry.models import Variant, Version
+
+# What every model is timed with unasked: one inference after another, each with one thread.
+DEFAULT = {"scenario": "single_stream", "batch": 1, "threads": 1, "call_style": "run"}
+
+
+def connect() -> None:
+    """Tell lists of devices and speeds, anew when a result is added or removed."""
+    documents.contribute("devices", ("benchmark.",), of)
+    speeds.contribute(of_main)
+
+
+def of(version: Version) -> set[Fact]:
+    """The device classes on which some variant was timed, noisily or not, by whom one trusts."""
+    rows = selectors.visible_of(version)
+    measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+    return {("measured_on", name) for name in measured.values_list("device", flat=True)}
+
+
+def of_main(variant: Variant) -> Iterator[Speed]:
+    """What lists show of a main variant: for each setup its newest accepted result, else noisy one.
+
+    Measured by this hub's workers in the default configuration, with the variant's own shapes. An
+    enrolled worker may have chosen the shapes, which its record does not say.
+    """
+    rows = Measurement.objects.filter(
+        variant=variant,
+        entry_sha256=variant.entry.blob_id,
+        trust=Measurement.Trust.HUB,
+        status__in=Measurement.SHOWN,
+        **DEFAULT,
+    )
+    columns = ("device", "runtime", "provider", "device_title", "status", "p50_ms", "pk")
+    found: dict[Setup, Speed] = {}
+    for *where, title, status, p50_ms, pk, shapes in rows.order_by("pk").values_list(
+        *columns, "job__input__shapes"
+    ):
+        setup = Setup(*where)
+        before = found.get(setup)
+        if shapes or (before and before.status == _FIRM and status != _FIRM):
+            continue
+        found[setup] = Speed(setup, title, status, p50_ms, pk)
+    yield from found.values()
+
+
+_FIRM = Measurement.Status.ACCEPTED

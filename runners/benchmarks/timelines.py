@@ -1,0 +1,99 @@
+"""Results of one model over its versions and over batches: what a chart of them is drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Case, F, Min, When
+
+from runners.benchmarks import selectors
+from runners.models import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.core.permissions import Actor
+    from registry.models import RegisteredModel, Variant
+
+# Results of a list: those of this hub, and apart from them those that people sent.
+MOST, MOST_CONTRIBUTED = 400, 100
+
+
+def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measurement]:
+    """The shown result under a key that counts of each version of a model, the oldest first."""
+    rows = (
+        selectors.visible(actor)
+        .filter(
+            variant__version__model=model,
+            comparability_key=key,
+            status__in=Measurement.SHOWN,
+        )
+        .filter(Measurement.TRUSTED)
+    )
+    heavy = ("record", "variant__facts", "variant__derivation")
+    chosen = Measurement.objects.filter(pk__in=selectors.counting(rows))
+    found = chosen.select_related("variant__version", "environment").defer(*heavy)
+    newest = found.order_by("-variant__version__number", "variant__name")[:MOST]
+    return sorted(newest, key=lambda row: (row.variant.version.number, row.variant.name))
+
+
+def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
+    """For each comparability key the types and shapes of the inputs that its results share."""
+    firsts = Measurement.objects.filter(comparability_key__in=list(keys)).order_by()
+    chosen = firsts.values("comparability_key").annotate(one=Min("pk")).values("one")
+    rows = Measurement.objects.filter(pk__in=chosen).order_by()
+    return {
+        key: inputs if isinstance(inputs, list) else []
+        for key, inputs in rows.values_list("comparability_key", "record__comparability__inputs")
+    }
+
+
+def fastest_of(variant: Variant | None) -> Measurement | None:
+    """The fastest single inference of a variant that was accepted and is trusted."""
+    if variant is None:
+        return None
+    rows = Measurement.objects.filter(
+        variant=variant,
+        entry_sha256=F("variant__entry__blob"),
+        status=Measurement.Status.ACCEPTED,
+        scenario="single_stream",
+        batch=1,
+    ).filter(Measurement.TRUSTED)
+    return rows.defer("record").order_by("p50_ms", "-pk").first()
+
+
+def with_energy(variant: Variant | None) -> Measurement | None:
+    """The newest shown result of a variant that tells energy; what was measured comes first."""
+    if variant is None:
+        return None
+    rows = (
+        Measurement.objects.filter(
+            variant=variant,
+            entry_sha256=F("variant__entry__blob"),
+            status__in=Measurement.SHOWN,
+            energy_j__isnull=False,
+        )
+        .filter(Measurement.TRUSTED)
+        .select_related("variant")
+    )
+    measured_first = Case(When(energy_provenance="measured", then=0), default=1)
+    return rows.order_by(measured_first, "-pk").first()
+
+
+def of_device(actor: Actor, device: str) -> selectors.Listing:
+    """What was measured of models' newest versions on one device class, key by key."""
+    return _listed(actor, device=device)
+
+
+def of_runtime(actor: Actor, runtime: str) -> selectors.Listing:
+    """What was measured of models' newest versions with one runtime, key by key."""
+    return _listed(actor, runtime=runtime)
+
+
+def _listed(actor: Actor, **narrowed: str) -> selectors.Listing:
+    rows = selectors.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
+    chosen = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
+        *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")
+    )
+    heavy = ("record", "variant__facts", "variant__derivation")
+    return selectors.bounded(chosen.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)

@@ -1,0 +1,137 @@
+"""What this machine's runtimes really offer: each execution provider is tried before it is named.
+
+A runtime lists the providers that it was compiled with, and falls back to the CPU without a word
+where one does not work; so a provider counts only after a small model has run on it alone, with
+the right result, inside a child as confined as those that open uploads.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runners.engine import runtimes
+from runners.engine.benchmark import devices
+from runners.engine.confine import children, isolation
+from runners.engine.confine.isolation import Confinement, Limits
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CPU = "CPUExecutionProvider"
+_LIMITS = Limits(
+    wall_seconds=60.0,
+    cpu_seconds=60,
+    memory_bytes=16 << 30,
+    output_bytes=1 << 16,
+    file_bytes=1 << 20,
+)
+# Providers may calculate in TF32 or half precision; a wrong kernel is further off than this.
+_TOLERANCE = 2e-2
+
+
+def offer(layers: frozenset[str]) -> dict[str, Any]:
+    """Tell which runtimes and providers work here; opens no session in this process.
+
+    `profiles` maps each runtime to the highest opset and IR version that it loads, `providers`
+    lists those of ONNX Runtime that passed, `failed` says of the others why, and `compiled_in` is
+    what the library itself claims.
+    """
+    with tempfile.TemporaryDirectory(prefix="hub-offer-") as folder:
+        place = Path(folder)
+        wearing = Confinement(layers, _LIMITS, writable=(place,), folder=place)
+        told = _profiles(wearing)
+        told["compiled_in"] = _compiled_in() if "onnxruntime" in told["runtimes"] else []
+        for name in told["compiled_in"]:
+            alone = wearing
+            if devices.is_gpu(name):
+                alone = isolation.with_devices(wearing, devices.nodes())
+            ending = children.run(partial(_try, name), alone, children.Stop())
+            fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
+            if fault:
+                told["failed"][name] = fault[:300]
+            else:
+                told["providers"].append(name)
+    return told
+
+
+def _profiles(wearing: Confinement) -> dict[str, Any]:
+    told: dict[str, Any] = {"runtimes": {}, "profiles": {}, "providers": [], "failed": {}}
+    for name in runtimes.names():
+        ending = children.run(partial(_profile, name), wearing, children.Stop())
+        if ending.kind == "answered":
+            told["runtimes"][name] = str(ending.answer["version"])
+            told["profiles"][name] = ending.answer["profile"]
+        else:
+            told["failed"][name] = _words(ending)
+    return told
+
+
+def _profile(name: str) -> dict[str, Any]:
+    opset, ir_version = runtimes.highest(name)
+    if not opset:
+        raise RuntimeError("it loads no model of any opset")
+    version = runtimes.of(name).version()
+    return {"version": version, "profile": {"opset": opset, "ir_version": ir_version}}
+
+
+def _compiled_in() -> list[str]:
+    import onnxruntime  # noqa: PLC0415 - only in an environment that has it
+
+    return [str(name) for name in onnxruntime.get_available_providers()]
+
+
+def _try(provider: str) -> str:
+    """Why a provider cannot be offered; empty where a model ran on it alone and was right."""
+    import numpy as np  # noqa: PLC0415
+    import onnxruntime  # noqa: PLC0415
+
+    raw, inputs, expected = _model()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    if devices.is_gpu(provider) and hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    if provider != CPU:
+        # The CPU is always allowed to take a node, and to be named beside this flag is an error.
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    session = onnxruntime.InferenceSession(raw, options, providers=[provider])
+    if session.get_providers()[0] != provider:
+        return "the runtime put another provider in its place"
+    (found,) = session.run(None, inputs)
+    if not np.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE):
+        return "its result differs from the CPU's"
+    return ""
+
+
+def _model() -> tuple[bytes, dict[str, np.ndarray], np.ndarray]:
+    """A convolution and a product, small inputs, and what numpy makes of them."""
+    import numpy as np  # noqa: PLC0415
+    import onnx  # noqa: PLC0415
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1, 2, 4, 4), dtype=np.float32)
+    w = rng.standard_normal((3, 2, 1, 1), dtype=np.float32)
+    b = rng.standard_normal((4, 5), dtype=np.float32)
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Conv", ["x", "w"], ["c"]),
+            onnx.helper.make_node("MatMul", ["c", "b"], ["y"]),
+        ],
+        "self_test",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, x.shape)],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (1, 3, 4, 5))],
+        [numpy_helper.from_array(w, "w"), numpy_helper.from_array(b, "b")],
+    )
+    model = onnx.helper.make_model(
+        graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]
+    )
+    expected = np.einsum("oc,nchw->nohw", w[:, :, 0, 0], x) @ b
+    return model.SerializeToString(), {"x": x}, expected
+
+
+def _words(ending: children.Ending) -> str:
+    said = ": ".join(str(part) for part in ending.answer or ()) or ending.detail
+    return f"{ending.kind}: {said}"[:300] if said else ending.kind

@@ -1,0 +1,1 @@
+"""Whether a file is a valid model."""

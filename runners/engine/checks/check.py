@@ -1,0 +1,244 @@
+"""Judges a model by three libraries' eyes, each in a child of its own, and says what they saw.
+
+The verdicts stay apart: a model that fails the full check may still run, and one that this runtime
+cannot run may still be valid. Only what is certainly broken or dangerous fails.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from runners.engine.onnx_files import describe, text
+from runners.engine.onnx_files.scan import scan
+from runners.engine.reports import Finding, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.confine.children import Ending
+    from runners.engine.confine.isolation import Limits
+
+Word = Literal[
+    "ok",
+    "invalid",
+    "unsupported",
+    "crashed",
+    "timed-out",
+    "out-of-memory",
+    "refused",
+    "not-run",
+]
+SCAN, CHECKER, INFERENCE, LOAD = "scan", "checker", "inference", "load"
+STAGES = (SCAN, CHECKER, INFERENCE, LOAD)
+NAMES = {
+    SCAN: "the scan",
+    CHECKER: "the checker",
+    INFERENCE: "strict inference",
+    LOAD: "runtime load",
+}
+FATAL: frozenset[Word] = frozenset({"crashed", "timed-out", "out-of-memory", "refused"})
+
+_UNSUPPORTED = re.compile(
+    r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
+    r"|is under development and support for this is limited|[Uu]nsupported model IR version"
+    r"|ONNX Runtime only \*guarantees\* support|No opset import for domain"
+)
+_UNKNOWN_OPERATOR = re.compile(r"([\w.]+):(\w+)\([^)]*\) is not a registered function/op")
+# What the runtime says before it comes to the point: its name, codes, our file, its own source.
+_PREAMBLE = re.compile(
+    r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed: ?"
+    r"|/\S+\.(?:cc|h):\d+ [^()]{0,300}\([^()]{0,1000}\)(?: const)? "
+)
+_MAX_OPERATORS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one stage says, in a word and a message of at most 2,000 characters."""
+
+    word: Word
+    message: str = ""
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
+
+
+def look(handle: int, entry: str, files: dict[str, int]) -> dict[str, Any]:
+    """Scan the model (stage 1, in a child): findings, files it names, facts that judging needs."""
+    state = scan(handle, entry, files)
+    facts = describe.facts_of(state) if "graph" in state.facts else {}
+    keep = ("ir_version", "opsets", "operators", "custom_domains")
+    return {
+        "findings": [one.to_json() for one in state.notes.findings()],
+        "external": sorted(state.external),
+        "facts": {key: facts[key] for key in keep if key in facts},
+    }
+
+
+def run_checker(path: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """Run onnx.checker (stage 2, in a child); also resolves each operator's since_version."""
+    import onnx  # noqa: PLC0415 - only a child may hold an upload and the library together
+
+    onnx.checker.check_model(str(path))
+    return {"operators": _resolve(facts)}
+
+
+def _resolve(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    import onnx  # noqa: PLC0415
+
+    resolved = []
+    for operator in facts.get("operators", [])[:_MAX_OPERATORS]:
+        domain = operator["domain"]
+        version = facts.get("opsets", {}).get(domain, 0)
+        since = None
+        if 0 < version < 1 << 31:
+            try:
+                schema = onnx.defs.get_schema(
+                    operator["name"], version, "" if domain == "ai.onnx" else domain
+                )
+            except onnx.defs.SchemaError:
+                pass
+            else:
+                since = schema.since_version
+        resolved.append({**operator, "since_version": since})
+    return resolved
+
+
+def run_inference(path: Path) -> None:
+    """Run the full check with strict shape inference (stage 3, in a child)."""
+    import onnx  # noqa: PLC0415
+
+    onnx.checker.check_model(str(path), full_check=True)
+
+
+def run_load(path: Path) -> None:
+    """Load the model as a service would: default optimisation, one thread (stage 4, in a child)."""
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def judge(stage: str, ending: Ending, limits: Limits, *private: str) -> Verdict:
+    """Turn how a child ended into a verdict; `private` are folders to leave out of the message."""
+    word: Word = "crashed"
+    match ending.kind:
+        case "answered":
+            word, message = "ok", ""
+        case "raised":
+            name, said = ending.answer
+            word = _word_for(stage, name, said)
+            message = _PREAMBLE.sub("", said).strip() or said or name
+        case "timed-out":
+            word = "timed-out"
+            message = (
+                f"timed out in {NAMES[stage]}: more than {limits.cpu_seconds:.0f} s of computing "
+                f"or {limits.wall_seconds:.0f} s of waiting"
+            )
+        case "out-of-memory":
+            word = "out-of-memory"
+            memory = limits.memory_bytes / (1 << 30)
+            message = f"out of memory in {NAMES[stage]}: more than {memory:.1f} GiB"
+        case "signalled":
+            message = f"crashed: {ending.answer} in {NAMES[stage]}"
+        case "flooded":
+            message = f"crashed: an endless answer in {NAMES[stage]}"
+        case _:
+            message = f"crashed: no answer from {NAMES[stage]}"
+    return Verdict(word, text.message(message, *private), ending.seconds)
+
+
+def _word_for(stage: str, name: str, message: str) -> Word:
+    if stage == LOAD and (
+        name == "NotImplemented" or _UNSUPPORTED.search(message) or "locale" in message
+    ):
+        return "unsupported"
+    return "invalid"
+
+
+def outcome(verdicts: dict[str, Verdict]) -> Outcome:
+    """Decide: a refusal, a death, or two libraries that call it invalid fail a model.
+
+    What the runtime lacks (``unsupported``) says nothing beside strict inference, which refuses
+    good models; beside the checker it does, as nobody is left who takes the file.
+    """
+    if any(verdict.word in FATAL for verdict in verdicts.values()):
+        return "failed"
+    if verdicts[CHECKER].word == "invalid" and verdicts[LOAD].word != "ok":
+        return "failed"
+    if verdicts[INFERENCE].word == "invalid" and verdicts[LOAD].word == "invalid":
+        return "failed"
+    return "passed"
+
+
+def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) -> list[Finding]:
+    """Say in words what the verdicts mean for the person who uploaded the model."""
+    told = [
+        Finding(verdict.word, "error", f"{verdict.message}.", stage)
+        for stage, verdict in verdicts.items()
+        if verdict.word in {"crashed", "timed-out", "out-of-memory"}
+    ]
+    checker, inference, load = (verdicts[stage] for stage in (CHECKER, INFERENCE, LOAD))
+    if checker.word == "invalid":
+        loads = load.word == "ok"
+        told.append(
+            Finding(
+                "checker-invalid",
+                "warning" if loads else "error",
+                "The ONNX checker does not accept the model"
+                + (", though the runtime loads it" if loads else "")
+                + f": {checker.message}",
+                CHECKER,
+            )
+        )
+    elif inference.word == "invalid":
+        told.append(
+            Finding(
+                "inference-failed",
+                "error" if load.word == "invalid" else "warning",
+                f"Strict shape inference does not accept the model: {inference.message}",
+                INFERENCE,
+            )
+        )
+    told += _load_findings(load, facts, runtime)
+    return told
+
+
+def _load_findings(load: Verdict, facts: dict[str, Any], runtime: str) -> list[Finding]:
+    if load.word == "invalid":
+        words = f"{runtime} does not load the model: {load.message}"
+        return [Finding("runtime-load-failed", "warning", words, LOAD)]
+    if load.word != "unsupported":
+        return []
+    if "locale" in load.message:
+        return [
+            Finding(
+                "locale-missing",
+                "warning",
+                "The model works on text and this worker has no en_US.UTF-8 locale, so it was not "
+                "loaded. The model is not at fault; install the locale on the worker.",
+                LOAD,
+            )
+        ]
+    unknown = _UNKNOWN_OPERATOR.search(load.message)
+    custom = {domain["domain"]: domain for domain in facts.get("custom_domains", [])}
+    if unknown and unknown[1] in custom:
+        provider = custom[unknown[1]]["provided_by"]
+        source = f" ({provider})" if provider else ""
+        return [
+            Finding(
+                "needs-operator-set",
+                "warning",
+                f"Valid, needs operator set {unknown[1]!r}{source}: {runtime} does not bring "
+                f"{unknown[2]}, so the model was not loaded.",
+                LOAD,
+            )
+        ]
+    words = f"Valid, but {runtime} cannot run it: {load.message}"
+    return [Finding("runtime-unsupported", "warning", words, LOAD)]

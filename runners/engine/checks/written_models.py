@@ -1,0 +1,60 @@
+"""Judges a written variant by the checker and the runtime's loader, and describes it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from runners.engine.checks import check
+from runners.engine.onnx_files import describe, text, whole_models
+
+# What decides how 8-bit products are summed, and so what a quantised model's figures mean.
+_TOLD_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimddp", "i8mm")
+_FLAG_LINES = ("flags", "Features")
+
+
+def judge(path: Path) -> dict[str, Any]:
+    """Load a variant; gives its description, what scan and checker say, and processor flags.
+
+    Raises what the runtime raises.
+    """
+    check.run_load(path)
+    sizes = {one.name: one.stat().st_size for one in whole_models.family(path)}
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        said = describe.describe(handle, path.name, sizes)
+    finally:
+        os.close(handle)
+    return {
+        "described": said["facts"],
+        "findings": said["findings"],
+        "checker": _checked(path),
+        "cpu": processor_flags(),
+    }
+
+
+def _checked(path: Path) -> str:
+    """Give the checker's complaint: not the last word, since some originals have theirs too."""
+    try:
+        check.run_checker(path, {})
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - its message is what is asked for
+        return text.message(str(error), str(path.parent))
+    return ""
+
+
+def processor_flags() -> list[str]:
+    """List the flags of this processor that matter to 8-bit products."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    held = {
+        flag
+        for line in lines
+        if line.startswith(_FLAG_LINES)
+        for flag in line.partition(":")[2].split()
+    }
+    return [flag for flag in _TOLD_FLAGS if flag in held]

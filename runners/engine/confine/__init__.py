@@ -1,0 +1,1 @@
+"""The sandboxed child: namespaces, landlock, seccomp, limits."""

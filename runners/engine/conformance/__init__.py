@@ -1,0 +1,1 @@
+"""Conformance of runtimes: one model's checks, and the operator suite."""

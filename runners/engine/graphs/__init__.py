@@ -1,0 +1,1 @@
+"""Derived files and differences of graphs."""

@@ -1,0 +1,144 @@
+"""Which node of a later graph is which of an earlier one: by name, by output, by structure.
+
+A pair is made once and never undone. Names count only between nodes of one operator, so that
+exporters that number their nodes anew do not pair what has nothing in common; what is left over and
+shares a name all the same is paired last, as an operator that was replaced.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.onnx_files import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from runners.engine.graphs.sides import Input, Placed, Side
+
+# Longest common runs take time with the square of this.
+MOST_LEFT_OVER = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The index of the earlier node, and what it was recognised by."""
+
+    earlier: int
+    how: str
+
+
+def match(old: Side, new: Side) -> dict[int, Pair]:
+    """Pairs by the index of the later node."""
+    pairs: dict[int, Pair] = {}
+    taken: set[int] = set()
+
+    def keep(earlier: Placed, later: Placed, how: str) -> None:
+        pairs[later.index] = Pair(earlier.index, how)
+        taken.add(earlier.index)
+
+    def left() -> tuple[list[Placed], list[Placed]]:
+        return (
+            [one for one in old.nodes if one.index not in taken],
+            [one for one in new.nodes if one.index not in pairs],
+        )
+
+    keys: tuple[tuple[str, Callable[[Placed], Hashable | None]], ...] = (
+        ("name", _by_name),
+        ("output", _by_output),
+    )
+    for how, key in keys:
+        for earlier, later in _unique(*left(), lambda one, key=key: _with_kind(one, key(one))):  # type: ignore[misc]
+            keep(earlier, later, how)
+    _by_structure(*left(), pairs, keep)
+    _by_order(*left(), keep)
+    for how, key in keys:
+        for earlier, later in _unique(*left(), key):
+            keep(earlier, later, how)
+    return pairs
+
+
+def _by_name(one: Placed) -> Hashable | None:
+    return (one.path, one.proto.name) if one.proto.name else None
+
+
+def _by_output(one: Placed) -> Hashable | None:
+    first = next((name for name in one.proto.output if name), "")
+    return (one.path, first) if first else None
+
+
+def _with_kind(one: Placed, key: Hashable | None) -> Hashable | None:
+    return None if key is None else (one.kind, key)
+
+
+def _unique(
+    old: Iterable[Placed], new: Iterable[Placed], key: Callable[[Placed], Hashable | None]
+) -> list[tuple[Placed, Placed]]:
+    """Pairs of nodes whose key nobody else has, on either side."""
+    earlier, later = _alone(old, key), _alone(new, key)
+    return [(earlier[found], one) for found, one in later.items() if found in earlier]
+
+
+def _alone(
+    rows: Iterable[Placed], key: Callable[[Placed], Hashable | None]
+) -> dict[Hashable, Placed]:
+    found = [(key(one), one) for one in rows]
+    times = Counter(name for name, _ in found)
+    return {name: one for name, one in found if name is not None and times[name] == 1}
+
+
+def _by_structure(
+    old: list[Placed],
+    new: list[Placed],
+    pairs: dict[int, Pair],
+    keep: Callable[[Placed, Placed, str], None],
+) -> None:
+    """Pair nodes of equal operators and attributes that read from what is paired already."""
+    waiting: dict[Hashable, deque[Placed]] = defaultdict(deque)
+    for one in old:
+        sources = tuple(_source(read, lambda maker: maker) for read in one.inputs)
+        waiting[(one.kind, _attributes(one), sources)].append(one)
+
+    def earlier_of(maker: int) -> int | None:
+        pair = pairs.get(maker)
+        return pair.earlier if pair else None
+
+    # Makers stand before their readers, so one pass follows a chain to its end.
+    for one in new:
+        sources = tuple(_source(read, earlier_of) for read in one.inputs)
+        if None not in sources and (found := waiting.get((one.kind, _attributes(one), sources))):
+            keep(found.popleft(), one, "structure")
+
+
+def _source(read: Input, earlier: Callable[[int], int | None]) -> Hashable | None:
+    """What an input comes from, in words of the earlier graph; None where nobody knows."""
+    if read.maker is not None:
+        maker = earlier(read.maker)
+        return None if maker is None else ("node", maker, read.output)
+    if read.stored is not None:
+        return ("stored", read.type)
+    return ("input", read.place)
+
+
+def _attributes(one: Placed) -> tuple[Any, ...]:
+    return tuple(sorted((it.name, *nodes.words_of(it)) for it in one.proto.attribute))
+
+
+def _by_order(
+    old: list[Placed], new: list[Placed], keep: Callable[[Placed, Placed, str], None]
+) -> None:
+    """Pair runs of the same operators with weights of the same shapes, longest first."""
+    if not old or not new or max(len(old), len(new)) > MOST_LEFT_OVER:
+        return
+    was, now = [_outline(one) for one in old], [_outline(one) for one in new]
+    for block in difflib.SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks():
+        for step in range(block.size):
+            keep(old[block.a + step], new[block.b + step], "structure")
+
+
+def _outline(one: Placed) -> Hashable:
+    stored = tuple(read.type for read in one.inputs if read.stored is not None)
+    return one.kind, len(one.inputs), stored

@@ -1,0 +1,269 @@
+"""The two models of a difference: their nodes with what they read, and their weights by pairs."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+
+from runners.engine.graphs import skeleton
+from runners.engine.onnx_files import external, nodes, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from runners.engine.onnx_files import wire
+
+Stored = onnx.TensorProto | onnx.AttributeProto
+
+_MARK = re.compile(r"@(\d+):(\d+)")
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a node reads at one place: a node's output, a stored tensor, or an input of the graph.
+
+    ``place`` tells the last apart: where it stands among the graph's inputs, or its name.
+    """
+
+    name: str = ""
+    type: str = ""
+    maker: int | None = None
+    output: int = 0
+    stored: onnx.TensorProto | None = None
+    place: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name} {self.type}".strip()
+
+
+NOTHING = Input()
+
+
+@dataclass(slots=True)
+class Placed:
+    """One node where it stands."""
+
+    index: int
+    path: str
+    proto: onnx.NodeProto
+    inputs: list[Input]
+    outputs: list[tuple[str, str]]
+
+    @property
+    def domain(self) -> str:
+        return "" if self.proto.domain == "ai.onnx" else self.proto.domain
+
+    @property
+    def kind(self) -> str:
+        """Its operator with its domain, if that is not the default one."""
+        return f"{self.domain}.{self.proto.op_type}" if self.domain else self.proto.op_type
+
+
+@dataclass(slots=True)
+class Side:
+    """One model: its marked skeleton, its nodes, and where its data lie."""
+
+    model: onnx.ModelProto
+    inferred: bool
+    buffer: wire.Buffer
+    folder: Path
+    entry: str
+    nodes: list[Placed] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, entry: str, *, infer: bool) -> Iterator[Side]:
+    """A model under a folder, as one side; raises what `skeleton.cut_out` and protobuf raise."""
+    place = folder.joinpath(*entry.split("/"))
+    with (
+        place.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer,
+    ):
+        content, _ = skeleton.cut_out(buffer, marking=True)
+        model, inferred = onnx.ModelProto.FromString(content), False
+        if infer:
+            model, inferred = nodes.with_shapes(model)
+        side = Side(model, inferred, buffer, folder, entry)
+        side.nodes = list(_placed(model))
+        yield side
+
+
+def _placed(model: onnx.ModelProto) -> Iterator[Placed]:
+    stored = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value.name for value in model.graph.input if value.name not in stored]
+    places = {name: f"#{place}" for place, name in enumerate(inputs)}
+    for index, (path, node, scope) in enumerate(nodes.walk(model)):
+        reads = [_input(name, scope, places) for name in node.input]
+        outputs = [(_clipped(name), scope.types.get(name, "")) for name in node.output]
+        yield Placed(index, path, node, reads, outputs)
+        for position, name in enumerate(node.output):
+            if name:
+                scope.made[name] = (index, position)
+                scope.stored.pop(name, None)
+
+
+def _input(name: str, scope: nodes.Scope, places: dict[str, str]) -> Input:
+    if not name:
+        return NOTHING
+    shown, kind = _clipped(name), scope.types.get(name, "")
+    if name in scope.made:
+        maker, output = scope.made[name]
+        return Input(shown, kind, maker, output)
+    if name in scope.stored:
+        return Input(shown, kind, stored=scope.stored[name])
+    return Input(shown, kind, place=places.get(name, name))
+
+
+def _clipped(name: str) -> str:
+    return text.clip(name, nodes.NAME_CHARACTERS)
+
+
+def stored_in(attribute: onnx.AttributeProto) -> Stored | None:
+    """What of an attribute is weights: its tensor, or itself where its many values were cut."""
+    if attribute.type == onnx.AttributeProto.TENSOR:
+        return attribute.t
+    return attribute if _MARK.fullmatch(attribute.doc_string) else None
+
+
+def plain(attribute: onnx.AttributeProto) -> bytes:
+    """An attribute's value as bytes; graphs are left out, since their nodes are compared."""
+    made = onnx.AttributeProto()
+    made.CopyFrom(attribute)
+    for name in ("g", "graphs", "doc_string"):
+        made.ClearField(name)
+    return bytes(made.SerializeToString(deterministic=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far stored values moved: ||after - before|| / ||before||; None where no number says it.
+
+    ``squares`` are the sums of both squares; nothing where values are sizes and places, which
+    would outweigh all weights.
+    """
+
+    equal: bool
+    norm: float | None = None
+    squares: tuple[float, float] = (0.0, 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"norm": self.norm}
+
+
+class Weights:
+    """Stored values of two sides, compared pair by pair; each pair once."""
+
+    def __init__(self, old: Side, new: Side) -> None:
+        self._old, self._new = old, new
+        self._known: dict[tuple[int, int], Distance] = {}
+        # What is compared stays alive, so that no id stands for two things.
+        self._alive: list[Any] = []
+
+    def distance(self, was: Stored, now: Stored) -> Distance:
+        """The distance of two tensors, or of two attributes of many values."""
+        key = id(was), id(now)
+        if key not in self._known:
+            self._alive += [was, now]
+            self._known[key] = _distance(self._old, was, self._new, now)
+        return self._known[key]
+
+    def summary(self) -> dict[str, Any]:
+        """How many pairs there were, and the norm of all changes together against all weights."""
+        known = list(self._known.values())
+        change = sum(one.squares[0] for one in known)
+        whole = sum(one.squares[1] for one in known)
+        return {
+            "compared": len(known),
+            "equal": sum(one.equal for one in known),
+            "norm": float(np.sqrt(change / whole)) if whole > 0 and np.isfinite(change) else None,
+        }
+
+
+def _distance(old: Side, was: Stored, new: Side, now: Stored) -> Distance:
+    first, second = _values(old, was), _values(new, now)
+    if first is None or second is None or first.shape != second.shape:
+        return Distance(_message(old, was) == _message(new, now))
+    if first.dtype == object or first.dtype.kind not in "biufc":
+        same = bool(np.array_equal(first, second))
+        return Distance(same, 0.0 if same else None)
+    a, b = first.reshape(-1), second.reshape(-1)
+    change = whole = 0.0
+    equal = True
+    for start in range(0, a.size, _AT_ONCE):
+        one, other = a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]
+        equal = equal and bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        with np.errstate(all="ignore"):
+            moved = np.abs(other.astype(wide) - one.astype(wide))
+            change += float(np.dot(moved, moved))
+            size = np.abs(one.astype(wide))
+            whole += float(np.dot(size, size))
+    if first.dtype.kind == "b" or (first.dtype.kind in "iu" and first.dtype.itemsize > 2):
+        return Distance(equal, 0.0 if equal else _ratio(change, whole))  # sizes and places
+    if equal:
+        return Distance(equal=True, norm=0.0, squares=(0.0, whole if np.isfinite(whole) else 0.0))
+    norm = _ratio(change, whole)
+    return Distance(False, norm, (change, whole) if norm is not None else (0.0, 0.0))
+
+
+def _ratio(change: float, whole: float) -> float | None:
+    """The relative norm from two sums of squares; None where it is no finite number."""
+    if not (np.isfinite(change) and np.isfinite(whole)) or whole <= 0:
+        return None
+    return float(np.sqrt(change / whole))
+
+
+def _values(side: Side, stored: Stored) -> NDArray[Any] | None:
+    """The values of what was stored, floats of any width as such; None where they are no array."""
+    raw = _message(side, stored)
+    if isinstance(stored, onnx.AttributeProto):
+        whole = onnx.AttributeProto.FromString(raw)
+        if whole.type == onnx.AttributeProto.TENSOR:
+            return None
+        for name, kind in (("floats", np.float32), ("ints", np.int64)):
+            if len(getattr(whole, name)):
+                return np.array(getattr(whole, name), kind)
+        return None
+    tensor = onnx.TensorProto.FromString(raw)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL and not _fetch(side, tensor):
+        return None
+    try:
+        values: NDArray[Any] = onnx.numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError):
+        return None
+    # Widths that numpy does not know come as types of another library.
+    return values if values.dtype.kind in "biufcO" else values.astype(np.float32)
+
+
+def _message(side: Side, stored: Stored) -> bytes:
+    mark = _MARK.fullmatch(stored.doc_string)
+    if mark is None:
+        return bytes(stored.SerializeToString(deterministic=True))
+    return bytes(side.buffer[int(mark[1]) : int(mark[2])])
+
+
+def _fetch(side: Side, tensor: onnx.TensorProto) -> bool:
+    """Put a tensor's external bytes into it; the scan has judged where they lie."""
+    said = {entry.key: entry.value for entry in tensor.external_data}
+    path = external.resolve(side.entry, said.get("location", ""))
+    if path is None:
+        return False
+    with side.folder.joinpath(*path.split("/")).open("rb") as file:
+        file.seek(int(said.get("offset", "0")))
+        length = said.get("length")
+        tensor.raw_data = file.read(int(length)) if length is not None else file.read()
+    tensor.ClearField("external_data")
+    tensor.ClearField("data_location")
+    return True

@@ -1,0 +1,222 @@
+"""Task "skeleton": the graph of a model without its weights, and a table of its nodes.
+
+The file is cut out of the original's bytes message by message, so a model of any size costs only
+the memory of its structure: data of tensors over 4 kB and what points to other files are left out,
+shapes and types stay. Source: onnx.proto (IR 14).
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.jobs import mapping_of
+from runners.engine.onnx_files import nodes, staging, wire
+from runners.engine.reports import Finding
+from runners.engine.runs.shared_runs import told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.jobs import Job
+    from runners.engine.reports import Report
+
+# What one tensor or one attribute may keep of its data, and all of them together, in bytes.
+MOST_DATA = 4096
+MOST_DATA_TOGETHER = 1 << 20
+# What is enough for shapes and axes, and is kept however many there are.
+ALWAYS_KEPT = 128
+# A longer text is somebody's stack trace.
+MOST_TEXT = 1024
+SKELETON, NODES = "skeleton.onnx", "nodes.json"
+
+_TENSOR_RUNS = frozenset({4, 5, 7, 10, 11})
+_TENSOR_DATA = frozenset({4, 5, 6, 7, 9, 10, 11})
+_TENSOR_OUTSIDE = frozenset({13, 14})
+_TENSOR_DOC, _ATTRIBUTE_DOC = 12, 13
+_ATTRIBUTE_RUNS = frozenset({7, 8})
+_ATTRIBUTE_DATA = frozenset({4, 7, 8, 9})
+# Message -> its fields that hold messages to look into: field number -> message.
+_INSIDE: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {
+        5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse",
+    },
+    "sparse": {1: "tensor", 2: "tensor"},
+    "function": {7: "node", 11: "attribute"},
+}  # fmt: skip
+# Fields that nobody draws: a model's training information.
+_LEFT_OUT = {"model": frozenset({20})}
+_TEXTS = {
+    "graph": frozenset({10, 16}),
+    "node": frozenset({6, 9}),
+    "function": frozenset({8, 14}),
+    "attribute": frozenset({13}),
+}
+
+
+@dataclass(slots=True)
+class Cut:
+    """What was left out of a skeleton, and what its tensors may still keep.
+
+    With ``marking``, each tensor and each emptied attribute says in its doc_string where its whole
+    message stands in the original, as `@first:end`, for whoever has both.
+    """
+
+    tensors: int = 0
+    bytes: int = 0
+    external: int = 0
+    attributes: int = 0
+    texts: int = 0
+    left: int = field(default=MOST_DATA_TOGETHER)
+    marking: bool = False
+
+    def keeps(self, size: int) -> bool:
+        """Whether so many bytes of data stay."""
+        if size > MOST_DATA or (size > ALWAYS_KEPT and size > self.left):
+            return False
+        self.left -= size if size > ALWAYS_KEPT else 0
+        return True
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "tensors": self.tensors,
+            "bytes": self.bytes,
+            "external": self.external,
+            "attributes": self.attributes,
+            "texts": self.texts,
+        }
+
+
+def run(job: Job) -> Report:
+    """Write the skeleton and the table of nodes of a model."""
+    job.scan()
+    job.lay_out([job.request.entry])
+    job.tell(30, "skeleton")
+    size = staging.sizes({"": job.request.files[job.request.entry]})[""]
+    skeleton, table = job.out / SKELETON, job.out / NODES
+    ending = job.stage("skeleton", lambda: write(job.model, skeleton), file_bytes=size + (1 << 20))
+    if ending.kind != "answered":
+        words = f"No skeleton can be cut out of the model: {told(ending, job)}"
+        return job.report("failed", (Finding("skeleton-failed", "error", words),))
+    facts = mapping_of({"facts": ending.answer}, "facts")
+    # Inference is native code over what a stranger wrote: where it dies, the nodes go without.
+    findings: list[Finding] = []
+    for inferring in (True, False):
+        job.tell(60 if inferring else 80, "nodes")
+        ending = job.stage(
+            "nodes",
+            functools.partial(nodes.write, skeleton, table, infer=inferring),
+            file_bytes=nodes.MOST_BYTES + (1 << 20),
+        )
+        if ending.kind == "answered":
+            facts |= mapping_of({"facts": ending.answer}, "facts")
+            break
+        words = f"The shapes of the graph could not be inferred: {told(ending, job)}"
+        findings.append(Finding("shapes-unknown", "info", words))
+    else:
+        words = f"The nodes of the model cannot be listed: {told(ending, job)}"
+        return job.report("failed", (Finding("skeleton-failed", "error", words),))
+    return job.report(
+        "passed", tuple(findings), facts, outputs=[{"name": SKELETON}, {"name": NODES}]
+    )
+
+
+def write(origin: Path, target: Path) -> dict[str, Any]:
+    """Write the skeleton of a model file; answers its size and what was left out.
+
+    Raises wire.MalformedError for what is no message, and ValueError where there is no graph.
+    """
+    with (
+        origin.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer,
+    ):
+        content, cut = cut_out(buffer)
+    with target.open("xb") as made:
+        made.write(content)
+        made.flush()
+        os.fsync(made.fileno())
+    return {"skeleton": {"bytes": len(content), "left_out": cut.to_json()}}
+
+
+def cut_out(buffer: wire.Buffer, *, marking: bool = False) -> tuple[bytes, Cut]:
+    """The skeleton of a model's bytes, and what it lacks; raises as `write` does."""
+    cut = Cut(marking=marking)
+    if not any(number == 7 for number, *_ in wire.fields(buffer, 0, len(buffer))):
+        raise ValueError("the model has no graph")
+    return _rebuilt(buffer, 0, len(buffer), "model", cut), cut
+
+
+def _rebuilt(buffer: wire.Buffer, start: int, end: int, kind: str, cut: Cut) -> bytes:
+    """One message without what a skeleton does not have."""
+    if kind == "tensor":
+        return _tensor(buffer, start, end, cut)
+    made = bytearray()
+    inside, texts = _INSIDE[kind], _TEXTS.get(kind, frozenset())
+    emptied = _long_values(buffer, start, end, cut) if kind == "attribute" else frozenset()
+    runs = _ATTRIBUTE_RUNS if kind == "attribute" else frozenset()
+    before = start
+    for number, how, first, second in wire.fields(buffer, start, end, runs):
+        if number in _LEFT_OUT.get(kind, ()) or number in emptied:
+            pass
+        elif how == wire.BYTES and number in inside:
+            made += wire.field(number, _rebuilt(buffer, first, second, inside[number], cut))
+        elif how == wire.BYTES and number in texts and second - first > MOST_TEXT:
+            cut.texts += 1
+        else:
+            made += buffer[before:second]
+        before = second
+    if emptied and cut.marking:
+        made += _mark(_ATTRIBUTE_DOC, start, end)
+    return bytes(made)
+
+
+def _mark(number: int, start: int, end: int) -> bytes:
+    return wire.field(number, f"@{start}:{end}".encode())
+
+
+def _tensor(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> bytes:
+    """A tensor with its name, type and shape; with its data where they are few."""
+    pieces: list[tuple[bytes, bool]] = []
+    size, outside, before = 0, False, start
+    for number, how, first, second in wire.fields(buffer, start, end, _TENSOR_RUNS):
+        is_data = number in _TENSOR_DATA
+        if number in _TENSOR_OUTSIDE:
+            outside = outside or number == 13
+        elif is_data and (size := size + second - before) > MOST_DATA:
+            pass  # not even read: it will not stay
+        elif how != wire.BYTES or is_data or second - first <= MOST_TEXT:
+            pieces.append((bytes(buffer[before:second]), is_data))
+        before = second
+    keeps = cut.keeps(size)
+    if not keeps:
+        cut.tensors += 1
+        cut.bytes += size
+    cut.external += outside
+    kept = b"".join(piece for piece, is_data in pieces if keeps or not is_data)
+    return kept + _mark(_TENSOR_DOC, start, end) if cut.marking else kept
+
+
+def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozenset[int]:
+    """The fields of an attribute whose values are too many to stay, such as those of trees."""
+    sizes: dict[int, int] = {}
+    before = start
+    for number, _, _, second in wire.fields(buffer, start, end, _ATTRIBUTE_RUNS):
+        if number in _ATTRIBUTE_DATA:
+            sizes[number] = sizes.get(number, 0) + second - before
+        before = second
+    emptied = frozenset(number for number, size in sizes.items() if not cut.keeps(size))
+    cut.attributes += len(emptied)
+    cut.bytes += sum(sizes[number] for number in emptied)
+    return emptied
+
+
+def name_of(entry: str) -> str:
+    """The name under which a skeleton is taken away: `net.skeleton.onnx`."""
+    return f"{PurePosixPath(entry).stem}.{SKELETON}"

@@ -1,0 +1,308 @@
+"""Task "tensors": shape, type and figures of the tensors that one file holds, never their values.
+
+A file is a model (its initialisers), a TensorProto or SequenceProto as the ONNX backend tests have
+them, or arrays of NumPy, read without pickle. Of a tensor are told its smallest, largest and mean
+finite value, the share of zeros, and how many values lie in each of some equal ranges.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.jobs import JobError, mapping_of
+from runners.engine.onnx_files import staging, text
+from runners.engine.onnx_files.vocabulary import DATA_TYPES
+from runners.engine.reports import Finding
+from runners.engine.runs.shared_runs import told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy
+
+    from runners.engine.jobs import Job
+    from runners.engine.reports import Report
+
+    Array = numpy.ndarray[Any, Any]
+    Found = Iterator[tuple[str, Any]]
+
+NAME = "tensors.json"
+# Of a file with more tensors the largest are looked at.
+MOST_LISTED = 200
+# Elements of one tensor that are looked at, and of all of them together.
+MOST_ELEMENTS = 1 << 27
+MOST_TOGETHER = 1 << 28
+BINS = 24
+_AT_ONCE = 1 << 20
+_FILE_BYTES = 4 << 20
+_DIMENSIONS = 64
+# An archive may be small and hold much: what it says of itself is asked before it is unpacked.
+_UNPACKED_BYTES = 1 << 30
+
+
+class UnreadableTensorError(ValueError):
+    """The file is not what its name says, or not for us to read."""
+
+
+def run(job: Job) -> Report:
+    """Look at the tensors of the job's file; its output is a list of them as JSON."""
+    entry = job.request.entry
+    read = READERS.get(PurePosixPath(entry).suffix.lower())
+    if read is None:
+        raise JobError("engine-error", "No tensors are looked for in files of this kind.")
+    needed = [entry, *(job.scan() if read is _initialisers else ())]
+    folder = job.lay_out(needed)
+    sizes = staging.sizes({path: job.request.files[path] for path in needed})
+    job.tell(30, "tensors")
+    task = functools.partial(write, read, folder, entry, sizes, job.out / NAME)
+    ending = job.stage("tensors", task, file_bytes=_FILE_BYTES)
+    if ending.kind != "answered":
+        words = f"The tensors cannot be read: {told(ending, job)}"
+        return job.report("failed", (Finding("tensors-unreadable", "error", words),))
+    facts = mapping_of({"facts": ending.answer}, "facts")
+    return job.report("passed", (), facts, outputs=[{"name": NAME}])
+
+
+def write(
+    read: Callable[..., tuple[int, Found]],
+    folder: Path,
+    entry: str,
+    sizes: dict[str, int],
+    target: Path,
+) -> dict[str, int]:
+    """Write what is told of each tensor; answers how many there are, and how many are told of."""
+    count, found = read(folder, entry, sizes)
+    rows, left = [], MOST_TOGETHER
+    for name, value in found:
+        row = _row(name, value, left)
+        left -= row["elements"] if "zeros" in row else 0
+        rows.append(row)
+    with target.open("x", encoding="ascii") as file:
+        json.dump({"count": count, "tensors": rows}, file, allow_nan=False)
+        file.flush()
+        os.fsync(file.fileno())
+    return {"count": count, "told": len(rows)}
+
+
+def _row(name: str, value: Any, left: int) -> dict[str, Any]:
+    """One tensor: an array, or a dict that says why there is none."""
+    said = {"name": text.clip(name, text.NAME_LIMIT)}
+    if isinstance(value, dict):
+        return said | value
+    shape = [int(size) for size in value.shape[:_DIMENSIONS]]
+    row = said | {"dtype": _type(value), "shape": shape, "elements": int(value.size)}
+    if value.size > min(left, MOST_ELEMENTS):
+        return row | {"why": "too large to be looked at here"}
+    return row | figures(value)
+
+
+def figures(array: Array) -> dict[str, Any]:
+    """What is told of an array's values; empty for text, and for types without an order."""
+    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
+
+    flat = array.ravel(order="K")
+    if flat.dtype.kind in "OSUVMm" and not _is_small_float(flat.dtype):
+        return {"why": "its values are not numbers"}
+    parts = [flat[first : first + _AT_ONCE] for first in range(0, flat.size, _AT_ONCE)]
+    with np.errstate(all="ignore"):
+        if flat.dtype.kind == "c":
+            zeros = sum(int(np.count_nonzero(part == 0)) for part in parts)
+            return {"zeros": zeros, "why": "complex numbers have no order"}
+        return _ordered([*parts], flat.size)
+
+
+def _ordered(parts: list[Array], size: int) -> dict[str, Any]:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    zeros = nan = infinite = finite = 0
+    total, least, most = 0.0, None, None
+    for raw in parts:
+        part = raw.astype(np.float32) if _is_small_float(raw.dtype) else raw
+        zeros += int(np.count_nonzero(part == 0))
+        good = part
+        if part.dtype.kind == "f":
+            nan += int(np.count_nonzero(np.isnan(part)))
+            infinite += int(np.count_nonzero(np.isinf(part)))
+            good = part[np.isfinite(part)]
+        if not good.size:
+            continue
+        finite += good.size
+        total += float(good.sum(dtype=np.float64))
+        low, high = good.min().item(), good.max().item()
+        least = low if least is None else min(least, low)
+        most = high if most is None else max(most, high)
+    told_of: dict[str, Any] = {"zeros": zeros, "nan": nan, "infinite": infinite}
+    if least is None or most is None:
+        return told_of | ({"why": "it is empty"} if not size else {})
+    mean = total / finite
+    return told_of | {
+        "min": _number(least),
+        "max": _number(most),
+        "mean": mean if math.isfinite(mean) else None,
+        "bins": _bins(parts, float(least), float(most), whole=_is_whole(parts[0].dtype)),
+    }
+
+
+def _bins(parts: list[Array], least: float, most: float, *, whole: bool) -> list[int]:
+    """How many finite values lie in each of equal ranges from the smallest to the largest.
+
+    Whole numbers that lie close have a range each; where all are equal there is one.
+    """
+    import numpy as np  # noqa: PLC0415 - as above
+
+    if not math.isfinite(most - least):
+        return []
+    count = int(most - least) + 1 if whole and most - least < BINS else BINS
+    edges = (least - 0.5, most + 0.5) if whole or least == most else (least, most)
+    counts = np.zeros(1 if least == most else count, dtype=np.int64)
+    for raw in parts:
+        part = raw.astype(np.float64)
+        good = part[np.isfinite(part)]
+        counts += np.histogram(good, bins=len(counts), range=edges)[0]
+    return [int(count) for count in counts]
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if isinstance(value, bool | int) else float(value)
+
+
+def _is_small_float(kind: Any) -> bool:
+    """Whether a type is one of those that NumPy does not have itself, such as bfloat16."""
+    return str(kind.type.__module__).startswith("ml_dtypes")
+
+
+def _is_whole(kind: Any) -> bool:
+    return str(kind.kind) in "bui" or str(kind).startswith(("int", "uint"))
+
+
+def _type(array: Array) -> str:
+    """The name of an array's type as ONNX has it, where it has it."""
+    name = str(array.dtype)
+    if array.dtype.kind in "OSU":
+        return "string"
+    return text.clip(name.replace("float8_", "float8").replace("float4_", "float4"), 60)
+
+
+# --- what a file holds ---------------------------------------------------------------------------
+
+
+def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int, Found]:
+    """The initialisers of a model's main graph, in its order; of many the largest."""
+    import heapq  # noqa: PLC0415 - as above
+    import mmap  # noqa: PLC0415
+
+    from runners.engine.onnx_files import tensors, walk, wire  # noqa: PLC0415
+
+    place = folder.joinpath(*entry.split("/"))
+    with place.open("rb") as file:
+        buffer = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    state = walk.Walk(buffer, entry, sizes)
+    rows = []
+    for number, kind, start, end in wire.fields(buffer, 0, len(buffer)):
+        if number != 7 or kind != wire.BYTES:
+            continue
+        for inner, inner_kind, first, second in wire.fields(buffer, start, end):
+            if inner_kind != wire.BYTES or inner not in (5, 15):
+                continue
+            sparse = inner == 15
+            read = tensors.read_sparse if sparse else tensors.read_tensor
+            rows.append((read(state, first, second), first, second, sparse))
+    chosen = heapq.nlargest(MOST_LISTED, rows, key=lambda row: row[0].elements)
+    ordered = sorted(chosen, key=lambda row: row[1])
+
+    def each() -> Found:
+        for tensor, first, second, sparse in ordered:
+            name = text.decode(tensor.name, text.NAME_LIMIT)
+            if sparse or tensor.elements > MOST_ELEMENTS:
+                yield name, _untold(tensor, sparse=sparse)
+            else:
+                yield name, _array(buffer[first:second], place.parent)
+
+    return len(rows), each()
+
+
+def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
+    why = (
+        "sparse: its stored values are not the tensor's" if sparse else "too large to be looked at"
+    )
+    kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
+    shape = [] if sparse else list(tensor.dimensions)
+    return {"dtype": kind, "shape": shape, "elements": tensor.elements, "why": why}
+
+
+def _array(raw: bytes, folder: Path) -> Array:
+    import onnx  # noqa: PLC0415 - as above
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    return numpy_helper.to_array(onnx.TensorProto.FromString(raw), str(folder))
+
+
+def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+    """A TensorProto, or a SequenceProto of some; nothing says which, so the fields decide."""
+    import onnx  # noqa: PLC0415 - as above
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    raw = folder.joinpath(*entry.split("/")).read_bytes()
+    try:
+        one = onnx.TensorProto.FromString(raw)
+    except DecodeError:
+        one = None
+    if one is not None and one.data_type in DATA_TYPES and not one.HasField("segment"):
+        found = [one]
+    else:
+        try:
+            found = list(onnx.SequenceProto.FromString(raw).tensor_values)
+        except DecodeError:
+            found = []
+    if not found or any(row.data_type not in DATA_TYPES for row in found):
+        raise UnreadableTensorError("it holds neither a tensor nor a sequence of tensors.")
+    for row in found:
+        if row.external_data or row.data_location == row.EXTERNAL:
+            raise UnreadableTensorError("it points to data outside itself, which is refused.")
+    shown = found[:MOST_LISTED]
+    return len(found), ((row.name, numpy_helper.to_array(row)) for row in shown)
+
+
+def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    array = np.load(folder.joinpath(*entry.split("/")), mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise UnreadableTensorError("it is an archive, not one array.")
+    return 1, iter([(PurePosixPath(entry).stem, array)])
+
+
+def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+    import zipfile  # noqa: PLC0415 - as above
+
+    import numpy as np  # noqa: PLC0415
+
+    archive = zipfile.ZipFile(folder.joinpath(*entry.split("/")))
+    members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+    if not members:
+        raise UnreadableTensorError("the archive holds no arrays.")
+    if sum(one.file_size for one in members) > _UNPACKED_BYTES:
+        raise UnreadableTensorError("the archive unpacks to more than 1 GiB.")
+
+    def each() -> Found:
+        for member in members[:MOST_LISTED]:
+            with archive.open(member) as file:
+                array = np.lib.format.read_array(file, allow_pickle=False)
+            yield member.filename.removesuffix(".npy"), array
+
+    return len(members), each()
+
+
+READERS: dict[str, Callable[[Path, str, dict[str, int]], tuple[int, Found]]] = {
+    ".onnx": _initialisers,
+    ".pb": _protocol_buffer,
+    ".npy": _numpy_array,
+    ".npz": _numpy_archive,
+}

@@ -1,0 +1,1 @@
+"""Reading ONNX files from their bytes, and what they say."""

@@ -1,0 +1,118 @@
+"""Which bytes outside the model a tensor may name: files of the same version, whole and inside.
+
+A location is a path relative to the model's own folder. It is looked up in the version's list of
+files and nowhere else, so nothing on the host can be named by it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from runners.engine.onnx_files import text
+from runners.engine.onnx_files.walk import External, Walk
+
+_KEYS = frozenset({"location", "offset", "length", "checksum", "basepath"})
+_MAX_DIGITS = 18
+
+
+def resolve(entry: str, location: str) -> str | None:
+    """Give the version path that a location means, or None when it may not mean any."""
+    parts = location.split("/")
+    if (
+        location.startswith("/")
+        or "\\" in location
+        or any(ord(letter) < 32 for letter in location)
+        or "" in parts
+        or ".." in parts
+    ):
+        return None
+    inner = posixpath.normpath(posixpath.join(posixpath.dirname(entry), *parts))
+    return None if inner == "." else inner
+
+
+def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External | None:
+    """Check one tensor's external_data; gives None after noting why it is refused."""
+    said = dict(entries)
+    if len(said) != len(entries):
+        walk.refuse("external-data-contradiction", "An external-data key is given twice.")
+        return None
+    location = said.get("location", "")
+    if not location:
+        walk.refuse(
+            "external-data-no-location",
+            "A tensor says that its bytes are in another file, but names none. Save the model "
+            "again with onnx.save(..., save_as_external_data=True).",
+        )
+        return None
+    path = _allowed(walk, location)
+    if path is None:
+        return None
+    numbers = [_number(walk, said, key) for key in ("offset", "length")]
+    if None in numbers:
+        return None
+    offset, length = numbers[0] or 0, numbers[1]
+    return _fit(
+        walk, External(path, offset, needed if "length" not in said else length or 0), needed
+    )
+
+
+def _allowed(walk: Walk, location: str) -> str | None:
+    shown = text.clip(location, 100)
+    path = resolve(walk.entry, location)
+    if path is None:
+        walk.refuse(
+            "external-data-outside",
+            f"External data {shown!r} leaves the model's folder. Use a plain relative file name "
+            "without '..', and upload that file beside the model.",
+        )
+    elif path == walk.entry:
+        walk.refuse(
+            "external-data-self",
+            "A tensor names the model file itself as its external data. Save the weights in a file "
+            "of their own.",
+        )
+        path = None
+    elif path not in walk.files:
+        walk.refuse(
+            "external-data-missing",
+            f"External data {shown!r} is not among the version's files. Upload it as {path!r}, "
+            "beside the model.",
+        )
+        path = None
+    return path
+
+
+def _number(walk: Walk, said: dict[str, str], key: str) -> int | None:
+    written = said.get(key, "0")
+    if written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS:
+        return int(written)
+    walk.refuse(
+        "external-data-range",
+        f"The {key} {text.clip(written, 40)!r} of external data is not a plain number of bytes.",
+    )
+    return None
+
+
+def _fit(walk: Walk, wanted: External, needed: int) -> External | None:
+    size = walk.files[wanted.path]
+    if wanted.length != needed:
+        walk.refuse(
+            "external-data-length",
+            f"External data has {wanted.length:,} bytes where the tensor's shape and type need "
+            f"{needed:,}.",
+        )
+        return None
+    if wanted.offset + wanted.length > size:
+        walk.refuse(
+            "external-data-range",
+            f"External data ends at byte {wanted.offset + wanted.length:,}, but "
+            f"{text.clip(wanted.path, 100)!r} has {size:,} bytes. The file was cut or belongs to "
+            "another export.",
+        )
+        return None
+    walk.external.setdefault(wanted.path, []).append(wanted)
+    return wanted
+
+
+def strange_keys(entries: list[tuple[str, str]]) -> list[str]:
+    return sorted({text.clip(key, 40) for key, _ in entries} - _KEYS)

@@ -1,0 +1,1 @@
+"""Running models: inputs, results, comparisons, and the first node that differs."""

@@ -1,0 +1,210 @@
+"""Runs of the bodies of If, Loop and Scan as models of their own, with the inputs that they have.
+
+A body becomes a main graph: what it captures from outside is an input with its value, or a stored
+tensor. Loops are followed with the outputs of one runtime, so that every iteration has the inputs
+that it would have there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.onnx_files import bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy as np
+    import onnx
+
+    from runners.engine.runs.datasets import Value
+    from runners.engine.runtimes import Run
+
+    ValueOf = Callable[[str], Value]
+
+MOST_ITERATIONS = 1000
+_DEFAULT = frozenset({"", "ai.onnx"})
+# What leads out of a body unchanged is copied, so that every output comes from a node.
+_COPY = "__copy"
+
+
+@dataclass(frozen=True, slots=True)
+class OneRun:
+    """One run of a body: its number in a loop (from 0, else None), its inputs and outputs."""
+
+    iteration: int | None
+    inputs: dict[str, Value]
+    outputs: list[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as a model, its outputs in the body's order.
+
+    `attribute` names it in its node; `captured` is what it takes from outside.
+    """
+
+    model: onnx.ModelProto
+    node: onnx.NodeProto
+    attribute: str
+    captured: dict[str, Value]
+    value_of: ValueOf
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file."""
+        import onnx  # noqa: PLC0415
+
+        onnx.save(self.model, str(path))
+
+    def runs(self, go: Run) -> Iterator[OneRun]:
+        """Give each run of the body; `go` runs it."""
+        match self.node.op_type:
+            case "Loop":
+                yield from self._loop(go)
+            case "Scan":
+                yield from self._scan(go)
+            case _:
+                yield OneRun(None, dict(self.captured), go(self.captured))
+
+    def _loop(self, go: Run) -> Iterator[OneRun]:
+        import numpy as np  # noqa: PLC0415
+
+        trip_count, condition, *state_inputs = self.node.input
+        ports = [port.name for port in _body(self.node, self.attribute).input]
+        limit = _whole(self.value_of(trip_count)) if trip_count else MOST_ITERATIONS
+        goes_on = not condition or bool(_whole(self.value_of(condition)))
+        state = [self.value_of(name) for name in state_inputs]
+        for iteration in range(min(limit, MOST_ITERATIONS)):
+            if not goes_on:
+                return
+            first = [
+                self._scalar(np.array(iteration, np.int64), 0),
+                self._scalar(np.array(goes_on), 1),
+            ]
+            inputs = self.captured | dict(zip(ports, [*first, *state], strict=True))
+            goes_on_next, *rest = outputs = go(inputs)
+            yield OneRun(iteration, inputs, outputs)
+            goes_on, state = bool(_whole(goes_on_next)), rest[: len(state)]
+
+    def _scalar(self, value: np.ndarray[Any, Any], place: int) -> Value:
+        """A scalar in the shape that the body's input declares: of no dimension, or of one."""
+        port = _body(self.node, self.attribute).input[place]
+        return value.reshape([1] * len(port.type.tensor_type.shape.dim))
+
+    def _scan(self, go: Run) -> Iterator[OneRun]:
+        import numpy as np  # noqa: PLC0415
+
+        settings = {one.name: one for one in self.node.attribute}
+        count = int(settings["num_scan_inputs"].i)
+        values = [self.value_of(name) for name in self.node.input]
+        state, sequences = values[:-count], [np.asarray(value) for value in values[-count:]]
+        axes, back = (
+            list(settings[name].ints) if name in settings else [0] * count
+            for name in ("scan_input_axes", "scan_input_directions")
+        )
+        ports = [port.name for port in _body(self.node, self.attribute).input]
+        length = sequences[0].shape[axes[0]]
+        for iteration in range(min(length, MOST_ITERATIONS)):
+            slices = [
+                np.take(value, length - 1 - iteration if reverse else iteration, axis=axis)
+                for value, axis, reverse in zip(sequences, axes, back, strict=True)
+            ]
+            inputs = self.captured | dict(zip(ports, [*state, *slices], strict=True))
+            outputs = go(inputs)
+            yield OneRun(iteration, inputs, outputs)
+            state = outputs[: len(state)]
+
+
+def of(model: onnx.ModelProto, node: onnx.NodeProto, value_of: ValueOf) -> Body | None:
+    """The body that a node ran, as a model; None where it is none of these or cannot be cut out.
+
+    `value_of` gives the value of a name of the graph around it, or None.
+    """
+    if node.domain not in _DEFAULT:
+        return None
+    match node.op_type:
+        case "If":
+            attribute = "then_branch" if _whole(value_of(node.input[0])) else "else_branch"
+        case "Loop":
+            attribute = "body"
+        case "Scan" if _opset(model) >= 9:  # before, it had a batch
+            attribute = "body"
+        case _:
+            return None
+    return _cut(model, node, attribute, value_of)
+
+
+def _cut(
+    model: onnx.ModelProto, node: onnx.NodeProto, attribute: str, value_of: ValueOf
+) -> Body | None:
+    import onnx  # noqa: PLC0415
+    from onnx import helper  # noqa: PLC0415
+
+    body = _body(node, attribute)
+    cut = onnx.ModelProto(ir_version=model.ir_version, producer_name="onnx-hub")
+    cut.opset_import.extend(model.opset_import)
+    cut.functions.extend(model.functions)
+    graph = cut.graph
+    graph.name = "body"
+    graph.initializer.extend(body.initializer)
+    graph.sparse_initializer.extend(body.sparse_initializer)
+    graph.value_info.extend(body.value_info)
+    graph.node.extend(body.node)
+    stored = {one.name: one for one in model.graph.initializer}
+    sparse = {one.values.name: one for one in model.graph.sparse_initializer}
+    values: dict[str, Value] = {}
+    for name in bodies.captured(body):
+        if name in stored:
+            graph.initializer.append(stored[name])
+        elif name in sparse:
+            graph.sparse_initializer.append(sparse[name])
+        elif (port := _port(name, value := value_of(name))) is not None:
+            values[name] = value
+            graph.input.append(port)
+        else:
+            return None
+    # Shapes may change from one iteration to the next, and inside they need not be told.
+    for port in body.input:
+        if not port.type.tensor_type.elem_type:
+            return None
+        graph.input.append(
+            helper.make_tensor_value_info(port.name, port.type.tensor_type.elem_type, None)
+        )
+    node_outputs = {name for inner in body.node for name in inner.output}
+    for place, port in enumerate(body.output):
+        output = onnx.ValueInfoProto(name=port.name)
+        if port.name not in node_outputs:
+            output.name = f"{port.name}{_COPY}{place}"
+            graph.node.append(helper.make_node("Identity", [port.name], [output.name]))
+        node_outputs.discard(port.name)
+        if kind := port.type.tensor_type.elem_type:
+            output.type.tensor_type.elem_type = kind
+        graph.output.append(output)
+    return Body(cut, node, attribute, values, value_of)
+
+
+def _body(node: onnx.NodeProto, attribute: str) -> onnx.GraphProto:
+    graph: onnx.GraphProto = next(one.g for one in node.attribute if one.name == attribute)
+    return graph
+
+
+def _port(name: str, value: Value) -> onnx.ValueInfoProto | None:
+    """An input of a value's type and of any shape; None where it is no tensor of numbers."""
+    from onnx import helper  # noqa: PLC0415
+
+    if value is None or isinstance(value, list | dict):
+        return None
+    kind = 8 if value.dtype.kind in "OUST" else helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_value_info(name, kind, None)
+
+
+def _whole(value: Value) -> int:
+    import numpy as np  # noqa: PLC0415
+
+    return int(np.asarray(value).reshape(-1)[0])
+
+
+def _opset(model: onnx.ModelProto) -> int:
+    return next((one.version for one in model.opset_import if one.domain in _DEFAULT), 1)

@@ -1,0 +1,260 @@
+"""Task "run": one inference on inputs that somebody gave, and what came out of it.
+
+Inputs come as `.npy` files, as JSON or as pictures with their preprocessing, each under a path of
+its own; nothing is unpickled. Outputs are `.npy` files, and the first of their values stand in the
+report; an output of a model of pictures that has a picture's shape is drawn as a `.png`, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import inputs
+from runners.engine import runtimes
+from runners.engine.jobs import JobError, mapping_of
+from runners.engine.onnx_files import text
+from runners.engine.reports import Finding
+from runners.engine.runs import child_runs, datasets, pictures
+from runners.engine.runs.shared_runs import told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy
+    import onnx
+
+    Array = numpy.ndarray[Any, Any]
+
+    from runners.engine.jobs import Job
+    from runners.engine.reports import Report
+
+# Values of one output that the report itself holds, and those of all together.
+MOST_VALUES = 1000
+_MOST_TOGETHER = 20_000
+_MOST_OUTPUTS = 64
+_FILE_BYTES = 64 << 20
+_WALL_SECONDS, _CPU_SECONDS = 120.0, 60
+_TENSOR = "tensor_type"
+
+
+class UnfitInputError(ValueError):
+    """What was given is no value of the input it was given for; the message names it."""
+
+
+def run(job: Job) -> Report:
+    """Run the model once; outputs are files named `output_k.npy`, told in the report's facts."""
+    asked = job.request.options
+    given = asked.get("inputs")
+    name = str(asked.get("runtime", runtimes.ONNXRUNTIME))
+    if not isinstance(given, list) or any(
+        not isinstance(one, dict) or one.get("path") not in job.request.files for one in given
+    ):
+        raise JobError("engine-error", "A run must be told which files its inputs are.")
+    folder = job.lay_out([job.request.entry, *job.scan(), *(str(one["path"]) for one in given)])
+    job.tell(30, "run")
+    draw = asked.get("draw") is True
+    task = functools.partial(infer, name, job.model, folder, given, job.out, draw=draw)
+    ending = job.stage(
+        "run",
+        task,
+        wall_seconds=_WALL_SECONDS,
+        cpu_seconds=_CPU_SECONDS,
+        file_bytes=_FILE_BYTES,
+    )
+    if ending.kind != "answered":
+        words = told(ending, job).removeprefix("UnfitInputError: ")
+        unfit = ending.kind == "raised" and ending.answer[0] == UnfitInputError.__name__
+        finding = (
+            Finding("input-unfit", "error", words)
+            if unfit
+            else Finding("run-failed", "error", f"The model did not run: {words}")
+        )
+        return job.report("failed", (finding,))
+    facts = mapping_of({"facts": ending.answer}, "facts")
+    rows = facts.get("outputs", [])
+    names = [row.get("file") for row in rows] + [row.get("drawn", {}).get("file") for row in rows]
+    files = [{"name": name} for name in names if name]
+    return job.report("passed", (), facts, outputs=files)
+
+
+def infer(
+    runtime: str,
+    path: Path,
+    folder: Path,
+    given: list[dict[str, Any]],
+    out: Path,
+    *,
+    draw: bool = False,
+) -> dict[str, Any]:
+    """Load, run, write the outputs; answers what they are and how long loading and running took.
+
+    With ``draw``, outputs that have a picture's shape are drawn.
+    Raises UnfitInputError, and whatever the runtime raises.
+    """
+    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
+
+    model = child_runs.load(path)
+    values = read(model, folder, given)
+    began = time.perf_counter()
+    go = runtimes.of(runtime).open(path)
+    loaded = time.perf_counter()
+    results = go(values)
+    ended = time.perf_counter()
+    left = _MOST_TOGETHER
+    rows = []
+    for index, (port, value) in enumerate(zip(model.graph.output, results, strict=True)):
+        row = _told(port.name, value, out / f"output_{index}.npy", min(left, MOST_VALUES))
+        left -= len(row.get("values", ()))
+        if draw and row.get("file"):
+            drawn = pictures.draw(np.asarray(value), out / f"output_{index}.png")
+            row |= {"drawn": drawn} if drawn else {}
+        rows.append(row)
+        if len(rows) == _MOST_OUTPUTS:
+            break
+    return {
+        "runtime": runtime,
+        "runtime_version": runtimes.of(runtime).version(),
+        "threads": 1,
+        "load_seconds": loaded - began,
+        "run_seconds": ended - loaded,
+        "outputs": rows,
+    }
+
+
+def read(model: onnx.ModelProto, folder: Path, given: list[dict[str, Any]]) -> dict[str, Any]:
+    """The values of the model's inputs by name. Raises UnfitInputError."""
+    ports = {port.name: port for port in model.graph.input}
+    values = {}
+    for one in given:
+        name = str(one.get("name", ""))
+        if name not in ports:
+            known = ", ".join(text.clip(known, 60) for known in list(ports)[:10]) or "none"
+            raise UnfitInputError(f"The model has no input {name[:60]!r}; it has {known}.")
+        values[name] = _value(ports[name], folder / str(one["path"]), one)
+    lacking = [port.name for port in datasets.required_inputs(model) if port.name not in values]
+    if lacking:
+        raise UnfitInputError(f"The input {text.clip(lacking[0], 100)!r} was not given.")
+    return values
+
+
+def _value(port: onnx.ValueInfoProto, path: Path, one: dict[str, Any]) -> Any:
+    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
+    from onnx import helper  # noqa: PLC0415
+
+    if port.type.WhichOneof("value") != _TENSOR:
+        raise UnfitInputError(
+            f"The input {port.name[:100]!r} is no tensor; only tensors are taken."
+        )
+    try:
+        wanted = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        if one.get("format") == "picture":
+            value = pictures.tensor(path, _picture(port, one), wanted)
+        elif one.get("format") == "npy":
+            value = np.load(path, allow_pickle=False)
+            if not isinstance(value, np.ndarray):
+                raise ValueError("it holds several arrays")  # noqa: TRY301
+        else:
+            value = np.asarray(json.loads(path.read_bytes()), dtype=wanted)
+    except UnfitInputError:
+        raise
+    except (ValueError, TypeError, KeyError, OSError, EOFError, RecursionError) as error:
+        words = text.message(str(error), str(path.parent))
+        raise UnfitInputError(f"The value of {port.name[:100]!r} cannot be read: {words}") from None
+    return _fitting(port, value, wanted)
+
+
+def _picture(port: onnx.ValueInfoProto, one: dict[str, Any]) -> inputs.Picture:
+    """What is done to a picture for this input; raises UnfitInputError where a step is unknown."""
+    image = inputs.image_of(one.get("image"))
+    own = next((word for word in inputs.POLARITIES if word == one.get("polarity")), None)
+    try:
+        return inputs.resolve(image or inputs.Image(), _sizes(port), own)
+    except inputs.UnknownStepError as error:
+        raise UnfitInputError(
+            f"The picture of {port.name[:100]!r} needs its preprocessing; choose "
+            f"{', '.join(error.names)}."
+        ) from None
+
+
+def _sizes(port: onnx.ValueInfoProto) -> tuple[int | None, ...] | None:
+    tensor = port.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
+
+
+def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
+    is_text = wanted.kind == "O"
+    if is_text and value.dtype.kind in "UO":
+        value = value.astype(object)
+    elif value.dtype != wanted:
+        words = f"is {value.dtype}, and the model takes {'text' if is_text else wanted}"
+        raise UnfitInputError(f"The value of {port.name[:100]!r} {words}.")
+    dims = _sizes(port)
+    if dims is None:
+        return value
+    fits = len(dims) == value.ndim and all(
+        size is None or size == got for size, got in zip(dims, value.shape, strict=True)
+    )
+    if not fits:
+        shape = ", ".join("any" if size is None else str(size) for size in dims)
+        raise UnfitInputError(
+            f"The value of {port.name[:100]!r} has the shape {list(value.shape)}, and the model "
+            f"takes [{shape}]."
+        )
+    return value
+
+
+def _told(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
+    """Write an output where it is an array of numbers, and tell the first of its values."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    said: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
+    if not isinstance(value, np.ndarray | np.generic):
+        return said | {"type": type(value).__name__, "values": _plain(value, most)}
+    array = np.asarray(value)
+    said |= {
+        "type": "tensor",
+        "dtype": "text" if array.dtype.kind == "O" else array.dtype.name,
+        "shape": [int(size) for size in array.shape],
+        "elements": int(array.size),
+        "values": [_number(one) for one in array.reshape(-1)[:most].tolist()],
+    }
+    if array.dtype.kind in "OV":
+        return said
+    if array.nbytes > _FILE_BYTES - (1 << 12):
+        return said | {"why": "too large to be kept"}
+    with target.open("xb") as file:
+        np.save(file, array, allow_pickle=False)
+    return said | {"file": target.name}
+
+
+def _plain(value: Any, most: int) -> Any:
+    """The first rows of a sequence or map, as JSON."""
+    if isinstance(value, dict):
+        pairs = list(value.items())[:most]
+        return [{"key": _number(key), "value": _number(_scalar(one))} for key, one in pairs]
+    if isinstance(value, list | tuple):
+        return [_plain(one, most) for one in value[: min(most, 20)]]
+    return _number(_scalar(value))
+
+
+def _scalar(value: Any) -> Any:
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "size", 1) == 1:
+        return item()
+    flat = getattr(value, "reshape", None)
+    return [_number(one) for one in flat(-1)[:20].tolist()] if flat is not None else value
+
+
+def _number(value: Any) -> Any:
+    """A value as JSON can hold it: numbers that are none as words, text cut."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, bool | int) or value is None or isinstance(value, list):
+        return value
+    return text.clip(str(value), 200)

@@ -1,0 +1,174 @@
+"""What a graph's input is used for, as far as that bounds the values it may take.
+
+Looks at the nodes that consume the input, through nodes that only reshape or cast it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runners.engine.onnx_files import bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnx
+
+_PASSING = frozenset(
+    {
+        "Identity",
+        "Cast",
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+        "Flatten",
+        "Transpose",
+        "Expand",
+        "Tile",
+        "Slice",
+        "Concat",
+        "Split",
+    }
+)
+_LOOKUPS = {"Gather": (0, 1), "GatherElements": (0, 1), "GatherND": (0, 1)}
+# EmbedLayerNormalization: which input looks up which table.
+_EMBEDDINGS = {0: 2, 1: 4, 7: 3}
+_FAR = 1 << 31
+_DEPTH = 12
+
+# (operator, place of the input): the role that decides its value.
+_ROLES = {
+    ("Reshape", 1): "shape",
+    ("Expand", 1): "ones",
+    ("Tile", 1): "ones",
+    ("ConstantOfShape", 0): "size",
+    ("TopK", 1): "ones",
+    ("Loop", 0): "size",
+    ("Resize", 2): "ones",
+    ("Upsample", 1): "ones",
+    ("Unsqueeze", 1): "zeros",
+    ("Squeeze", 1): "zeros",
+    ("ReduceSum", 1): "zeros",
+    ("Slice", 1): "zeros",
+    ("Slice", 2): "size",
+    ("Slice", 3): "zeros",
+    ("Slice", 4): "ones",
+    ("Pad", 1): "zeros",
+    ("Split", 1): "ones",
+    ("CumSum", 1): "zeros",
+    ("GroupQueryAttention", 5): "total_less_one",
+    ("GroupQueryAttention", 6): "total",
+}
+
+
+@dataclass(slots=True)
+class Use:
+    """Bounds found for one input; None means that nothing is known.
+
+    `below` is exclusive; `compared` are constants that the graph tests it for; `role` names what
+    the value is in the graph; `keys` are those of a map.
+    """
+
+    below: int | None = None
+    compared: list[Any] = field(default_factory=list)
+    role: str = ""
+    keys: list[Any] = field(default_factory=list)
+
+    def bound(self, limit: int | None) -> None:
+        if limit is not None and 0 < limit < _FAR:
+            self.below = limit if self.below is None else min(self.below, limit)
+
+
+class Uses:
+    """The uses of every value of a model's main graph and of the bodies that read it."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._consumers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
+        self._producers: dict[str, onnx.NodeProto] = {}
+        for node in bodies.nodes(model):
+            for place, name in enumerate(node.input):
+                self._consumers.setdefault(name, []).append((node, place))
+            for name in node.output:
+                self._producers.setdefault(name, node)
+        graph = model.graph
+        self._tensors = {tensor.name: tensor for tensor in graph.initializer}
+        ports = (*graph.input, *graph.value_info)
+        self._shapes = {port.name: _shape_of(port) for port in ports}
+
+    def of(self, name: str) -> Use:
+        """Find what is known about the values that the input `name` may take."""
+        use = Use()
+        seen: set[str] = set()
+        self._follow(name, use, seen, _DEPTH, direct=True)
+        return use
+
+    def _follow(self, name: str, use: Use, seen: set[str], depth: int, *, direct: bool) -> None:
+        if name in seen or not depth:
+            return
+        seen.add(name)
+        for node, place in self._consumers.get(name, ()):
+            self._look(node, place, use, direct=direct)
+            if node.op_type in _PASSING and place == 0:
+                # A cast to floats ends what indices mean.
+                for output in node.output:
+                    self._follow(output, use, seen, depth - 1, direct=False)
+
+    def _look(self, node: onnx.NodeProto, place: int, use: Use, *, direct: bool) -> None:
+        if node.op_type in _LOOKUPS and _LOOKUPS[node.op_type][1] == place:
+            use.bound(self._length(node.input[0], _integer(node, "axis")))
+        elif node.op_type == "EmbedLayerNormalization" and place in _EMBEDDINGS:
+            table = _EMBEDDINGS[place]
+            if table < len(node.input):
+                use.bound(self._length(node.input[table], 0))
+        elif node.op_type == "OneHot" and place == 0:
+            depth = self._constant(node.input[1])
+            use.bound(int(depth[0]) if depth else None)
+        elif node.op_type == "Equal":
+            use.compared += self._constant(node.input[1 - place])
+        elif node.op_type in {"DictVectorizer", "CategoryMapper", "LabelEncoder"}:
+            use.keys += list(_vocabulary(node))
+        if direct and not use.role:
+            use.role = _ROLES.get((node.op_type, place), "")
+
+    def _length(self, name: str, axis: int) -> int | None:
+        tensor = self._tensors.get(name)
+        shape = list(tensor.dims) if tensor is not None else self._shapes.get(name, [])
+        if not shape:
+            producer = self._producers.get(name)
+            if producer is not None and producer.op_type == "DequantizeLinear":
+                return self._length(producer.input[0], axis)
+            values = self._constant(name)
+            return len(values) or None
+        return shape[axis] if -len(shape) <= axis < len(shape) else None
+
+    def _constant(self, name: str) -> list[Any]:
+        from onnx import numpy_helper  # noqa: PLC0415 - only a child may hold both
+
+        tensor = self._tensors.get(name)
+        producer = self._producers.get(name)
+        if tensor is None and producer is not None and producer.op_type == "Constant":
+            for attribute in producer.attribute:
+                if attribute.name == "value":
+                    tensor = attribute.t
+                elif attribute.name in {"value_int", "value_float"}:
+                    return [attribute.i or attribute.f]
+        if tensor is None or tensor.external_data:
+            return []
+        return list(numpy_helper.to_array(tensor).reshape(-1)[:64].tolist())
+
+
+def _shape_of(port: onnx.ValueInfoProto) -> list[int]:
+    return [max(dim.dim_value, 0) for dim in port.type.tensor_type.shape.dim]
+
+
+def _integer(node: onnx.NodeProto, name: str) -> int:
+    return next((int(one.i) for one in node.attribute if one.name == name), 0)
+
+
+def _vocabulary(node: onnx.NodeProto) -> Iterator[Any]:
+    for attribute in node.attribute:
+        if attribute.name in {"string_vocabulary", "cats_strings", "keys_strings"}:
+            yield from (word.decode("utf-8", "replace") for word in attribute.strings)
+        elif attribute.name in {"int64_vocabulary", "cats_int64s", "keys_int64s"}:
+            yield from attribute.ints

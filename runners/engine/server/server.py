@@ -1,0 +1,245 @@
+"""The fork server: one line of JSON in, lines of JSON out, one forked child per stage.
+
+It loads the libraries once and never opens an upload itself. It ends with the worker that started
+it, whether that closes the pipe or is killed, and takes its children along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from runners.engine import runtimes
+from runners.engine.benchmark import providers
+from runners.engine.confine import children, kernel, probe
+from runners.engine.confine.children import Stop
+from runners.engine.confine.isolation import Limits
+from runners.engine.jobs import Job, Request
+from runners.engine.onnx_files import text
+from runners.engine.reports import Finding, Report
+from runners.engine.server.tasks import FLOWS
+
+ENGINE_VERSION = "1"
+_REQUEST_BYTES = 64 << 20
+_CHUNK = 1 << 16
+
+
+class Door(Stop):
+    """The worker's side of the pipe: requests come in here, and so does the wish to stop."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._pending = b""
+        self._cancelled = False
+        self.gone = False
+        os.set_blocking(handle, False)
+
+    def fileno(self) -> int | None:
+        return None if self.gone else self._handle
+
+    def requested(self) -> bool:
+        self._take_in()
+        *lines, self._pending = self._pending.split(b"\n")
+        for line in lines:
+            self._cancelled |= line.strip() == b'{"cancel": true}'
+        return self._cancelled or self.gone
+
+    def next_request(self) -> bytes | None:
+        """Wait for the next line; None when the worker has gone."""
+        self._cancelled = False
+        while b"\n" not in self._pending and not self.gone:
+            with contextlib.suppress(InterruptedError):
+                select.select([self._handle], [], [])
+            self._take_in()
+        if self.gone:
+            return None
+        line, self._pending = self._pending.split(b"\n", 1)
+        return line
+
+    def _take_in(self) -> None:
+        while not self.gone:
+            try:
+                chunk = os.read(self._handle, _CHUNK)
+            except BlockingIOError:
+                return
+            self._pending += chunk
+            if not chunk or len(self._pending) > _REQUEST_BYTES:
+                self.gone = True
+
+
+def serve() -> NoReturn:
+    """Serve until the worker goes. Called by `python -m runners.engine WORKER_PID` only."""
+    door = Door(os.dup(0))
+    speaking = os.dup(1)
+    # Whatever a library prints must not be taken for an answer.
+    os.dup2(2, 1)
+    _end_with_worker(door)
+    kernel.adopt_orphans()
+    greeting = _make_ready()
+    _say(speaking, greeting)
+    layers = _layers_of(greeting["level"])
+    while (line := door.next_request()) is not None:
+        request = _read_request(line)
+        if request is None:
+            continue
+        _say(speaking, {"report": _work(request, layers, greeting, door, speaking).to_json()})
+        if door.gone:
+            shutil.rmtree(request.scratch, ignore_errors=True)
+    os._exit(0)
+
+
+def _end_with_worker(door: Door) -> None:
+    """Notice the worker's death even when somebody else still holds its end of the pipe."""
+    worker = int(sys.argv[1])
+
+    def look(_number: int, _frame: Any) -> None:
+        # The signal also comes when only the thread that started us ended.
+        if os.getppid() != worker:
+            door.gone = True
+
+    signal.signal(signal.SIGUSR1, look)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kernel.die_with_parent(worker, signal.SIGUSR1)
+
+
+def _make_ready() -> dict[str, Any]:
+    versions = {"engine": ENGINE_VERSION, "python": sys.version.split()[0]}
+    level = probe.probe()
+    broken = ""
+    try:
+        versions |= _load_libraries()
+    except ImportError as error:
+        broken = f"The engine's libraries are not installed: {error}."
+    else:
+        failure = probe.self_test(_layers_of(level), _honest_work())
+        if failure:
+            broken = text.message(f"The libraries do not work inside the sandbox: {failure}")
+    gc.collect()
+    gc.freeze()
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    return {
+        "ready": True,
+        "versions": versions,
+        "level": level,
+        "broken": broken,
+        "offers": {} if broken else providers.offer(_layers_of(level)),
+        "threads": threads,
+    }
+
+
+def _load_libraries() -> dict[str, str]:
+    """Import what this environment has, once for all children; give the versions.
+
+    Raises ImportError where a library is missing, or every runtime is.
+    """
+    # After the probe, which must not need them.
+    import onnx  # noqa: PLC0415
+    import onnx.checker  # noqa: PLC0415
+    import onnx.reference.ops  # noqa: PLC0415
+    import onnx.shape_inference  # noqa: PLC0415
+
+    versions = {"onnx": onnx.__version__}
+    for name in runtimes.names():
+        if name != runtimes.REFERENCE:
+            library = importlib.import_module(name)
+            versions[name] = runtimes.of(name).version()
+            if name == runtimes.ONNXRUNTIME:
+                library.disable_telemetry_events()
+    if len(versions) == 1:
+        raise ImportError("neither onnxruntime nor another runtime is there")
+    return versions
+
+
+def _layers_of(level: dict[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, holds in level["layers"].items() if holds)
+
+
+def _honest_work() -> Any:
+    """Make the self-test: a tiny model through the checker, inference and a runtime."""
+    import onnx  # noqa: PLC0415
+
+    floats = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])],
+        "self_test",
+        [onnx.helper.make_tensor_value_info("x", floats, ["n"])],
+        [onnx.helper.make_tensor_value_info("y", floats, ["n"])],
+    )
+    model = onnx.helper.make_model(
+        graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]
+    )
+    raw = model.SerializeToString()
+    load = _load_in_onnxruntime if runtimes.ONNXRUNTIME in runtimes.names() else _load_in_openvino
+
+    def work() -> str:
+        onnx.checker.check_model(raw, full_check=True)
+        return load(raw)
+
+    return work
+
+
+def _load_in_onnxruntime(raw: bytes) -> str:
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2  # threads must be possible too
+    session = onnxruntime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
+    return str(session.get_inputs()[0].name)
+
+
+def _load_in_openvino(raw: bytes) -> str:
+    core = importlib.import_module("openvino").Core()
+    compiled = core.compile_model(core.read_model(raw), "CPU", {"INFERENCE_NUM_THREADS": 2})
+    return str(compiled.inputs[0].get_any_name())
+
+
+def _read_request(line: bytes) -> Request | None:
+    data = json.loads(line)
+    if "cancel" in data:  # it came too late: that job has already answered
+        return None
+    if data["task"] not in FLOWS:
+        raise ValueError("the worker asked for an unknown task")
+    return Request(
+        task=data["task"],
+        entry=data["entry"],
+        files=data["files"],
+        subject=data["sha256"],
+        limits=Limits(**data["limits"]),
+        scratch=Path(data["scratch"]),
+        options=data["options"],
+    )
+
+
+def _work(
+    request: Request, layers: frozenset[str], greeting: dict[str, Any], door: Door, speaking: int
+) -> Report:
+    versions = greeting["versions"]
+    if greeting["broken"]:
+        finding = Finding("engine-unavailable", "error", greeting["broken"])
+        return Report(request.task, versions, request.subject, "errored", (finding,))
+
+    def tell(progress: int, phase: str) -> None:
+        _say(speaking, {"progress": progress, "phase": phase})
+
+    tempfile.tempdir = str(request.scratch)
+    try:
+        return Job(request, layers, versions, door, tell).run(FLOWS[request.task])
+    finally:
+        children.end_strays()
+
+
+def _say(handle: int, message: dict[str, Any]) -> None:
+    view = memoryview(json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # the worker went: the next read says so too
+        while view:
+            view = view[os.write(handle, view) :]

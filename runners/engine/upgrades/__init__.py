@@ -1,0 +1,1 @@
+"""Upgrades of the opset, and the evidence that they are equal."""

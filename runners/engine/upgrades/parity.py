@@ -1,0 +1,438 @@
+"""What a converted model is held against: the original in the runtime, or the next best judge.
+
+An upgrade is held to the original's own noise, never to a tolerance chosen by its types. Expected
+outputs lie in folders by origin; who made them, and what the inputs reached, is always said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import inputs as declarations
+from hub.protocol import proofs
+from runners.engine import runtimes
+from runners.engine.runs import agreement, answers
+from runners.engine.runs.answers import Traced
+from runners.engine.runs.child_runs import BUNDLED, GENERATED, SEARCHED, VARIED
+from runners.engine.runs.shared_runs import Bench, Comparison, told
+from runners.engine.upgrades import candidates, coverage, evidence, noise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runners.engine.jobs import Job
+    from runners.engine.runs.child_runs import Form
+    from runners.engine.runs.shared_runs import Attempt
+
+ORIGINAL, DATA, REFERENCE = "original", "bundled-data", "reference"
+REGISTRY = proofs.BY_SCHEMA
+_WITNESSED = "witnessed"
+_WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
+# Chance shows on few inputs.
+_REPEATED = (BUNDLED, GENERATED)
+_GENERATED = (GENERATED, VARIED, SEARCHED)
+# Seconds that the usual generated inputs may have taken, for others to be tried too.
+_TIME_FOR_MORE = 2.5
+# The reference takes some hundred times as long.
+_TIME_FOR_THE_REFERENCE = 0.5
+_WITNESSED_SETS = 1
+_TOLERANCES = {
+    one.name: f"{one.rtol:g} relative and {one.atol:g} absolute"
+    for one in (agreement.FP32, agreement.FP16)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Outputs of one origin of data sets, and who says that they are right.
+
+    `own` are further runs of the same original on the same inputs: its noise.
+    """
+
+    origin: str
+    sets: Path
+    results: Path
+    judge: str
+    count: int
+    own: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate against everything expected."""
+
+    word: str
+    reason: str = ""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    worst: tuple[str, str] = ("", "")
+    runtime: str = ""
+    proof: proofs.Proof | None = None
+
+
+class Court:
+    """Gathers what is expected once, and then judges candidates.
+
+    `declared` is the key `inputs` of the version's card.
+    """
+
+    def __init__(self, job: Job, declared: Any = None) -> None:
+        self.bench = Bench(job, runtimes.ONNXRUNTIME, declared=declared)
+        self.expected: list[Expected] = []
+        self.notes: list[str] = []
+        self.unsteady = ""
+        self.deadly = ""
+        self._trace: Any = None
+        self._states: tuple[answers.OutputState, ...] = ()
+        self._reference: Attempt | None = None
+        self._declared = declarations.parse(declared)
+
+    @property
+    def readable(self) -> bool:
+        """Whether the model could be read at all."""
+        return "unread" not in self.bench.facts
+
+    @property
+    def helpless(self) -> bool:
+        """Whether no run of the original in the runtime can be held against anything."""
+        runs = any(one.judge == ORIGINAL for one in self.expected)
+        return bool(self.unsteady) or not runs
+
+    @property
+    def barren(self) -> str:
+        """Why no output can show anything, whatever is held against it; empty where one can."""
+        if not self._states or any(one.state in _FINE for one in self._states):
+            return ""
+        return "; ".join(proofs.Output(one.name, one.state).sentence for one in self._states)
+
+    @property
+    def tolerance(self) -> str:
+        """The profile where the original's noise is unknown: of floats, whatever is quantised."""
+        return (agreement.FP16 if self.bench.facts["half"] else agreement.FP32).name
+
+    def gather(self) -> None:
+        """Run the original where it runs; else believe the bundled data, then the reference."""
+        generated = self.bench.generate()
+        made = {GENERATED: generated, BUNDLED: self._bundled(runtimes.ONNXRUNTIME)}
+        if any(attempt.word == "ran" and attempt.ran for attempt in made.values()):
+            if generated.word == "ran" and generated.seconds < _TIME_FOR_MORE:
+                made |= self._more(VARIED)
+            for origin, attempt in made.items():
+                self._take(origin, attempt, ORIGINAL)
+            self._watch_for_chance(made)
+            if not self.unsteady:
+                self._look_at_evidence()
+            return
+        self.notes.append(f"the runtime does not run the original: {generated.reason}")
+        self.deadly = next((one.reason for one in made.values() if one.word == "died"), "")
+        if self.bench.facts["bundled"]:
+            folder = self.bench.sets[BUNDLED]
+            count = len(self.bench.facts["bundled"])
+            self.expected.append(Expected(BUNDLED, folder, folder, DATA, count))
+        self._ask_the_reference()
+        self._states = self._read_states([one.results for one in self.expected])
+
+    def _bundled(self, runtime: str) -> Attempt:
+        return self.bench.attempt(runtime, BUNDLED)
+
+    def _more(self, origin: str) -> dict[str, Attempt]:
+        problem = self.bench.generate_more(origin)
+        if problem:
+            self.notes.append(problem)
+            return {}
+        return {origin: self.bench.attempt(runtimes.ONNXRUNTIME, origin)}
+
+    def _take(self, origin: str, attempt: Attempt, judge: str) -> None:
+        if attempt.refused:
+            count, why = len(attempt.refused), next(iter(attempt.refused.values()))
+            named = f"{count} of {attempt.sets} {origin} inputs are"
+            self.notes.append(f"{named} left out, the original does not run on them: {why}")
+        if attempt.word == "ran" and attempt.ran:
+            own = self._own(origin) if judge == ORIGINAL else ()
+            sets = self.bench.sets[origin]
+            self.expected.append(Expected(origin, sets, attempt.results, judge, attempt.ran, own))
+
+    def _own(self, origin: str) -> tuple[Path, ...]:
+        """Run the original without optimisation, and again as it is: what lies between is noise."""
+        runs = [self.bench.attempt(runtimes.ONNXRUNTIME, origin, optimise=False)]
+        if origin in _REPEATED:
+            runs.append(self.bench.attempt(runtimes.ONNXRUNTIME, origin, tag="again"))
+        return tuple(one.results for one in runs if one.word == "ran")
+
+    def _watch_for_chance(self, made: dict[str, Attempt]) -> None:
+        """Look at the second run of the original: what differs from itself cannot be compared."""
+        for one in self.expected:
+            if one.origin not in _REPEATED:
+                continue
+            again = self.bench.attempt(runtimes.ONNXRUNTIME, one.origin, tag="again")
+            found = self.bench.compare(made[one.origin].results, again.results, self.tolerance)
+            if not isinstance(found, str) and not found.agreed:
+                drawn = ", ".join(self.bench.random) or "no operator known to draw random numbers"
+                self.unsteady = f"two runs of the original differ ({drawn})"
+
+    def _look_at_evidence(self) -> None:
+        """Learn what the inputs reached; where that is not everything, search for others once."""
+        self._observe()
+        missed = any(one.state not in _FINE for one in self._states) or (
+            self._trace is not None
+            and any(one.is_gap for one in answers.traced(self._trace, frozenset()).branches)
+        )
+        if not missed:
+            return
+        for origin, attempt in self._more(SEARCHED).items():
+            self._take(origin, attempt, ORIGINAL)
+        self._observe()
+
+    def _observe(self) -> None:
+        self._states = self._read_states([one.results for one in self.expected])
+        if self.bench.facts["bodies"]:
+            self._trace = self._traced(runtimes.ONNXRUNTIME, self.bench.original)
+
+    def _read_states(self, results: list[Path]) -> tuple[answers.OutputState, ...]:
+        model = self.bench.job.model
+        ending = self.bench.job.stage(
+            "evidence", lambda: evidence.states(model, results), writes=False
+        )
+        if ending.kind == "answered":
+            return answers.states(ending.answer)
+        self.notes.append(f"looking at the outputs {told(ending, self.bench.job)}")
+        return ()
+
+    def _traced(self, runtime: str, form: Form) -> Any:
+        job, folders = self.bench.job, [one.sets for one in self.expected]
+        ending = self.bench.run_stage(
+            "trace", lambda: coverage.trace(runtime, form, folders, job.work / "trace")
+        )
+        if ending.kind == "answered":
+            return ending.answer
+        self.notes.append(f"recording which branches run {told(ending, job)}")
+        return None
+
+    def _ask_the_reference(self) -> None:
+        """Let the reference speak, if it meets the bundled data or there are none."""
+        if self.expected:
+            attempt = self._bundled(runtimes.REFERENCE)
+            met = self.bench.compare(self.expected[0].results, attempt.results, self.tolerance)
+            if isinstance(met, str) or not met.agreed:
+                self.notes.append("the reference does not meet the bundled data and is not asked")
+                return
+        bench = Bench(self.bench.job, runtimes.REFERENCE, declared=self.bench.declared)
+        attempt = bench.generate()
+        self.bench.sets[GENERATED] = bench.sets[GENERATED]
+        if attempt.word != "ran":
+            self.notes.append(f"the reference does not run the original: {attempt.reason}")
+        self._take(GENERATED, attempt, REFERENCE)
+
+    def judge(self, candidate: Form, runtime: str, tag: str, changed: frozenset[str]) -> Trial:
+        """Run a candidate on everything expected, and state how far it was shown to be equal.
+
+        `changed` are the operators that differ between the two operator sets.
+        """
+        rows: list[dict[str, Any]] = []
+        for one in self.expected:
+            attempt = self.bench.attempt(runtime, one.origin, form=candidate, tag=tag)
+            if attempt.word != "ran":
+                word = "crashed" if attempt.word == "died" else "not-loading"
+                return Trial(word, attempt.reason)
+            found = self._held(one, attempt, runtime, candidate, tag)
+            if isinstance(found, str):
+                return Trial("not-comparable", found)
+            rows += found.rows
+            if not found.agrees:
+                return Trial("parity-lost", _first_bad(found), rows, (one.origin, found.worst))
+            if len(found.sets) < one.count:
+                why = next(iter(attempt.refused.values()), "a data set has no outputs")
+                return Trial("not-running", why, rows)
+        proof = self._proof(candidate, runtime, tag, changed, rows)
+        if proof.proves_nothing:
+            return Trial("not-provable", "; ".join(proof.gaps) or "no output was compared", rows)
+        word = "equal" if proof.strength in proofs.SUFFICIENT else "partial"
+        return Trial(word, "; ".join(proof.gaps), rows, runtime=runtime, proof=proof)
+
+    def _held(
+        self, one: Expected, attempt: Attempt, runtime: str, candidate: Form, tag: str
+    ) -> Comparison | str:
+        """Hold one origin's outputs to the original's noise, or to the tolerance without one."""
+        if one.judge == ORIGINAL and runtime == runtimes.ONNXRUNTIME:
+            return self._within_noise((one.results, *one.own), attempt.results)
+        found = self.bench.compare(one.results, attempt.results, self.tolerance)
+        if one.judge != REFERENCE or isinstance(found, str) or not found.agrees:
+            return found
+        # In one and the same runtime there is nothing but rounding to excuse a difference.
+        theirs = self.bench.attempt(runtimes.REFERENCE, one.origin, form=candidate, tag=tag)
+        if theirs.word != "ran":
+            self.notes.append(f"the reference does not run the new model: {theirs.reason}")
+            return found
+        strict = self._within_noise((one.results,), theirs.results)
+        return found if isinstance(strict, str) or strict.agrees else strict
+
+    def _within_noise(self, runs: tuple[Path, ...], actual: Path) -> Comparison | str:
+        job = self.bench.job
+        ending = job.stage("compare", lambda: evidence.hold(job.model, runs, actual), writes=False)
+        if ending.kind != "answered":
+            return f"comparing the outputs {told(ending, job)}"
+        return Comparison(*answers.compared(ending.answer))
+
+    def _proof(
+        self,
+        candidate: Form,
+        runtime: str,
+        tag: str,
+        changed: frozenset[str],
+        rows: list[dict[str, Any]],
+    ) -> proofs.Proof:
+        judges = {one.judge for one in self.expected}
+        noisy = judges == {ORIGINAL} and runtime == runtimes.ONNXRUNTIME
+        if noisy and self._reference_agrees(candidate, tag):
+            judges.add(REFERENCE)
+        traced = self._coverage(candidate, runtime, changed)
+        inner, hidden = self._inside(candidate) if noisy else (None, None)
+        worst = max(rows, key=lambda row: _number(row["max_abs"]), default={})
+        counts = {one.origin: one.count for one in self.expected}
+        made = sum(counts.get(origin, 0) for origin in _GENERATED)
+        declared = any(
+            one.name in self.bench.facts["inputs"] and (one.bounds() or one.distribution)
+            for one in self._declared
+        )
+        return proofs.Proof(
+            judges=tuple(name for name in (ORIGINAL, DATA, REFERENCE) if name in judges),
+            bundled=counts.get(BUNDLED, 0),
+            declared=made if declared else 0,
+            generated=0 if declared else made,
+            nodes=None if traced is None else traced.nodes,
+            ran=None if traced is None else traced.ran,
+            worst=_finite(worst.get("max_abs")),
+            noise=_finite(worst.get("noise")) if noisy else None,
+            tolerance="" if noisy else _TOLERANCES[self.tolerance],
+            outputs=tuple(
+                proofs.Output(
+                    one.name,
+                    one.state,
+                    _most(rows, one.name, "max_abs"),
+                    _most(rows, one.name, "noise") if noisy else None,
+                    unchanged=changed.isdisjoint(one.operators),
+                )
+                for one in self._states
+            ),
+            branches=() if traced is None else traced.branches,
+            inner=inner,
+            hidden=hidden,
+        )
+
+    def _coverage(self, candidate: Form, runtime: str, changed: frozenset[str]) -> Traced | None:
+        """Tell what ran: of the original where the runtime runs it, else of the candidate."""
+        nodes = self.bench.facts["nodes"]
+        if not self.bench.facts["bodies"]:
+            return Traced(nodes, nodes)
+        answer = self._trace if not self.helpless else self._traced(runtime, candidate)
+        return None if answer is None else answers.traced(answer, changed)
+
+    def _reference_agrees(self, candidate: Form, tag: str) -> bool:
+        """Ask the reference on a few inputs whether both models are equal there too.
+
+        It is believed where it gives what the runtime gives on the original.
+        """
+        bench = self.bench
+        usual = next((one for one in self.expected if one.origin == GENERATED), None)
+        seconds = bench.attempt(runtimes.ONNXRUNTIME, GENERATED).seconds if usual else 0.0
+        if usual is None or seconds > _TIME_FOR_THE_REFERENCE:
+            return False
+        if self._reference is None:
+            self._pick()
+            self._reference = bench.attempt(runtimes.REFERENCE, _WITNESSED)
+        mine = self._reference
+        if mine.word != "ran" or not mine.ran:
+            return False
+        met = [
+            bench.compare(one.results, mine.results, self.tolerance)
+            for one in self.expected
+            if one.origin in {BUNDLED, GENERATED}
+        ]
+        if any(isinstance(one, str) or not one.agrees for one in met):
+            self.notes.append("the reference does not give what the runtime gives on the original")
+            return False
+        theirs = bench.attempt(runtimes.REFERENCE, _WITNESSED, form=candidate, tag=tag)
+        if theirs.word != "ran":
+            self.notes.append(f"the reference does not run the new model: {theirs.reason}")
+            return False
+        found = self._within_noise((mine.results,), theirs.results)
+        if isinstance(found, str) or not found.agreed:
+            why = found if isinstance(found, str) else _first_bad(found)
+            self.notes.append(f"the reference gives other values for the new model: {why}")
+            return False
+        return True
+
+    def _pick(self) -> None:
+        """Set a few inputs apart for what is slow: the first of each origin."""
+        bench = self.bench
+        if _WITNESSED in bench.sets:
+            return
+        folder = bench.job.work / "sets" / _WITNESSED
+        results = [
+            (one.sets, one.results) for one in self.expected if one.origin in {BUNDLED, GENERATED}
+        ]
+        bench.run_stage("pick", lambda: evidence.pick(results, folder, _WITNESSED_SETS))
+        bench.sets[_WITNESSED] = folder
+
+    def _inside(self, candidate: Form) -> tuple[int | None, proofs.HiddenDifference | None]:
+        """Compare the values inside on a few inputs: a mask may keep some from every output."""
+        self._pick()
+        bench, sets = self.bench, self.bench.sets[_WITNESSED]
+        ending = bench.run_stage(
+            "inside",
+            lambda: candidates.inner_values(bench.original, candidate, sets, self.tolerance),
+        )
+        if ending.kind == "answered":
+            return answers.inner(ending.answer)
+        self.notes.append(f"comparing the values inside {told(ending, bench.job)}")
+        return None, None
+
+    def refusal(self, candidate: Form, tag: str) -> str:
+        """Say why a candidate does not run where the original does; values are not compared."""
+        for one in self.expected:
+            if one.judge == ORIGINAL:
+                attempt = self.bench.attempt(
+                    runtimes.ONNXRUNTIME, one.origin, form=candidate, tag=tag
+                )
+                if attempt.word != "ran" or attempt.ran < one.count:
+                    return attempt.reason or next(iter(attempt.refused.values()), "it does not run")
+        return ""
+
+    def facts(self, trial: Trial) -> dict[str, Any]:
+        """Sum the figures up: the worst of each over all outputs and data sets."""
+        proof = trial.proof
+        return {
+            "judges": list(proof.judges) if proof else [],
+            "runtime": trial.runtime,
+            "profile": self.tolerance if proof and proof.tolerance else noise.NAME,
+            "datasets": {one.origin: one.count for one in self.expected if trial.runtime},
+            "outputs": len(trial.rows),
+            "worst": {name: _largest(trial.rows, name) for name in _WORST},
+            "notes": self.notes[:20],
+        }
+
+
+_FINE = frozenset({"compared", "independent"})
+
+
+def _first_bad(found: Comparison) -> str:
+    return next((str(row["reason"]) for row in found.rows if not row["agrees"]), "")
+
+
+def _number(figure: Any) -> float:
+    return float(figure) if isinstance(figure, int | float) else -1.0
+
+
+def _finite(figure: Any) -> float | None:
+    return float(figure) if isinstance(figure, int | float) else None
+
+
+def _most(rows: list[dict[str, Any]], output: str, name: str) -> float | None:
+    figures = [_finite(row.get(name)) for row in rows if row["name"] == output]
+    return max((one for one in figures if one is not None), default=None)
+
+
+def _largest(rows: list[dict[str, Any]], name: str) -> float | str | None:
+    figures = [row[name] for row in rows if row.get(name) is not None]
+    strange = [one for one in figures if isinstance(one, str)]
+    return strange[0] if strange else max(figures, default=None)

@@ -1,0 +1,382 @@
+"""Task "upgrade": the model at another operator set, with the evidence that it is equal.
+
+Targets are tried from the highest that the runtime really runs downwards. The result lies beside
+the original and never in its place; what stood in the way of a higher target is told step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol.proofs import PARTIAL, Proof
+from runners.engine import runtimes
+from runners.engine.jobs import JobError, mapping_of
+from runners.engine.onnx_files import staging
+from runners.engine.reports import Finding
+from runners.engine.runs import datasets
+from runners.engine.runs.child_runs import Form
+from runners.engine.runs.shared_runs import told
+from runners.engine.upgrades import candidates
+from runners.engine.upgrades.parity import REGISTRY, Court, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from runners.engine.jobs import Job
+    from runners.engine.reports import Report
+
+LADDER = (26, 25, 23, 21, 18, 17, 13)
+# What the new file may be larger than the old: nodes and constants, never weights.
+_GROWTH_BYTES = 64 << 20
+_SHOWN_BLOCKING = 5
+
+
+@dataclass(slots=True)
+class Step:
+    """One target and what became of it."""
+
+    target: int
+    result: str = ""
+    reason: str = ""
+    blocking: list[dict[str, Any]] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    node: dict[str, Any] | None = None
+    checks: dict[str, str] = field(default_factory=dict)
+    untouched: bool = False
+    changed: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        said = {
+            "target": self.target,
+            "result": self.result,
+            "reason": self.reason,
+            "blocking": self.blocking,
+        }
+        return said if self.node is None else {**said, "node": self.node}
+
+
+def run(job: Job) -> Report:
+    """Bring the model to the target asked for, or to the highest at which runs show it equal.
+
+    The option `inputs` is the key of that name of the version's card.
+    """
+    wanted = job.request.options.get("target")
+    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int)):
+        raise JobError("engine-error", "The target of an upgrade must be a number.")
+    external = job.scan()
+    files = job.request.files
+    beside = datasets.paths(files, job.request.entry)
+    examples = datasets.examples(job.request.options.get("inputs"), files)
+    job.lay_out([job.request.entry, *external, *beside, *examples])
+    job.tell(15, "survey")
+    ending = job.stage("survey", lambda: candidates.survey(job.model))
+    if ending.kind != "answered":
+        words = f"The model's operator sets cannot be read: {told(ending, job)}"
+        if ending.kind == "raised" and ending.answer[0] != "InvalidModelError":
+            raise JobError("engine-error", words)
+        return job.report("failed", (Finding("upgrade-unreadable", "error", words),))
+    standing = mapping_of({"survey": ending.answer}, "survey")
+    rungs = ladder(standing, wanted)
+    if not rungs:
+        return job.report("passed", (), _unchanged(standing))
+    return _Ascent(job, standing, external).climb(rungs)
+
+
+def ladder(standing: dict[str, Any], wanted: int | None) -> list[int]:
+    """List the targets to try, best first; empty when the model is already where it should be."""
+    source, highest = standing["source"], standing["highest"]
+    readable = standing["ir_version"] <= standing["highest_ir"]
+    if source == 0:
+        return []
+    if wanted is not None:
+        return [] if wanted == source and readable else [wanted]
+    if source == highest:
+        return [] if readable else [source]
+    rungs = [highest, *(rung for rung in LADDER if rung < highest)]
+    return [rung for rung in rungs if source > highest or rung > source]
+
+
+def _unchanged(standing: dict[str, Any]) -> dict[str, Any]:
+    source = standing["source"]
+    return {"source": source, "target": source, "rules": [], "steps": [], "changed": False}
+
+
+class _Ascent:
+    """One model on its way through the targets."""
+
+    def __init__(self, job: Job, standing: dict[str, Any], external: list[str]) -> None:
+        self._job = job
+        self._standing = standing
+        self._external = external
+        self._steps: list[Step] = []
+        self._court: Court | None = None
+        self._said_before: dict[str, str] | None = None
+        self._spare: tuple[Step, Form] | None = None
+
+    def climb(self, rungs: list[int]) -> Report:
+        for place, target in enumerate(rungs):
+            self._job.tell(20 + 70 * place // len(rungs), f"opset {target}")
+            step = Step(target)
+            self._steps.append(step)
+            candidate = self._make(step)
+            if candidate is None:
+                continue
+            trial = self._judge(step, candidate)
+            if trial.proof is not None:
+                return self._made(step, candidate, trial, trial.proof)
+            if step.untouched and self._spare is None:
+                self._spare = (step, candidate)
+            else:
+                self._discard(target)
+            if trial.word == "not-provable" and self._spare:
+                break
+        return self._by_the_registry() or self._failed()
+
+    def _by_the_registry(self) -> Report | None:
+        """Where no run can judge, accept a step in which no operator of the model changed."""
+        court = self._court
+        if self._spare is None or court is None or court.deadly:
+            return None
+        if not court.helpless and not court.barren:
+            return None
+        step, candidate = self._spare
+        if step.result == "invalid":
+            return None
+        step.result = "unchanged-operators"
+        del self._steps[self._steps.index(step) + 1 :]
+        proof = Proof((REGISTRY,))
+        return self._made(step, candidate, Trial("equal", proof=proof), proof)
+
+    def _discard(self, target: int) -> None:
+        (self._job.out / self._name(target)).unlink(missing_ok=True)
+
+    def _name(self, target: int) -> str:
+        return f"{PurePosixPath(self._job.request.entry).stem}.opset{target}.onnx"
+
+    def _make(self, step: Step) -> Form | None:
+        """Convert in a child; gives where the candidate lies, None when there is none."""
+        job, target = self._job, step.target
+        made = job.out / self._name(target)
+        ir_version = self._standing["highest_ir"]
+        size = staging.sizes({"": job.request.files[job.request.entry]})[""]
+        ending = job.stage(
+            f"convert to {target}",
+            lambda: candidates.make(job.model, target, ir_version, made),
+            file_bytes=size + _GROWTH_BYTES,
+        )
+        if ending.kind != "answered":
+            step.result = "crashed" if ending.kind == "signalled" else "not-converted"
+            step.reason = (
+                f"the converter of onnx {job.versions.get('onnx', '')} {told(ending, job)}"
+            )
+            self._discard(target)
+            return None
+        step.rules = [str(rule) for rule in ending.answer["rules"]]
+        step.untouched = bool(ending.answer["untouched"])
+        step.changed = [str(name) for name in ending.answer["operators_changed"]]
+        step.blocking = list(ending.answer["blocking"])
+        if step.blocking:
+            step.result, step.reason = "blocked", _blocked(step.blocking[0])
+            return None
+        if not ending.answer["changed"]:
+            step.result, step.reason = "no-change", "the conversion changes nothing"
+            self._discard(target)
+            return None
+        return self._place(made, target)
+
+    def _place(self, made: Path, target: int) -> Form:
+        """Put a candidate that needs external data beside them; others stay where they are."""
+        if not self._external:
+            return Form(made, made.parent)
+        job = self._job
+        name = f"{target}-{self._name(target)}"
+        while name in {PurePosixPath(path).name for path in job.request.files}:
+            name = f"0{name}"
+        path = str(PurePosixPath(job.request.entry).with_name(name))
+        staging.lay_out(job.input, {path: str(made)}, [path], job.stop.requested)
+        place = job.input.joinpath(*path.split("/"))
+        return Form(place, place.parent)
+
+    def _judge(self, step: Step, candidate: Form) -> Trial:
+        """Check and run a candidate."""
+        step.checks = self._examine(candidate)
+        if step.checks["checker"] and self._accepts_original("checker"):
+            step.result, step.reason = "invalid", step.checks["checker"]
+            return Trial("invalid")
+        if self._court is None:
+            self._court = Court(self._job, self._job.request.options.get("inputs"))
+            if self._court.readable:
+                self._court.gather()
+        court = self._court
+        if not court.readable or court.unsteady or court.barren or not court.expected:
+            step.result = "not-provable"
+            step.reason = (
+                court.unsteady
+                or court.barren
+                or "; ".join(
+                    [
+                        *court.notes,
+                        court.bench.generation_problem,
+                        str(court.bench.facts["problem"]),
+                    ]
+                ).strip("; ")
+            )
+            refused = ""
+            # Whether it may stand on the operator schemas.
+            if step.untouched and (court.unsteady or court.barren):
+                refused = court.refusal(candidate, f"opset{step.target}")
+            if refused:
+                step.result, step.reason, step.untouched = "not-loading", refused, False
+            return Trial(step.result, step.reason)
+        beyond = step.target > self._standing["highest"]
+        runtime = runtimes.REFERENCE if beyond else runtimes.ONNXRUNTIME
+        changed = frozenset(step.changed)
+        trial = court.judge(candidate, runtime, f"opset{step.target}", changed)
+        if trial.word == "not-loading" and court.helpless and not beyond:
+            # The runtime runs neither; the reference may run both.
+            again = court.judge(candidate, runtimes.REFERENCE, f"opset{step.target}", changed)
+            trial = again if again.proof is not None else trial
+        step.result = trial.word
+        step.reason = trial.reason.replace(candidate.path.name, "the new model")
+        if trial.word == "parity-lost" and not beyond:
+            self._localise(step, candidate, trial)
+        return trial
+
+    def _examine(self, candidate: Form) -> dict[str, str]:
+        ending = self._job.stage("check", lambda: candidates.examine(candidate.path), writes=False)
+        if ending.kind == "answered":
+            return {key: str(ending.answer[key]) for key in ("checker", "inference")}
+        return {"checker": "", "inference": told(ending, self._job)}
+
+    def _accepts_original(self, library: str) -> bool:
+        """Whether the checker, or strict inference, has nothing to say against the original."""
+        if self._said_before is None:
+            self._said_before = self._examine(Form(self._job.model, self._job.model.parent))
+        return not self._said_before[library]
+
+    def _inference(self, step: Step) -> Iterable[Finding]:
+        if step.checks["inference"] and self._accepts_original("inference"):
+            yield Finding(
+                "upgrade-inference",
+                "info",
+                "Strict inference has a complaint about the new file that it has not about the "
+                f"original: {step.checks['inference']}",
+            )
+
+    def _localise(self, step: Step, candidate: Form, trial: Trial) -> None:
+        assert self._court is not None  # noqa: S101 - a trial has happened
+        court, (origin, name) = self._court, trial.worst
+        sets, original = court.bench.sets[origin], court.bench.original
+        ending = self._job.stage(
+            "localise",
+            lambda: candidates.first_difference(original, candidate, sets, name, court.tolerance),
+        )
+        if ending.kind == "answered" and ending.answer:
+            step.node = ending.answer
+            step.reason += f" (first at node {step.node['name']!r}, {step.node['op']})"
+
+    def _made(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
+        assert self._court is not None  # noqa: S101 - a trial has happened
+        job, name = self._job, self._name(step.target)
+        sizes = staging.sizes({path: job.request.files[path] for path in self._external})
+        entry = str(PurePosixPath(job.request.entry).with_name(name))
+        job.tell(95, "describe")
+        ending = job.stage(
+            "describe", lambda: candidates.tell(candidate.path, entry, sizes), writes=False
+        )
+        if ending.kind != "answered":
+            raise JobError("engine-error", f"The new file was not described: {told(ending, job)}")
+        facts = {
+            **_unchanged(self._standing),
+            "target": step.target,
+            "rules": step.rules,
+            "steps": [one.to_json() for one in self._steps],
+            "changed": True,
+            "described": mapping_of(ending.answer, "facts"),
+            "parity": self._court.facts(trial),
+            "proof": proof.to_json(),
+        }
+        findings = [*_stepped_down(self._steps), *_gaps(proof), *self._inference(step)]
+        return job.report("passed", tuple(findings), facts, trial.rows, [{"name": name}])
+
+    def _failed(self) -> Report:
+        job = self._job
+        for step in self._steps:
+            self._discard(step.target)
+        facts = {
+            **_unchanged(self._standing),
+            "steps": [one.to_json() for one in self._steps],
+        }
+        if self._court is not None:
+            facts["notes"] = self._court.notes[:20]
+        return job.report("failed", tuple(_reasons(self._steps)), facts)
+
+
+def _blocked(one: dict[str, Any]) -> str:
+    place = f"node {one['node']!r} ({one['op']}) " if one["op"] else ""
+    return f"{place}cannot go from operator set {one['source']} to {one['target']}: {one['reason']}"
+
+
+def _stepped_down(steps: list[Step]) -> Iterable[Finding]:
+    last = steps[-1]
+    if last.result == "unchanged-operators":
+        yield Finding(
+            "parity-by-registry",
+            "warning",
+            f"No run could be compared ({last.reason}). The variant stands because the registry "
+            "knows no change of any operator of this model between the two operator sets.",
+        )
+    if last.target != steps[0].target:
+        yield Finding(
+            "upgrade-stepped-down",
+            "info",
+            f"Operator set {steps[0].target} was not reached ({steps[0].reason}); "
+            f"{last.target} is the highest that holds.",
+        )
+
+
+def _gaps(proof: Proof) -> Iterable[Finding]:
+    """Say of a variant that was made what its proof leaves open."""
+    if proof.strength != PARTIAL:
+        return
+    yield Finding(
+        "parity-partial",
+        "warning",
+        f"The new model was {proof.sentence}. It is kept and loads by its name, but is not chosen "
+        "for its operator set. Bundle test data that reach what is missing, or declare `inputs:` "
+        "on the card.",
+    )
+
+
+def _reasons(steps: list[Step]) -> Iterable[Finding]:
+    """Name what stood in the way: of the first target each node, then every other reason once."""
+    for one in steps[0].blocking[:_SHOWN_BLOCKING]:
+        words = f"Blocked: {_blocked(one)}. Export the model again with a newer operator set."
+        yield Finding("upgrade-blocked", "error", words, str(one["node"]))
+    told_already: set[tuple[str, str]] = set()
+    for step in steps:
+        if step.result != "blocked" and (step.result, step.reason) not in told_already:
+            told_already.add((step.result, step.reason))
+            yield _reason(step)
+
+
+def _reason(step: Step) -> Finding:
+    where = "" if step.node is None else str(step.node["name"])
+    if step.result == "parity-lost":
+        words = f"At operator set {step.target} the model gives other values: {step.reason}."
+        return Finding("parity-lost", "error", words, where)
+    if step.result == "not-provable":
+        words = (
+            f"Nothing shows that the new model is equal, so there is no variant: {step.reason}. "
+            "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, declare "
+            "`inputs:` on its card, or upload a model without chance."
+        )
+        return Finding("parity-not-proven", "error", words)
+    if step.result == "crashed":
+        words = f"Operator set {step.target}: {step.reason}."
+        return Finding("converter-crashed", "error", words)
+    words = f"Operator set {step.target} was not reached ({step.result}): {step.reason}"
+    return Finding("upgrade-failed", "error", words)

@@ -1,0 +1,333 @@
+"""Trainings at work: schemas are read, contributions checked, rounds aggregated, each by a job.
+
+Jobs that look at contributions belong to no version and name rows alone: which bytes they get is
+looked up when they begin, and what they find is for the training's rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import DatabaseError
+from django.utils import timezone
+
+from hub.protocol import federated, problems
+from registry.core import outbox
+from registry.federated.models import Aggregate, Contribution, Round, Training
+from registry.federated.services import contributions, rounds, trainings
+from registry.federated.services.contributions import Verdict
+from registry.storage.files import store
+from runners.models import Job
+from runners.queue import services
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+log = structlog.get_logger(__name__)
+
+SCHEMA, CHECK, AGGREGATE = "federated-schema", "federated-check", "federated-aggregate"
+KINDS = frozenset({SCHEMA, CHECK, AGGREGATE})
+# Jobs whose files are looked up here; their reports tell of single contributions.
+PRIVATE = frozenset({CHECK, AGGREGATE})
+BASE, OPTIMISER = "base.safetensors", "optimiser.safetensors"
+# Most contributions that one job checks.
+TOGETHER = 256
+HISTORY = 5
+# Ends of a job that say nothing of what it was given: storage was full, or its worker was lost.
+_NO_VERDICT = ("errored", "lost")
+_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 30, 3600
+
+
+class GoneError(Exception):
+    """What the job was about has ended, or its bytes are no longer kept."""
+
+
+@dataclass(slots=True)
+class Staged:
+    """What a job is given: files by the paths under which it sees them, and its options."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, path: str, sha256: str | None) -> str:
+        """Give a blob under a path; raises GoneError where it is no longer kept."""
+        if not sha256:
+            raise GoneError(f"The bytes of {path} are no longer kept.")
+        self.files[path] = str(store().path(sha256))
+        return path
+
+
+def connect() -> None:
+    """Subscribe to what makes jobs due."""
+    outbox.subscribe("runners.federated", ("training.created", "round.closed"), _on_event)
+
+
+def keep_up() -> None:
+    """Do what is due for every live round; quick where nothing is, harmless however often."""
+    for found in rounds.due():
+        _try_to_serve(found)
+
+
+def serve(found: Round) -> None:
+    """Move one round on: have its contributions checked, close it, have it aggregated."""
+    plan = rounds.advance(found)
+    if plan is not None:
+        _enqueue(AGGREGATE, {"aggregate": plan.pk})
+        return
+    waiting = Contribution.objects.filter(
+        round=found, state=Contribution.State.RECEIVED
+    ).values_list("pk", "tries")
+    fresh = [key for key, tries in waiting.order_by("pk") if not tries][:TOGETHER]
+    alone = [([key], tries) for key, tries in waiting if tries][:TOGETHER]
+    for keys, tries in [*([(fresh, 0)] if fresh else []), *alone]:
+        if not _is_being_checked(found, keys):
+            _enqueue(CHECK, {"round": found.pk, "contributions": keys, "tries": tries})
+
+
+def staged(job: Job) -> Staged:
+    """What a check or an aggregation gets, as the rows are now; raises GoneError."""
+    return _staged_check(job) if job.kind == CHECK else _staged_aggregate(job)
+
+
+def take(job: Job) -> None:
+    """Write what an ended job found, and move its round on."""
+    if job.kind == SCHEMA:
+        _take_schema(job)
+    elif job.kind == CHECK:
+        _take_check(job)
+    elif job.kind == AGGREGATE:
+        _take_aggregate(job)
+
+
+def _on_event(subject: outbox.Subject) -> None:
+    if subject.kind == "training":
+        row = Training.objects.filter(pk=subject.key, state=Training.State.DRAFT).first()
+        if row is not None and not row.layout_sha256:
+            services.enqueue(
+                kind=SCHEMA, version=row.base, entry=row.entry,
+                given={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
+            )  # fmt: skip
+        return
+    found = Round.objects.filter(pk=subject.key).select_related("training__model").first()
+    if found is not None:
+        serve(found)
+
+
+def _try_to_serve(found: Round) -> None:
+    """Move a round on; what is wrong with one holds up no other."""
+    try:
+        serve(found)
+    except (problems.Problem, DatabaseError):
+        log.exception("round_not_served", round=found.pk)
+
+
+def _enqueue(kind: str, given: dict[str, Any]) -> Job:
+    """Have work done; where the hub could not do it before, later each time."""
+    failed = Job.objects.filter(
+        kind=kind, version=None, input=given, state=Job.State.FAILED, error_class__in=_NO_VERDICT
+    ).count()
+    wait = min(_RETRY_SECONDS * 2 ** (failed - 1), _LONGEST_RETRY_SECONDS) if failed else 0
+    return services.enqueue(
+        kind=kind,
+        version=None,
+        entry=BASE,
+        given=given,
+        priority=Job.URGENT,
+        not_before=timezone.now() + timedelta(seconds=wait),
+        once=True,
+    )
+
+
+def _is_being_checked(found: Round, keys: Iterable[int]) -> bool:
+    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=found.pk)
+    busy = {key for given in live.values_list("input", flat=True) for key in given["contributions"]}
+    return not busy.isdisjoint(keys)
+
+
+def _staged_check(job: Job) -> Staged:
+    found = Round.objects.select_related("training").get(pk=job.input["round"])
+    rows = Contribution.objects.filter(
+        pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
+    ).select_related("participant")
+    if not found.is_live or not rows:
+        raise GoneError("What was to be checked was withdrawn, or its round is over.")
+    given = Staged()
+    given.add(BASE, found.base_id)
+    told = [
+        _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
+        for row in rows
+    ]
+    given.options = {"tensors": found.training.layout, "contributions": told}
+    return given
+
+
+def _staged_aggregate(job: Job) -> Staged:
+    plan = Aggregate.objects.select_related("round__training").get(pk=job.input["aggregate"])
+    closing, training = plan.round, plan.round.training
+    if closing.state != Round.State.CLOSING:
+        raise GoneError(f"The round is {closing.state}.")
+    given = Staged()
+    given.add(BASE, closing.base_id)
+    if training.optimiser_id:
+        given.add(OPTIMISER, training.optimiser_id)
+    rows = {
+        row.pk: row
+        for row in Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
+    }
+    told = [
+        _told(given, rows[key])
+        | {
+            "n": rows[key].n,
+            "norm": rows[key].figures.get("norm"),
+            "statistic_norm": rows[key].figures.get("statistic_norm"),
+            "staleness": rows[key].staleness,
+        }
+        for key in plan.inputs
+    ]
+    given.options = {
+        "tensors": training.layout,
+        "rules": plan.rules,
+        "round": closing.number,
+        "contributions": told,
+        "norm_history": _norms(training, closing.number),
+        **({"seed": plan.seed} if plan.seed else {}),
+    }
+    return given
+
+
+def _told(given: Staged, row: Contribution) -> dict[str, Any]:
+    """A contribution as the engine names it.
+
+    One that started from older weights is a change of them: nothing asks for those weights again.
+    """
+    return {
+        "id": row.participant.pseudonym,
+        "path": given.add(f"contributions/{row.pk}", row.blob_id),
+        "encoding": row.encoding,
+    }
+
+
+def _norms(training: Training, number: int) -> list[Any]:
+    """The median norms of the newest rounds before one, newest last."""
+    rows = Aggregate.objects.filter(
+        round__training=training, round__number__lt=number, round__state=Round.State.AGGREGATED
+    ).order_by("-round__number")
+    found = [made.figures.get("median_norm") for made in rows[:HISTORY]]
+    return [norm for norm in reversed(found) if norm is not None]
+
+
+def _take_schema(job: Job) -> None:
+    training = Training.objects.filter(pk=job.input.get("training")).first()
+    report = job.report or {}
+    if training is None:
+        return
+    findings = list(report.get("findings", []))
+    if job.state == Job.State.SUCCEEDED:
+        try:
+            facts, outputs = _schema(report)
+            trainings.take_schema(training=training, facts=facts, outputs=outputs)
+        except (KeyError, TypeError, ValueError) as error:
+            findings.append(_finding(f"The worker's answer cannot be read: {error!r}."))
+        else:
+            return
+    if not findings:
+        findings.append(_finding(job.error_detail or f"The job was {job.state}."))
+    trainings.refuse_schema(training=training, findings=findings)
+
+
+def _schema(report: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A report's schema, its digest made anew; raises KeyError, TypeError, ValueError."""
+    facts = report["facts"]
+    parts = [federated.Part.from_json(row) for row in facts["tensors"]]
+    if federated.layout_digest(parts) != facts["layout_digest"]:
+        raise ValueError("the layout has another digest")
+    made = {str(output["name"]): str(output["sha256"]) for output in report["outputs"]}
+    told = {
+        "layout": [part.to_json() for part in parts],
+        "layout_sha256": facts["layout_digest"],
+        "graph_sha256": facts["graph_digest"],
+    }
+    return told, {"skeleton": made[federated.MODEL], "weights": made[federated.WEIGHTS]}
+
+
+def _finding(message: str) -> dict[str, str]:
+    return {"code": "training-unread", "severity": "error", "message": message, "where": ""}
+
+
+def _take_check(job: Job) -> None:
+    keys = list(job.input["contributions"])
+    told = (job.report or {}).get("facts", {}).get("contributions", [])
+    if job.state == Job.State.SUCCEEDED:
+        by_name = {str(one.get("id")): one for one in told if isinstance(one, dict)}
+        rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
+        for row in rows:
+            if (one := by_name.get(row.participant.pseudonym)) is not None:
+                contributions.judge(row.pk, _verdict(row, one))
+    if not _says_nothing(job):
+        contributions.unjudged(keys)
+    _go_on(job.input["round"])
+
+
+def _says_nothing(job: Job) -> bool:
+    return job.state == Job.State.FAILED and job.error_class in _NO_VERDICT
+
+
+def _verdict(row: Contribution, told: dict[str, Any]) -> Verdict:
+    problem = str(told.get("problem") or "")
+    if not told.get("accepted") and not problem:
+        problem = contributions.CHECK_FAILED
+    figures = {name: told.get(name) for name in ("norm", "statistic_norm")}
+    return Verdict(
+        problem=problem,
+        tensor=str(told.get("tensor") or ""),
+        detail=str(told.get("detail") or ""),
+        figures=row.figures | {name: value for name, value in figures.items() if value is not None},
+    )
+
+
+def _take_aggregate(job: Job) -> None:
+    plan = (
+        Aggregate.objects.select_related("round__training__model")
+        .filter(pk=job.input["aggregate"])
+        .first()
+    )
+    if plan is None:
+        return
+    report = job.report or {}
+    outputs = {str(one["name"]): str(one["sha256"]) for one in report.get("outputs", [])}
+    if _says_nothing(job):
+        return  # no fault of the round's: it stays closing, and is tried again later
+    if job.state != Job.State.SUCCEEDED or federated.WEIGHTS not in outputs:
+        rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
+        return
+    facts = dict(report.get("facts", {}))
+    told = facts.pop("contributions", [])
+    made = rounds.Made(
+        result=outputs[federated.WEIGHTS],
+        optimiser=outputs.get(OPTIMISER, ""),
+        engine=dict(report.get("versions", {})),
+        figures=facts,
+        job_uuid=job.pk,
+        inputs=_figures(plan, told),
+    )
+    rounds.finish(plan, made)
+
+
+def _figures(plan: Aggregate, told: Any) -> dict[int, dict[str, Any]]:
+    rows = Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
+    keys = {row.participant.pseudonym: row.pk for row in rows}
+    wanted = ("weight", "norm", "clipped", "cosine", "used", "reason")
+    return {
+        keys[str(one["id"])]: {name: one[name] for name in wanted if name in one}
+        for one in told
+        if isinstance(one, dict) and str(one.get("id")) in keys
+    }
+
+
+def _go_on(key: int) -> None:
+    found = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
+    if found is not None and found.is_live:
+        _try_to_serve(found)

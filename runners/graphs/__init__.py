@@ -1,0 +1,1 @@
+"""Files derived from a model's graph for pages: nodes, tensors, differences, annotated copies."""

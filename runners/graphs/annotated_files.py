@@ -1,0 +1,85 @@
+"""Copies of model files that carry more metadata: made when somebody asks, kept as long as equal.
+
+The same properties of the same file are the same work, so asking again makes nothing new; a card or
+a licence that changed since is other work, and the older copy stays readable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+from registry.core.permissions import require_user
+from registry.models import File
+from runners.models import Job
+from runners.proofs.verification import RELEASED
+from runners.queue import services
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from registry.core.permissions import Actor
+    from registry.models import Variant, Version
+
+KIND = "annotate"
+_URGENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What there is of a copy: the job that makes or made it, and its file once it is there."""
+
+    source: str
+    job: Job
+    file: File | None = None
+
+
+def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[str, str]) -> Job:
+    """Queue the copy of a variant's file with ``props``; its job where it was made before.
+
+    Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
+    """
+    require_user(actor, "read", of=version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; metadata are added to published files.",
+            state=version.state,
+        )
+    return services.enqueue(
+        kind=KIND,
+        version=version,
+        entry=variant.entry.path,
+        given={"props": dict(props)},
+        priority=_URGENT,
+        once=True,
+    )
+
+
+def copies(version: Version, asked: Mapping[str, Mapping[str, str]]) -> dict[str, Copy]:
+    """The newest copy of each file whose properties are ``asked`` (by path), in two queries."""
+    keys = {
+        services.key_of(KIND, f"{version.manifest_sha256}:{path}", {"props": dict(props)}): path
+        for path, props in asked.items()
+    }
+    jobs = Job.objects.filter(version=version, kind=KIND, key__in=keys).order_by("queued_at")
+    newest = {keys[job.key]: job for job in jobs}
+    files = _files(version, newest.values())
+    return {path: Copy(path, job, files.get(_made(job))) for path, job in newest.items()}
+
+
+def sources(version: Version) -> dict[str, str]:
+    """Each copy's SHA-256 with the path of the file that it was made from."""
+    rows = Job.objects.filter(version=version, kind=KIND, state=Job.State.SUCCEEDED)
+    return {_made(job): job.entry for job in rows if _made(job)}
+
+
+def _files(version: Version, jobs: Iterable[Job]) -> dict[str, File]:
+    digests = {_made(job) for job in jobs} - {""}
+    rows = File.objects.filter(version=version, derived=True, blob__in=digests)
+    return {file.blob_id: file for file in rows.select_related("blob")}
+
+
+def _made(job: Job) -> str:
+    outputs = (job.report or {}).get("outputs", [])
+    return str(outputs[0].get("sha256", "")) if outputs and job.state == "succeeded" else ""

@@ -1,0 +1,54 @@
+"""Derived files that only help pages to show something: a graph without weights, a list of tensors.
+
+They belong to a version as what was derived from it does, as private as it and gone with it, and no
+graph of metadata tells of them.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from registry.storage.files import store
+from registry.versions.services import derivatives
+
+if TYPE_CHECKING:
+    from registry.models import File
+    from runners.models import Job
+
+
+@transaction.atomic
+def keep(job: Job, folder: str) -> None:
+    """Keep the files that a job made in a folder beside the version's own."""
+    if job.version is None:
+        return
+    for output in (job.report or {}).get("outputs", []):
+        derivatives.attach_evidence(
+            version=job.version,
+            manifest_sha256=job.input["manifest_sha256"],
+            folder=folder,
+            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+        )
+
+
+def is_in(file: File, folder: str) -> bool:
+    """Whether a file is such a one, in that folder."""
+    return file.derived and file.path.startswith(f"{folder}/")
+
+
+def read(file: File | None, most: int) -> dict[str, Any]:
+    """What a JSON file of at most ``most`` bytes says; empty where there is none, or another thing.
+
+    It was made by a process that has read an upload: its parts may be anything.
+    """
+    return {} if file is None or file.blob.size > most else _read(file.blob_id)
+
+
+@lru_cache(maxsize=8)
+def _read(sha256: str) -> dict[str, Any]:
+    with store().open(sha256) as file:
+        said = json.load(file)
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,107 @@
+"""Graphs without weights: skeletons and tables of nodes, made once for each variant's file.
+
+Both are derived files of the version, named by their SHA-256, as private as the version and gone
+with it. What the nodes are is data made by a process that has read an upload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from registry.core.permissions import require_user
+from registry.models import File, Variant
+from runners.graphs import derived_files
+from runners.models import Job
+from runners.proofs.verification import RELEASED
+from runners.queue import services
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import Version
+
+KIND = "skeleton"
+FOLDER = "graph"
+SKELETON, NODES = "skeleton.onnx", "nodes.json"
+# What the engine promises at most, and a little.
+MOST_BYTES = 9 << 20
+_URGENT, _SOON = 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What there is of a variant's graph: the job that makes or made it, and its files."""
+
+    job: Job | None = None
+    skeleton: File | None = None
+    nodes: File | None = None
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """What the skeleton lacks, in counts, as the engine said."""
+        facts = (self.job.report or {}).get("facts", {}) if self.job else {}
+        said = facts.get("skeleton") if isinstance(facts, dict) else None
+        counts = said.get("left_out") if isinstance(said, dict) else None
+        return counts if isinstance(counts, dict) else {}
+
+
+def owe(version: Version) -> int:
+    """Queue the graphs of a version's variants that nothing has made; returns how many jobs."""
+    asked = set(Job.objects.filter(version=version, kind=KIND).values_list("entry", "subject"))
+    queued = 0
+    for variant in Variant.objects.filter(version=version).select_related("entry"):
+        if (variant.entry.path, variant.entry.blob_id) not in asked:
+            _enqueue(version, variant, _SOON)
+            queued += 1
+    return queued
+
+
+def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
+    """Queue a variant's graph; the job that made it where one did.
+
+    Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
+    """
+    require_user(actor, "read", of=version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; graphs are drawn of published files.",
+            state=version.state,
+        )
+    return _enqueue(version, variant, _URGENT)
+
+
+def of(version: Version, variant: Variant) -> Network:
+    """What there is of a variant's graph."""
+    jobs = Job.objects.filter(
+        version=version, kind=KIND, entry=variant.entry.path, subject=variant.entry.blob_id
+    )
+    newest = jobs.order_by("-queued_at")
+    job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
+    if job is None or job.state != Job.State.SUCCEEDED:
+        return Network(job)
+    made = {
+        str(output.get("name")): str(output.get("sha256"))
+        for output in (job.report or {}).get("outputs", [])
+    }
+    rows = File.objects.filter(
+        version=version, derived=True, blob__in=made.values(), blob__erased_at=None
+    )
+    files = {file.blob_id: file for file in rows.select_related("blob")}
+    return Network(job, files.get(made.get(SKELETON, "")), files.get(made.get(NODES, "")))
+
+
+def table(network: Network) -> dict[str, Any]:
+    """The table of nodes (`runners.engine.onnx_files.nodes`); empty where there is none."""
+    return derived_files.read(network.nodes, MOST_BYTES)
+
+
+def _enqueue(version: Version, variant: Variant, priority: int) -> Job:
+    return services.enqueue(
+        kind=KIND,
+        version=version,
+        entry=variant.entry.path,
+        given={"sha256": variant.entry.blob_id},
+        priority=priority,
+        once=True,
+    )

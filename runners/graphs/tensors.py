@@ -1,0 +1,93 @@
+"""Figures of the tensors in a version's files: made when somebody asks, kept beside the version.
+
+They are a derived file, named by its SHA-256, as private as the version's files and gone with them:
+a tensor of one element has its value for its mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from registry.core.permissions import require_user
+from registry.models import File
+from registry.versions.selectors import require_files
+from runners.graphs import derived_files
+from runners.models import Job
+from runners.proofs.verification import RELEASED
+from runners.queue import services
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from registry.models import Version
+
+KIND = "tensors"
+FOLDER = "tensors"
+# Endings of files that the engine looks for tensors in.
+ENDINGS = (".onnx", ".pb", ".npy", ".npz")
+# What the engine promises at most.
+MOST_BYTES = 4 << 20
+_URGENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What there is of a file's tensors: the job that looks or looked at them, and its list."""
+
+    job: Job | None = None
+    file: File | None = None
+
+
+def may_hold(path: str) -> bool:
+    """Whether a file of this name is one to look for tensors in."""
+    return PurePosixPath(path).suffix.lower() in ENDINGS
+
+
+def request(actor: Actor, *, version: Version, file: File) -> Job:
+    """Queue a look at a file's tensors; the job that looked where one did.
+
+    Whoever may have the files may ask, signed in. Raises NotAuthenticated, AccessNeeded,
+    StateConflict, InvalidRequest.
+    """
+    require_user(actor, "read", of=version.model)
+    require_files(actor, version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; tensors are looked at in published files.",
+            state=version.state,
+        )
+    if not may_hold(file.path):
+        raise problems.InvalidRequest(
+            f"{file.path} is no file of tensors; those end with {', '.join(ENDINGS)}."
+        )
+    return services.enqueue(
+        kind=KIND,
+        version=version,
+        entry=file.path,
+        given={"sha256": file.blob_id},
+        priority=_URGENT,
+        once=True,
+    )
+
+
+def of(file: File) -> Reading:
+    """What there is of a file's tensors."""
+    jobs = Job.objects.filter(
+        version=file.version_id, kind=KIND, entry=file.path, subject=file.blob_id
+    )
+    newest = jobs.order_by("-queued_at")
+    job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
+    if job is None or job.state != Job.State.SUCCEEDED:
+        return Reading(job)
+    made = [str(output.get("sha256")) for output in (job.report or {}).get("outputs", [])]
+    rows = File.objects.filter(
+        version=file.version_id, derived=True, blob__in=made, blob__erased_at=None
+    )
+    return Reading(job, rows.select_related("blob").first())
+
+
+def table(reading: Reading) -> dict[str, Any]:
+    """The list as `runners.engine.graphs.tensor_figures` writes it; empty where there is none."""
+    return derived_files.read(reading.file, MOST_BYTES)

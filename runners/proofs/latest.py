@@ -1,0 +1,57 @@
+"""What was measured last, of models that its reader may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Exists, OuterRef
+
+from registry.models import RegisteredModel, Version
+from runners.models import ConformanceResult
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from registry.core.permissions import Actor
+    from registry.models import Variant
+
+# Results that are read: a job gives up to four.
+_READ = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one job found out about a variant on a runtime: a result for each check."""
+
+    variant: Variant
+    runtime: str
+    runtime_version: str
+    results: tuple[ConformanceResult, ...]
+    at: datetime
+
+
+def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
+    """The newest jobs that measured something of released versions; one question to the rows."""
+    released = [Version.State.PUBLISHED, Version.State.YANKED]
+    # Each row asks for its own model: all visible ones together are many, and these are few.
+    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
+    rows = (
+        ConformanceResult.objects.filter(Exists(seen), variant__version__state__in=released)
+        .select_related("variant__version__model__namespace")
+        .defer("variant__facts", "variant__derivation", "figures", "node")
+        .order_by("-pk")[:_READ]
+    )
+    by_job: dict[tuple[object, int], list[ConformanceResult]] = {}
+    for row in rows:
+        by_job.setdefault((row.job_id, row.variant_id), []).append(row)
+    return [
+        Measurement(
+            found[0].variant,
+            found[0].runtime,
+            found[0].runtime_version,
+            tuple(found),
+            max(row.at for row in found),
+        )
+        for found in list(by_job.values())[:limit]
+    ]

@@ -1,0 +1,167 @@
+"""Reports of ended jobs as rows: derived variants, conformance results, cases of the suite.
+
+A report comes from a process that has read somebody's upload: what does not fit the tables is left
+out, never guessed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol.proofs import InvalidProofError, Proof
+from registry.core import events
+from registry.models import File, Variant
+from registry.versions.services import derivatives
+from runners.models import ConformanceResult, SuiteResult, SuiteRun
+from runners.proofs import derivations
+
+if TYPE_CHECKING:
+    from runners.models import Job
+
+EVIDENCE = "evidence"
+WORDS = 4000
+FIGURES = 500
+
+
+@transaction.atomic
+def take_variant(job: Job) -> Variant | None:
+    """Attach the variant that an upgrade or a conversion made; None where it made none."""
+    report = job.report or {}
+    outputs = tuple(
+        derivatives.Output(str(output["name"]), str(output["sha256"]))
+        for output in report.get("outputs", [])
+    )
+    if job.version is None or not outputs:
+        return None
+    facts = dict(report["facts"])
+    described = facts.pop("described", {})
+    proof = facts.pop("proof", None)
+    return derivatives.attach(
+        version=job.version,
+        manifest_sha256=job.input["manifest_sha256"],
+        found=derivatives.Derived(
+            name=derivations.name_of(job, facts),
+            origin=derivations.origin_of(job),
+            source=str(job.input["source"]),
+            outputs=outputs,
+            facts=described,
+            derivation={
+                "task": job.kind,
+                **facts,
+                "versions": report.get("versions", {}),
+                "figures": report.get("measures", [])[:FIGURES],
+            },
+            job_uuid=job.pk,
+            proof=_proof(proof) if job.kind == derivations.UPGRADE else None,
+        ),
+    )
+
+
+def _proof(told: Any) -> Proof | None:
+    """The proof in a report; None in one that a worker of before wrote."""
+    try:
+        return Proof.from_json(told)
+    except InvalidProofError:
+        return None
+
+
+@transaction.atomic
+def take_copy(job: Job) -> File | None:
+    """Keep the copy with more metadata that a job made; None where it made none."""
+    outputs = (job.report or {}).get("outputs", [])
+    if job.version is None or not outputs:
+        return None
+    return derivatives.attach_copy(
+        version=job.version,
+        manifest_sha256=job.input["manifest_sha256"],
+        source=job.entry,
+        output=derivatives.Output(str(outputs[0]["name"]), str(outputs[0]["sha256"])),
+    )
+
+
+@transaction.atomic
+def take_conformance(job: Job) -> int:
+    """Write what a conformance job found, once; returns how many checks."""
+    entry = File.objects.filter(version=job.version_id, path=job.entry).first()
+    variant = Variant.objects.filter(entry=entry).first() if entry else None
+    if job.version is None or entry is None or variant is None or job.conformance.exists():
+        return 0
+    report = job.report or {}
+    evidence = {
+        str(output["name"]): derivatives.attach_evidence(
+            version=job.version,
+            manifest_sha256=job.input["manifest_sha256"],
+            folder=EVIDENCE,
+            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+        )
+        for output in report.get("outputs", [])
+    }
+    rows = [
+        ConformanceResult(
+            job=job,
+            variant=variant,
+            entry_sha256=entry.blob_id,
+            runtime=str(measure["runtime"])[:32],
+            runtime_version=str(measure["runtime_version"])[:64],
+            check_kind=measure["check"],
+            outcome=_outcome(measure),
+            blames=measure.get("blames", ""),
+            runs=measure.get("runs") if isinstance(measure.get("runs"), bool) else None,
+            reason=str(measure.get("reason", ""))[:WORDS],
+            profile=str(measure.get("profile", ""))[:32],
+            datasets=int(measure.get("datasets", 0)),
+            seconds=float(measure.get("seconds", 0.0)),
+            figures=list(measure.get("outputs", []))[:FIGURES],
+            node=measure.get("node"),
+            evidence=evidence.get(str(measure.get("evidence", ""))),
+            at=job.finished_at or timezone.now(),
+        )
+        for measure in report.get("measures", [])
+    ]
+    made = ConformanceResult.objects.bulk_create(rows)
+    if made:
+        events.record("conformance.added", job.version, actor=None, model=job.version.model)
+    return len(made)
+
+
+def _outcome(measure: dict[str, Any]) -> str:
+    """The outcome of a check; a worker of before let wrong data and a wrong reference fail."""
+    faultless = (ConformanceResult.Blame.DATA, ConformanceResult.Blame.REFERENCE)
+    if (
+        measure["outcome"] == ConformanceResult.Outcome.FAILED
+        and measure.get("blames") in faultless
+    ):
+        return str(ConformanceResult.Outcome.CANT_TELL)
+    return str(measure["outcome"])
+
+
+@transaction.atomic
+def take_suite(job: Job) -> None:
+    """Write one part of a suite run; the last one finishes the run."""
+    run = SuiteRun.objects.select_for_update().filter(pk=job.input.get("run")).first()
+    part = job.input.get("part")
+    if run is None or part in run.done:
+        return
+    SuiteResult.objects.bulk_create(
+        [_case(run, measure) for measure in (job.report or {}).get("measures", [])],
+        ignore_conflicts=True,
+    )
+    run.done = sorted([*run.done, part])
+    if len(run.done) == run.parts:
+        run.finished_at = timezone.now()
+    run.save(update_fields=["done", "finished_at"])
+
+
+def _case(run: SuiteRun, measure: dict[str, Any]) -> SuiteResult:
+    opset = measure.get("opset")
+    return SuiteResult(
+        run=run,
+        case=str(measure["case"])[:200],
+        operator=str(measure.get("operator", ""))[:100],
+        opset=opset if isinstance(opset, int) else None,
+        outcome=measure["outcome"],
+        reason=str(measure.get("reason", ""))[:WORDS],
+    )

@@ -1,0 +1,308 @@
+"""What was proved, as pages and the API show it: matrix, ladder, scoreboard.
+
+The newest result of each check counts; older ones stay readable. What nothing has said yet is the
+state of the job that will, or "not run".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, F, Max
+
+from hub.protocol import problems
+from registry.models import Variant
+from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
+from runners.proofs import verification
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.db.models import QuerySet
+
+    from registry.models import Version
+
+RESULTS = 2000
+CHECKS = tuple(ConformanceResult.Check.values)
+SUITE_WORDS = tuple(SuiteResult.Outcome.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One check of one variant on one runtime: its newest result, or the job that will give it."""
+
+    check: str
+    runtime: str
+    result: ConformanceResult | None
+    job: Job | None
+
+    @property
+    def word(self) -> str:
+        """A `ConformanceVerdict`, or `queued`, `running`, `errored`, `not run`."""
+        if self.result is not None:
+            return str(self.result.verdict)
+        if self.job is None:
+            return "not run"
+        return str(self.job.state) if self.job.state in Job.LIVE else "errored"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A runtime of the matrix, with the version that its newest results are of."""
+
+    runtime: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Checks by runtimes, for one variant."""
+
+    variant: Variant
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for _, cells in self.rows for cell in cells]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One opset that was tried for a variant, and what came of it."""
+
+    opset: int | None
+    outcome: str
+    reason: str
+    blocking: tuple[dict[str, Any], ...]
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The way of a variant from the opset it has to those that it could have."""
+
+    variant: Variant
+    ready: tuple[Variant, ...]
+    rungs: tuple[Rung, ...]
+    job: Job | None
+
+    @property
+    def highest(self) -> Variant | None:
+        """The upgraded variant of the highest opset that was shown to equal the original."""
+        own = self.variant.opset or 0
+        higher = [row for row in self.ready if row.is_chosen and (row.opset or 0) > own]
+        return max(higher, key=lambda row: row.opset or 0, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A run of the operator suite, and how many of its cases ended in each way."""
+
+    run: SuiteRun
+    totals: dict[str, int]
+
+    @property
+    def cases(self) -> int:
+        return sum(self.totals.values())
+
+
+def results_of(version: Version, *, with_history: bool = False) -> list[ConformanceResult]:
+    """Conformance results of a version's variants, newest first; each check once, or all of them.
+
+    A result counts only while its variant still is the file that was run.
+    """
+    all_of_it = ConformanceResult.objects.filter(variant__version=version)
+    rows = all_of_it.select_related("variant__entry", "evidence").order_by("-at", "-pk")
+    if with_history:
+        return list(rows[:RESULTS])
+    valid = all_of_it.filter(entry_sha256=F("variant__entry__blob"))
+    groups = valid.order_by().values("variant", "runtime", "check_kind")
+    return list(rows.filter(pk__in=groups.annotate(newest=Max("pk")).values("newest")))
+
+
+def result(version: Version, pk: int) -> ConformanceResult:
+    """One conformance result of a version; raises NotFound."""
+    rows = ConformanceResult.objects.filter(variant__version=version)
+    found = rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first()
+    if found is None:
+        raise problems.NotFound(f"{version.ref} has no conformance result {pk}.")
+    return found
+
+
+def history_of(shown: ConformanceResult) -> list[ConformanceResult]:
+    """Every result of the same check of the same variant on the same runtime, newest first."""
+    rows = ConformanceResult.objects.filter(
+        variant=shown.variant_id, runtime=shown.runtime, check_kind=shown.check_kind
+    )
+    return list(rows.order_by("-at", "-pk")[:50])
+
+
+def made_by(job: Job) -> Variant | None:
+    """The variant that a job made; None where it made none, or a later job made it anew."""
+    if job.version is None or job.kind not in ("upgrade", "convert"):
+        return None
+    rows = Variant.objects.filter(version=job.version, job_uuid=job.pk)
+    return rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry").first()
+
+
+def matrices(version: Version) -> list[Matrix]:
+    """The conformance matrix of each variant of a version, in a fixed number of queries."""
+    results = results_of(version)
+    jobs = _newest_jobs(version, "conformance")
+    names = _runtimes(results, jobs.values())
+    found = {(row.variant_id, row.runtime, row.check_kind): row for row in results}
+    versions = {row.runtime: row.runtime_version for row in reversed(results)}
+    columns = tuple(Column(name, versions.get(name, "")) for name in names)
+    return [
+        Matrix(
+            variant,
+            columns,
+            tuple(
+                (
+                    check,
+                    tuple(
+                        Cell(
+                            check,
+                            name,
+                            found.get((variant.pk, name, check)),
+                            jobs.get((variant.entry.path, name)),
+                        )
+                        for name in names
+                    ),
+                )
+                for check in CHECKS
+            ),
+        )
+        for variant in Variant.objects.filter(version=version).select_related(
+            "entry", "derived_from"
+        )
+    ]
+
+
+def ladders(version: Version) -> list[Ladder]:
+    """How far each uploaded variant got up, and what stopped it."""
+    variants = list(
+        Variant.objects.filter(version=version).select_related("entry__blob", "derived_from")
+    )
+    newest: dict[tuple[str, Any], Job] = {}
+    for job in Job.objects.filter(version=version, kind="upgrade").order_by("-queued_at"):
+        newest.setdefault((job.entry, job.input.get("target")), job)
+    made = []
+    for variant in variants:
+        if variant.origin != Variant.Origin.UPLOADED:
+            continue
+        mine = [job for (entry, _), job in newest.items() if entry == variant.entry.path]
+        ready = tuple(
+            row
+            for row in variants
+            if row.derived_from_id == variant.pk and row.origin == Variant.Origin.UPGRADED
+        )
+        rungs = tuple(rung for job in mine for rung in _rungs(job))
+        made.append(Ladder(variant, ready, rungs, mine[0] if mine else None))
+    return made
+
+
+def scores() -> list[Score]:
+    """The runs of the operator suite with their totals, newest first for each runtime."""
+    counted = SuiteResult.objects.values_list("run", "outcome").annotate(n=Count("pk")).order_by()
+    totals: dict[int, dict[str, int]] = {}
+    for run, outcome, number in counted:
+        totals.setdefault(run, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
+    return [
+        Score(run, totals.get(run.pk, dict.fromkeys(SUITE_WORDS, 0)))
+        for run in SuiteRun.objects.order_by("runtime", "-started_at", "pk")
+    ]
+
+
+def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
+    """One run of the suite, the newest unless the version of onnx is named; raises NotFound."""
+    for found in scores():
+        run = found.run
+        same = (run.runtime, run.runtime_version) == (runtime, runtime_version)
+        if same and onnx_version in ("", run.onnx_version):
+            return found
+    raise problems.NotFound(f"The operator suite has not been run on {runtime} {runtime_version}.")
+
+
+def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
+    """How the cases of each operator ended: (operator, outcome word to number of cases)."""
+    counted = (
+        SuiteResult.objects.filter(run=run)
+        .values_list("operator", "outcome")
+        .annotate(n=Count("pk"))
+        .order_by("operator")
+    )
+    table: dict[str, dict[str, int]] = {}
+    for operator, outcome, number in counted:
+        table.setdefault(operator, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
+    return list(table.items())
+
+
+def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
+    """How the cases of each opset ended: (opset, outcome word to number of cases)."""
+    counted = (
+        SuiteResult.objects.filter(run=run)
+        .values_list("opset", "outcome")
+        .annotate(n=Count("pk"))
+        .order_by("opset")
+    )
+    table: dict[int | None, dict[str, int]] = {}
+    for opset, outcome, number in counted:
+        table.setdefault(opset, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
+    return list(table.items())
+
+
+def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> QuerySet[SuiteResult]:
+    """The cases of a run, narrowed."""
+    rows = SuiteResult.objects.filter(run=run)
+    if operator:
+        rows = rows.filter(operator=operator)
+    if outcome:
+        rows = rows.filter(outcome=outcome)
+    return rows
+
+
+def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str, str]]:
+    """Cases that ended otherwise in another run: (operator, case, outcome before, outcome after).
+
+    A case that only one of them has ends as `absent` in the other.
+    """
+    old = {row.case: row for row in SuiteResult.objects.filter(run=before)}
+    new = {row.case: row for row in SuiteResult.objects.filter(run=after)}
+    changed = []
+    for case in sorted(old.keys() | new.keys()):
+        was = old[case].outcome if case in old else "absent"
+        is_now = new[case].outcome if case in new else "absent"
+        if was != is_now:
+            changed.append(((old.get(case) or new[case]).operator, case, was, is_now))
+    return changed
+
+
+def _newest_jobs(version: Version, kind: str) -> dict[tuple[str, str], Job]:
+    rows = Job.objects.filter(version=version, kind=kind).order_by("queued_at").defer("report")
+    return {(job.entry, str(job.input.get("runtime", ""))): job for job in rows}
+
+
+def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:
+    """The runtimes of a matrix in fixed order: those that are offered, then those that were."""
+    offered = [runtime.name for runtime in verification.current()]
+    known = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
+    names = {*offered, *known} - {""}
+    return sorted(names, key=lambda name: (name != "onnx-reference", name != "onnxruntime", name))
+
+
+def _rungs(job: Job) -> list[Rung]:
+    facts = (job.report or {}).get("facts", {})
+    return [
+        Rung(
+            step.get("target"),
+            str(step.get("result", "")),
+            str(step.get("reason", "")),
+            tuple(step.get("blocking", [])),
+            job,
+        )
+        for step in facts.get("steps", [])
+        if isinstance(step, dict)
+    ]

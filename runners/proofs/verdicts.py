@@ -1,0 +1,114 @@
+"""What the checks of a variant on a runtime say together: the one rule that everybody counts by.
+
+A check fails by the fault of the runtime or of the model. What was not tested, what nobody could
+judge, and data or a reference that are wrong fail nobody: they are counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from registry.catalogue import documents
+from runners.models import ConformanceResult, ConformanceVerdict
+from runners.proofs import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.catalogue.searchable import Fact
+    from registry.models import Version
+
+_Check, _Outcome = ConformanceResult.Check, ConformanceResult.Outcome
+# Checks that hold a runtime against something else than itself, and the outcomes of these that
+# mean that there was nothing to hold it against.
+_COMPARISONS = frozenset({_Check.BUNDLED, _Check.REFERENCE})
+_NOTHING_THERE = frozenset({_Outcome.INAPPLICABLE, _Outcome.UNTESTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many checks passed and failed; ``apart`` counts those that say neither, by verdict."""
+
+    passed: int
+    failed: int
+    apart: tuple[tuple[ConformanceVerdict, int], ...]
+
+    @property
+    def judged(self) -> int:
+        """The checks of which a share may be given."""
+        return self.passed + self.failed
+
+
+def connect() -> None:
+    """Tell lists of verdicts, anew when one is added."""
+    documents.contribute("verdicts", ("conformance.added",), of)
+
+
+def tally(results: Iterable[ConformanceResult]) -> Tally:
+    """Count results; what does not apply is counted nowhere."""
+    rows = list(results)
+    passed = sum(row.outcome == _Outcome.PASSED for row in rows)
+    failed = sum(row.outcome == _Outcome.FAILED for row in rows)
+    others = Counter(
+        row.verdict
+        for row in rows
+        if row.outcome not in (_Outcome.PASSED, _Outcome.FAILED)
+        and row.verdict != ConformanceVerdict.INAPPLICABLE
+    )
+    order = list(ConformanceVerdict)
+    return Tally(passed, failed, tuple(sorted(others.items(), key=lambda one: order.index(one[0]))))
+
+
+def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:
+    """The verdict on one variant and one runtime.
+
+    It passes where a check passed, none failed, and the runtime agrees with the bundled data or the
+    reference, wherever there is one of these to compare with.
+    """
+    rows = list(results)
+    outcomes = {row.outcome for row in rows}
+    if _Outcome.FAILED in outcomes:
+        return ConformanceVerdict.FAILED
+    compared = {row.outcome for row in rows if row.check_kind in _COMPARISONS}
+    agrees = _Outcome.PASSED in compared or compared <= _NOTHING_THERE
+    if _Outcome.PASSED in outcomes and agrees:
+        return ConformanceVerdict.PASSED
+    others = {row.verdict for row in rows}
+    for verdict in (
+        ConformanceVerdict.DOES_NOT_RUN,
+        ConformanceVerdict.WRONG_DATA,
+        ConformanceVerdict.WRONG_REFERENCE,
+    ):
+        if verdict in others:
+            return verdict
+    if outcomes - {_Outcome.INAPPLICABLE}:
+        return ConformanceVerdict.CANT_TELL
+    return ConformanceVerdict.INAPPLICABLE
+
+
+def of(version: Version) -> set[Fact]:
+    """The runtimes that some variant fails on, and those on which the main one passes or is stuck.
+
+    Stuck is what runs on no input although nobody is at fault.
+    """
+    results = selectors.results_of(version)
+    main = version.variants.order_by("pk").values_list("pk", flat=True).first()
+    of_main: dict[str, list[ConformanceResult]] = defaultdict(list)
+    for result in results:
+        if result.variant_id == main:
+            of_main[result.runtime].append(result)
+    failed = {
+        ("fails_on", result.runtime)
+        for result in results
+        if result.outcome == ConformanceResult.Outcome.FAILED
+    }
+    groups = {
+        ConformanceVerdict.PASSED: "passes_on",
+        ConformanceVerdict.DOES_NOT_RUN: "does_not_run_on",
+    }
+    by_runtime = {runtime: together(rows) for runtime, rows in of_main.items()}
+    return failed | {
+        (groups[verdict], runtime) for runtime, verdict in by_runtime.items() if verdict in groups
+    }

@@ -1,0 +1,246 @@
+"""What every published version is owed: a verdict of each runtime, and an opset that runs today.
+
+Nothing here remembers what was asked for: what is owed is what no job of the version's has done or
+is doing. So it may be asked at any time, and a new version of a runtime or of onnx only makes more
+be owed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import problems, proofs
+from registry.core.permissions import require
+from registry.models import Variant, Version
+from registry.versions import selectors as registry
+from runners.engine.onnx_files.describe import METHOD
+from runners.models import Job, Runtime, SuiteRun
+from runners.queue import selectors, services
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.core.permissions import Actor
+
+# A runtime that no worker has offered for so long is owed nothing more.
+RETIRED = timedelta(days=7)
+# A hub that has just been started has better things to do than the operator suite.
+SETTLED = timedelta(minutes=10)
+ASKED, SOON, LATER, IDLE = 2, 4, 7, 9
+RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
+BATCH = 20
+# While so many jobs wait, no more are owed for the sake of catching up.
+ENOUGH_WAITING = 200
+UPGRADING, REFERENCE = "onnxruntime", "onnx-reference"
+SUITE_PARTS = 16
+
+
+def keep_up() -> None:
+    """Note what runtimes there are, and owe a few more versions what these can say of them."""
+    register()
+    catch_up()
+
+
+def register() -> None:
+    """Note the runtimes that live workers offer."""
+    now = timezone.now()
+    for name, version in sorted(offered()):
+        row, is_new = Runtime.objects.get_or_create(name=name, version=version)
+        if is_new:
+            continue
+        if row.seen_at < now - RETIRED:  # what was published meanwhile has to be looked at again
+            row.cursor, row.caught_up_at = 0, None
+        row.seen_at = now
+        row.save(update_fields=["seen_at", "cursor", "caught_up_at"])
+
+
+def offered() -> dict[tuple[str, str], str]:
+    """What workers bring: (runtime, its version) and the onnx version beside it."""
+    found = {}
+    for worker in selectors.live_workers():
+        versions = worker.capabilities.get("versions", {})
+        for name in worker.capabilities.get("runtimes", {}):
+            version = versions.get("onnx" if name == "onnx-reference" else name)
+            if version:
+                found[name, version] = str(versions.get("onnx", ""))
+    return found
+
+
+def current() -> list[Runtime]:
+    """The newest version of each runtime that is offered or was until lately."""
+    rows = Runtime.objects.filter(seen_at__gt=timezone.now() - RETIRED).order_by("first_seen_at")
+    return list({row.name: row for row in rows}.values())
+
+
+def owe(version: Version, *, priority: int = SOON) -> int:
+    """Queue what a published version is owed and nothing has done; returns how many jobs."""
+    runtimes = current()
+    asked = {
+        _mark(job.kind, job.entry, told)
+        for job in Job.objects.filter(version=version)
+        for told in (job.input, _made_with(job))
+    }
+    queued = 0
+    for variant in Variant.objects.filter(version=version).select_related("entry"):
+        for kind, given in _due(variant, runtimes):
+            if _mark(kind, variant.entry.path, given) in asked:
+                continue
+            _queue(kind, version, variant, given, priority=priority)
+            queued += 1
+    return queued
+
+
+def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "") -> list[Job]:
+    """Queue the conformance of a variant (all of them unless named) once more, for maintainers.
+
+    ``runtime`` narrows it to one. Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
+    """
+    require(actor, "version.derive", version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; conformance is run on published versions.",
+            state=version.state,
+        )
+    rows = Variant.objects.filter(version=version).select_related("entry")
+    chosen = [registry.variant(version, variant, None, None)] if variant else list(rows)
+    wanted = [row for row in current() if runtime in ("", row.name)]
+    if not wanted:
+        raise problems.InvalidRequest.at(
+            "/runtime",
+            f"No worker of this hub offers {runtime or 'a runtime'}; see /api/v1/runtimes.",
+        )
+    return [
+        _queue("conformance", version, one, _given(offer), priority=ASKED)
+        for one in chosen
+        for offer in wanted
+    ]
+
+
+def catch_up() -> int:
+    """Go on owing older versions what new runtimes can say of them; returns how many jobs."""
+    waiting = Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER, pool=Job.Pool.CPU)
+    if waiting.count() > ENOUGH_WAITING:
+        return 0
+    queued = 0
+    for runtime in current():
+        if runtime.caught_up_at is None:
+            queued += _advance(runtime)
+    return queued
+
+
+def owe_suite() -> int:
+    """Queue the operator suite for each runtime version that has not had it."""
+    queued, brought = 0, offered()
+    for runtime in current():
+        onnx_version = brought.get((runtime.name, runtime.version))
+        if onnx_version and runtime.first_seen_at < timezone.now() - SETTLED:
+            queued += len(start_suite(runtime, onnx_version))
+    return queued
+
+
+@transaction.atomic
+def start_suite(runtime: Runtime, onnx_version: str, *, priority: int = IDLE) -> list[Job]:
+    """Queue the parts of the suite that are missing for a runtime version; none twice."""
+    run, _ = SuiteRun.objects.get_or_create(
+        runtime=runtime.name,
+        runtime_version=runtime.version,
+        onnx_version=onnx_version,
+        defaults={"parts": SUITE_PARTS},
+    )
+    tried = {
+        job.input["part"]
+        for job in Job.objects.filter(kind="suite", input__run=run.pk).only("input")
+    }
+    return [
+        services.enqueue(
+            kind="suite",
+            version=None,
+            given={"run": run.pk, "runtime": run.runtime, "part": part, "parts": run.parts},
+            requires={"runtime": run.runtime},
+            priority=priority,
+        )
+        for part in range(run.parts)
+        if part not in tried
+    ]
+
+
+def _queue(
+    kind: str, version: Version, variant: Variant, given: dict[str, Any], *, priority: int
+) -> Job:
+    return services.enqueue(
+        kind=kind,
+        version=version,
+        entry=variant.entry.path,
+        given=given,
+        requires={"runtime": given["runtime"]},
+        priority=priority,
+    )
+
+
+@transaction.atomic
+def _advance(seen: Runtime) -> int:
+    runtime = Runtime.objects.select_for_update().get(pk=seen.pk)
+    if runtime.cursor != seen.cursor:  # another worker is at it
+        return 0
+    rows = Version.objects.filter(pk__gt=runtime.cursor, state=Version.State.PUBLISHED)
+    batch = list(rows.filter(model__deleted_at=None).order_by("pk")[:BATCH])
+    queued = sum(owe(version, priority=LATER) for version in batch)
+    if batch:
+        runtime.cursor = batch[-1].pk
+    else:
+        runtime.caught_up_at = timezone.now()
+    runtime.save(update_fields=["cursor", "caught_up_at"])
+    return queued
+
+
+def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, dict[str, Any]]]:
+    versions = {runtime.name: runtime.version for runtime in runtimes}
+    for runtime in runtimes:
+        given = _given(runtime)
+        yield "conformance", given
+        if runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED:
+            if variant.facts and variant.facts.get("method", 1) < METHOD:
+                yield "describe", {**given, "method": METHOD}
+            yield (
+                "upgrade",
+                {
+                    **given,
+                    "target": None,
+                    "source": variant.name,
+                    **upgrade_options(variant.version),
+                },
+            )
+            if REFERENCE in versions:
+                yield "check", {**given, "onnx_version": versions[REFERENCE]}
+
+
+def upgrade_options(version: Version) -> dict[str, Any]:
+    """What every upgrade of a version is given: the method, and what its card says of inputs."""
+    inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
+    return {"method": proofs.METHOD} | ({"inputs": inputs} if isinstance(inputs, dict) else {})
+
+
+def _given(runtime: Runtime) -> dict[str, Any]:
+    return {"runtime": runtime.name, "runtime_version": runtime.version}
+
+
+def _made_with(job: Job) -> dict[str, Any]:
+    """What a check was made with, which the one before publishing was not told beforehand."""
+    versions = (job.report or {}).get("versions", {})
+    if job.kind != "check" or UPGRADING not in versions:
+        return dict(job.input)
+    return {
+        "runtime": UPGRADING,
+        "runtime_version": versions[UPGRADING],
+        "onnx_version": versions.get("onnx"),
+    }
+
+
+def _mark(kind: str, entry: str, given: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes two jobs the same piece of what is owed."""
+    named = ("runtime", "runtime_version", "onnx_version", "target", "method")
+    return kind, entry, *(given.get(name) for name in named)

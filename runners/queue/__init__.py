@@ -1,0 +1,1 @@
+"""Jobs and workers: queueing, claiming, leases, pools, heartbeats."""

@@ -1,0 +1,76 @@
+"""A Celery worker's signs of life, given by its main process however busy its pool is.
+
+A timer of the worker's own loop gives them; there is no thread that a fork of the pool could copy.
+The same beat finds what was lost, so sweeping waits for no free slot either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from celery import bootsteps
+from django.conf import settings
+from django.db import Error as DatabaseTrouble
+from django.db import connections
+
+from runners.queue import environments, registration, services
+from runners.sandbox import Sandbox
+
+log = structlog.get_logger(__name__)
+
+
+class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Registers the worker when it is connected, and again every third of a lease."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, consumer: Any, **more: Any) -> None:
+        super().__init__(consumer, **more)
+        self._timer: Any = None
+        self._capabilities: dict[str, Any] | None = None
+
+    def start(self, consumer: Any) -> None:
+        """Tell at once, then by the timer: after each new connection to the broker as well."""
+        if self._capabilities is None:
+            python = environments.interpreter(settings.HUB_WORKER_RUNTIME)
+            with Sandbox(interpreter=python) as sandbox:
+                self._capabilities = registration.capabilities(sandbox)
+            told = registration.summary(self._offered(consumer))
+            log.info("worker_started", worker=registration.name(), **told)
+        self._beat(consumer)
+        period = settings.HUB_LIMITS_LEASE_SECONDS / 3
+        self._timer = consumer.timer.call_repeatedly(period, self._beat, (consumer,))
+
+    def stop(self, _consumer: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def shutdown(self, consumer: Any) -> None:
+        """Leave in order, so that nobody waits for this worker."""
+        self.stop(consumer)
+        try:
+            services.leave(registration.name())
+        except DatabaseTrouble:
+            log.warning("leaving_failed", exc_info=True)
+        finally:
+            connections.close_all()
+
+    def _offered(self, consumer: Any) -> dict[str, Any]:
+        return {
+            "host": registration.host(),
+            "pool": ",".join(sorted(consumer.app.amqp.queues.consume_from)),
+            "capabilities": self._capabilities or {},
+            "slots": consumer.controller.concurrency,
+        }
+
+    def _beat(self, consumer: Any) -> None:
+        try:
+            services.see(registration.name(), **self._offered(consumer))
+            services.recover()
+        except DatabaseTrouble:
+            log.warning("sign_of_life_failed", exc_info=True)
+        finally:
+            # A connection open here would be copied into the next process of the pool.
+            connections.close_all()

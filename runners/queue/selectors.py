@@ -1,0 +1,147 @@
+"""Jobs and workers as somebody may see them: a job is as visible as its version.
+
+Jobs that belong to no version are the hub's own, and everybody may see them.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.models import RegisteredModel, Version
+from runners import pools
+from runners.federated import jobs as federated_jobs
+from runners.models import Bar, Host, Job, Worker
+from runners.queue import aliases
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+
+WORKER_LOST = timedelta(seconds=90)
+
+
+def jobs(actor: Actor) -> QuerySet[Job]:
+    """Jobs of versions that the actor may see and those of the hub itself, newest first.
+
+    Each with ``may_have_files``: whether the actor may have the files of its model too.
+    """
+    seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
+    if not (actor.is_authenticated and actor.is_admin):
+        # Reports on contributions tell of single devices.
+        seen &= ~Q(kind__in=federated_jobs.PRIVATE)
+    # What somebody ran a model on is theirs alone.
+    own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    if actor.is_authenticated and actor.bound_to:
+        own &= Q(version__model__namespace=actor.bound_to)
+    seen &= ~Q(kind=Job.TRYOUT) | own
+    readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
+    rows = Job.objects.filter(seen).select_related("version__model__namespace")
+    return rows.annotate(may_have_files=Exists(readable))
+
+
+def job(actor: Actor, uuid: UUID) -> Job:
+    """One job; raises NotFound."""
+    found = jobs(actor).filter(pk=uuid).first()
+    if found is None:
+        raise problems.NotFound("There is no job of this id that you can see.")
+    return found
+
+
+def ahead_of(waiting: Job) -> int:
+    """How many jobs of its queue are taken before this one."""
+    queues = pools.queues_of([waiting.queue])
+    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=queues)
+    earlier = rows.filter(priority__lt=waiting.priority) | rows.filter(
+        priority=waiting.priority, queued_at__lt=waiting.queued_at
+    )
+    return earlier.count()
+
+
+def live_workers(queue: str = "") -> list[Worker]:
+    """Workers seen of late, of one queue or all."""
+    rows = Worker.objects.filter(seen_at__gt=timezone.now() - WORKER_LOST)
+    return [row for row in rows if not queue or queue in row.queues]
+
+
+def why_waiting(waiting: Job) -> str:
+    """Why a job has not begun, in words: nobody can do it, it is not time, or others come first."""
+    if waiting.state != Job.State.QUEUED:
+        return ""
+    lack = _nobody_offers(waiting)
+    if lack:
+        return lack
+    now = timezone.now()
+    if waiting.not_before > now:
+        again = "another attempt " if waiting.attempt else ""
+        return f"{again}not before {waiting.not_before:%Y-%m-%d %H:%M:%S} UTC"
+    ahead = ahead_of(waiting)
+    if ahead:
+        return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}"
+    kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
+    if kept is not None:
+        machine = aliases.host(kept.name)
+        return f"the other jobs on {machine} must end first, as it needs the machine alone"
+    return f"next in line for a worker of {waiting.queue}"
+
+
+def is_barred(ended: Job) -> bool:
+    """Whether a bar stands on this job's file for its kind of work."""
+    return Bar.objects.standing_on(ended).exists()
+
+
+def standing_bars(*, limit: int = 50) -> list[Bar]:
+    """The bars that stand, newest first; only administrators may be shown them."""
+    return list(Bar.objects.filter(lifted_at=None).select_related("namespace")[:limit])
+
+
+def queue_lengths(actor: Actor) -> dict[str, int]:
+    """How many of the jobs that the actor may see are in each state that is not over."""
+    live = jobs(actor).filter(state__in=Job.LIVE).select_related(None)
+    return dict(live.values_list("state").annotate(n=Count("pk")).order_by())
+
+
+def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -> list[Job]:
+    """The jobs of one version, newest first; all of them or those of some kinds."""
+    rows = jobs(actor).filter(version=version)
+    return list((rows.filter(kind__in=kinds) if kinds else rows)[:50])
+
+
+def page_of_jobs(
+    actor: Actor, *, state: str = "", before: datetime | None = None, limit: int = 50
+) -> list[Job]:
+    """One page of the jobs that the actor may see, newest first."""
+    rows = jobs(actor)
+    if state:
+        rows = rows.filter(state=state)
+    if before is not None:
+        rows = rows.filter(queued_at__lt=before)
+    return list(rows[:limit])
+
+
+def _key(actor: Actor) -> int:
+    """The actor's own key; none of anybody's for a guest."""
+    return getattr(actor, "pk", None) or 0
+
+
+def _nobody_offers(waiting: Job) -> str:
+    """Which of a job's needs no worker meets; empty where one meets them all."""
+    live = live_workers()
+    able = [worker for worker in live if not pools.unmet(waiting.requires, worker.capabilities)]
+    if any(waiting.queue in worker.queues for worker in able):
+        return ""
+    here = [worker for worker in live if waiting.queue in worker.queues]
+    if here:
+        return f"no worker offers {pools.unmet(waiting.requires, here[0].capabilities)}"
+    if waiting.runtime:
+        return f"no worker offers {waiting.runtime}"
+    return f"no worker takes jobs of the pool {waiting.pool}"

@@ -1,0 +1,31 @@
+"""What changes jobs and workers: each function is one transaction and one compare-and-set."""
+
+from __future__ import annotations
+
+from runners.queue.services.claims import claim
+from runners.queue.services.leases import finish, give_back, give_way, is_in_the_way, renew, stop
+from runners.queue.services.quarantine import lift
+from runners.queue.services.queue import cancel, enqueue, key_of
+from runners.queue.services.sweeps import recover, sweep
+from runners.queue.services.workers import forget_runs, leave, offered_by, see, tidy
+
+__all__ = [
+    "cancel",
+    "claim",
+    "enqueue",
+    "finish",
+    "forget_runs",
+    "give_back",
+    "give_way",
+    "is_in_the_way",
+    "key_of",
+    "leave",
+    "lift",
+    "offered_by",
+    "recover",
+    "renew",
+    "see",
+    "stop",
+    "sweep",
+    "tidy",
+]

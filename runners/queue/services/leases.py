@@ -1,0 +1,226 @@
+"""What the holder of a job writes: that it lives, how far it is, and how it ended.
+
+Every write names the attempt that was claimed, so a worker that comes back late changes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from registry.core import events
+from runners.models import Attempt, Bar, Job
+
+if TYPE_CHECKING:
+    from runners.engine.reports import Report
+
+Reason = Literal["errored", "crash", "timeout"]
+
+# Exclusive jobs of a priority beyond this are ended for urgent ones, and wait so long then.
+GIVES_WAY = 7
+_AFTER_URGENT = timedelta(seconds=60)
+# How often a job is tried that ended its child, or its time.
+TRIES = {"crash": 2, "timeout": 2}
+_OUTCOMES: dict[Reason, str] = {
+    "errored": Attempt.Outcome.ERRORED,
+    "crash": Attempt.Outcome.CRASHED,
+    "timeout": Attempt.Outcome.TIMED_OUT,
+}
+
+
+def renew(job: Job, *, progress: int | None = None, phase: str = "") -> bool:
+    """Keep a lease; False where the job was cancelled or belongs to another attempt by now."""
+    until = timezone.now() + timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)
+    changes: dict[str, Any] = {"lease_until": until}
+    if progress is not None:
+        changes |= {"progress": max(0, min(100, progress)), "phase": phase[:64]}
+    return bool(_mine(job).filter(cancel_requested=False).update(**changes))
+
+
+@transaction.atomic
+def finish(job: Job, report: Report) -> bool:
+    """Write what an attempt found; False where it is no longer this attempt's to write."""
+    passed = report.outcome == "passed"
+    detail = "\n".join(f.message for f in report.findings if f.severity == "error")[:4000]
+    ended = _mine(job).update(
+        state=Job.State.SUCCEEDED if passed else Job.State.FAILED,
+        finished_at=timezone.now(),
+        lease_until=None,
+        progress=100,
+        phase="done",
+        error_class="" if passed else _error_class(report),
+        error_detail=detail,
+        report=report.to_json(),
+    )
+    if not ended:
+        return False
+    _close(job, Attempt.Outcome.SUCCEEDED if passed else Attempt.Outcome.FAILED, detail)
+    _tell(job)
+    return True
+
+
+@transaction.atomic
+def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
+    """Return a job that this side could not do; after its last try it fails for good.
+
+    A crash is tried once more. The second bars the file from this kind of work, until a person
+    lifts the bar.
+    """
+    now = timezone.now()
+    if not _mine(job).select_for_update().exists():
+        return False
+    _close(job, _OUTCOMES[reason], detail)
+    if _may_try_again(job, reason):
+        _mine(job).update(
+            state=Job.State.QUEUED,
+            worker="",
+            host="",
+            gpu="",
+            lease_until=None,
+            rung_at=None,
+            not_before=now + timedelta(seconds=2**job.attempt),
+            error_class=reason,
+            error_detail=detail[:4000],
+            phase="waiting for another attempt",
+        )
+        return True
+    if reason == "crash" and job.kind != Job.TRYOUT:
+        _bar(job, detail)
+    _fail(job, "poison" if reason == "crash" else reason, detail)
+    return True
+
+
+@transaction.atomic
+def stop(job: Job) -> bool:
+    """End a running attempt whose cancellation was asked for."""
+    ended = (
+        _mine(job)
+        .filter(cancel_requested=True)
+        .update(
+            state=Job.State.CANCELLED,
+            finished_at=timezone.now(),
+            lease_until=None,
+            phase="cancelled",
+        )
+    )
+    if ended:
+        _close(job, Attempt.Outcome.CANCELLED)
+        _tell(job)
+    return bool(ended)
+
+
+def is_in_the_way(job: Job) -> bool:
+    """Whether a job that nobody waits for holds a host on which somebody's work could begin."""
+    if job.exclusive != Job.Exclusive.HOST or job.priority <= GIVES_WAY:
+        return False
+    urgent = Job.objects.filter(state=Job.State.QUEUED, priority=Job.URGENT)
+    return urgent.filter(queue__startswith="cpu", not_before__lte=timezone.now()).exists()
+
+
+@transaction.atomic
+def give_way(job: Job) -> bool:
+    """Return a job to the queue so that somebody else's begins; it costs none of its attempts."""
+    mine = _mine(job).filter(cancel_requested=False)
+    if not mine.select_for_update().exists():
+        return False
+    detail = "It gave its place to a job that somebody waits for."
+    _close(job, Attempt.Outcome.CANCELLED, detail)
+    mine.update(
+        state=Job.State.QUEUED,
+        max_attempts=F("max_attempts") + 1,
+        worker="",
+        host="",
+        gpu="",
+        lease_until=None,
+        rung_at=None,
+        not_before=timezone.now() + _AFTER_URGENT,
+        phase="waiting for another hour",
+    )
+    return True
+
+
+@transaction.atomic
+def take_back(job: Job) -> bool:
+    """Take a job from a worker whose lease ran out; False where somebody else was quicker."""
+    if job.cancel_requested:
+        return stop(job)
+    detail = f"The worker was lost during attempt {job.attempt}."
+    lapsed = _mine(job).filter(lease_until=job.lease_until)
+    if not lapsed.select_for_update().exists():
+        return False
+    _close(job, Attempt.Outcome.LOST, detail)
+    if job.attempt >= job.max_attempts:
+        _fail(job, "lost", f"The worker was lost {job.attempt} times.")
+        return True
+    lapsed.update(
+        state=Job.State.QUEUED,
+        worker="",
+        host="",
+        gpu="",
+        lease_until=None,
+        rung_at=None,
+        error_class="lost",
+        error_detail=detail,
+        phase="waiting for another worker",
+    )
+    return True
+
+
+def _mine(job: Job) -> Any:
+    return Job.objects.filter(
+        pk=job.pk, state=Job.State.RUNNING, worker=job.worker, attempt=job.attempt
+    )
+
+
+def _close(job: Job, outcome: str, detail: str = "") -> None:
+    Attempt.objects.filter(job=job, number=job.attempt, ended_at=None).update(
+        outcome=outcome, ended_at=timezone.now(), detail=detail[:4000]
+    )
+
+
+def _may_try_again(job: Job, reason: Reason) -> bool:
+    if job.attempt >= job.max_attempts:
+        return False
+    tries = TRIES.get(reason)
+    if tries is None:
+        return True
+    return Attempt.objects.filter(job=job, outcome=_OUTCOMES[reason]).count() < tries
+
+
+def _bar(job: Job, detail: str) -> None:
+    if job.version and job.subject and not Bar.objects.standing_on(job).exists():
+        Bar.objects.create(
+            namespace=job.version.model.namespace,
+            subject=job.subject,
+            kind=job.kind,
+            runtime=job.runtime,
+            job=job,
+            detail=detail[:4000],
+        )
+
+
+def _fail(job: Job, reason: str, detail: str) -> None:
+    ended = _mine(job).update(
+        state=Job.State.FAILED,
+        finished_at=timezone.now(),
+        lease_until=None,
+        error_class=reason,
+        error_detail=detail[:4000],
+    )
+    if ended:
+        _tell(job)
+
+
+def _tell(job: Job) -> None:
+    """Record the end: the caller's transaction has just written it."""
+    job.refresh_from_db()
+    events.record("job.finished", job, actor=None, model=job.version.model if job.version else None)
+
+
+def _error_class(report: Report) -> str:
+    return "deterministic" if report.outcome == "failed" else "errored"

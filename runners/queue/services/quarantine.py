@@ -1,0 +1,28 @@
+"""Letting work on a file begin again that used to end its children."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.core.permissions import require_admin
+from runners.models import Bar
+
+if TYPE_CHECKING:
+    from registry.core.permissions import Actor
+    from runners.models import Job
+
+
+@transaction.atomic
+def lift(actor: Actor, *, job: Job) -> Bar:
+    """Lift the bar that keeps this job's file from its kind of work; administrators only."""
+    user = require_admin(actor)
+    bar = Bar.objects.standing_on(job).first()
+    if bar is None:
+        raise problems.StateConflict("No bar stands on this job's file; there is none to lift.")
+    bar.lifted_at, bar.lifted_by = timezone.now(), user
+    bar.save(update_fields=["lifted_at", "lifted_by"])
+    return bar

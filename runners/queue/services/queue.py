@@ -1,0 +1,143 @@
+"""Putting work in the queue, and taking it out again before anybody does it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hub.protocol import problems
+from registry.core import events
+from registry.core.permissions import require, require_user
+from registry.models import File
+from runners import pools
+from runners.models import Bar, Job
+from runners.queue import notifications
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from registry.core.permissions import Actor
+    from registry.models import Version
+
+ENGINE = "1"
+
+
+def key_of(
+    kind: str, subject: str, given: dict[str, Any], requires: dict[str, Any] | None = None
+) -> str:
+    """What makes two jobs the same work: kind, bytes, input, needs and engine."""
+    told = [ENGINE, kind, subject, given, *([requires] if requires else [])]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+@transaction.atomic
+def enqueue(
+    *,
+    kind: str,
+    version: Version | None,
+    entry: str = "",
+    given: dict[str, Any] | None = None,
+    pool: str = Job.Pool.CPU,
+    priority: int = 3,
+    requires: dict[str, Any] | None = None,
+    exclusive: str = Job.Exclusive.NONE,
+    max_attempts: int = 3,
+    not_before: datetime | None = None,
+    once: bool = False,
+) -> Job:
+    """Write a job and ring for it; returns the live job where the same work is under way.
+
+    ``requires`` may name a runtime, a provider, memory_bytes and a host: only a worker that offers
+    them takes the job. With ``once``, work that ended with a verdict is not done again: its job is
+    returned. A file that is barred from this kind of work gets a job that has failed already.
+    Raises UnknownNeedError.
+    """
+    given, requires = given or {}, pools.check_needs(requires or {})
+    manifest = version.manifest_sha256 if version else ""
+    key = key_of(kind, f"{manifest}:{entry}", given, requires)
+    same = Job.objects.filter(version=version, key=key)
+    if once and (done := _verdict_of(same)) is not None:
+        return done
+    job = Job(
+        kind=kind,
+        version=version,
+        entry=entry,
+        subject=_subject_of(version, entry),
+        input=given | ({"manifest_sha256": manifest} if version else {}),
+        pool=pool,
+        queue=pools.queue_of(pool, requires, urgent=priority == Job.URGENT),
+        priority=priority,
+        requires=requires,
+        exclusive=exclusive,
+        max_attempts=max_attempts,
+        key=key,
+    )
+    if not_before is not None:
+        job.not_before = not_before
+    bar = Bar.objects.standing_on(job).first()
+    if bar is not None:
+        return _barred(job, bar)
+    try:
+        with transaction.atomic():
+            job.save(force_insert=True)
+    except IntegrityError:
+        live = same.filter(state__in=Job.LIVE).first()
+        if live is None:
+            raise
+        return live
+    transaction.on_commit(lambda: notifications.ring(job))
+    return job
+
+
+@transaction.atomic
+def cancel(actor: Actor, *, job: Job) -> Job:
+    """Cancel a job: at once while it waits, at the next renewal while it runs."""
+    if job.version is None:
+        if not require_user(actor, "admin").is_admin:
+            raise problems.NotAllowed("This job belongs to the hub itself; ask an administrator.")
+    else:
+        require(actor, "job.cancel", job.version.model)
+    waiting = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.CANCELLED, finished_at=timezone.now(), phase="cancelled"
+    )
+    if waiting:
+        model = job.version.model if job.version else None
+        events.record("job.finished", job, actor=actor, model=model)
+    elif not Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True):
+        raise problems.StateConflict(f"This job is {job.state} already; nothing is left to cancel.")
+    job.refresh_from_db()
+    return job
+
+
+def _subject_of(version: Version | None, entry: str) -> str:
+    if version is None or not entry:
+        return ""
+    found = File.objects.filter(version=version, path=entry).values_list("blob_id", flat=True)
+    return found.first() or ""
+
+
+def _verdict_of(same: Any) -> Job | None:
+    ended = same.filter(state=Job.State.SUCCEEDED) | same.filter(
+        state=Job.State.FAILED, error_class="deterministic"
+    )
+    newest: Job | None = ended.order_by("-queued_at").first()
+    return newest
+
+
+def _barred(job: Job, bar: Bar) -> Job:
+    """Write a job that has failed before it began, so that whoever waits for it is told why."""
+    job.state, job.finished_at, job.phase = Job.State.FAILED, timezone.now(), "barred"
+    job.error_class = "poison"
+    job.error_detail = (
+        f"This file is barred from {job.kind} since {bar.created_at:%Y-%m-%d %H:%M} UTC, because "
+        f"it ended the child that worked on it every time. {bar.detail} An administrator can lift "
+        f"the bar on the page of the job {bar.job_id or job.pk}."
+    )
+    job.save(force_insert=True)
+    model = job.version.model if job.version else None
+    events.record("job.finished", job, actor=None, model=model)
+    return job

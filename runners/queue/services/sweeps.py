@@ -1,0 +1,73 @@
+"""Finding what was lost on the way: leases that ran out, bells that nobody heard, deliveries."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db.models import Count, F, Q
+from django.utils import timezone
+
+from registry.core import outbox
+from runners.models import Job, Worker
+from runners.queue import notifications
+from runners.queue.services.leases import take_back
+
+log = structlog.get_logger(__name__)
+
+UNHEARD = timedelta(seconds=30)
+AT_ONCE = 100
+
+
+def sweep() -> int:
+    """Put jobs of lost workers back, ring again for those that wait, and deliver what is due."""
+    recover()
+    return outbox.deliver()
+
+
+def recover() -> None:
+    """Put jobs of lost workers back and ring again; quick, harmless wherever and how often."""
+    now = timezone.now()
+    lapsed = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=now)
+    for job in lapsed.select_related("version__model")[:AT_ONCE]:
+        if take_back(job):
+            log.warning("job_lost", job=str(job.pk), worker=job.worker, attempt=job.attempt)
+    if settings.REDIS_URL:
+        _ring_again()
+
+
+def _ring_again() -> None:
+    """Ring for jobs not rung for of late, in queues that somebody is free to hear.
+
+    Where every slot is taken the bells are most likely waiting in the broker, and more of them
+    would only pile up there.
+    """
+    now = timezone.now()
+    waiting = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now).filter(
+        Q(rung_at=None) | Q(rung_at__lt=now - min(UNHEARD, _lease()))
+    )
+    if not waiting.exists():
+        return
+    queues = free_queues()
+    rows = waiting.filter(Q(queue__in=queues) | Q(rung_at=None))
+    for job in rows.order_by(F("rung_at").asc(nulls_first=True), "priority", "queued_at")[:AT_ONCE]:
+        if not notifications.ring(job):
+            break  # the broker is away, and each further try would take its time
+
+
+def free_queues() -> list[str]:
+    """The queues of live workers that have a slot left."""
+    busy = dict(
+        Job.objects.filter(state=Job.State.RUNNING)
+        .values_list("worker")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    seen = Worker.objects.filter(seen_at__gt=timezone.now() - timedelta(seconds=90))
+    free = [worker for worker in seen if busy.get(worker.name, 0) < worker.slots]
+    return sorted({queue for worker in free for queue in worker.queues})
+
+
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)

@@ -1,0 +1,71 @@
+"""Workers come, give signs of life, and go."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from registry.federated.services import retention
+from registry.storage import collector
+from registry.storage.services import uploads
+from registry.versions.services import versions
+from runners.models import Challenge, Host, Job, Worker
+
+RUNS_KEPT = timedelta(hours=1)
+
+
+def see(
+    worker: str,
+    *,
+    host: str,
+    pool: str,
+    capabilities: dict[str, Any],
+    slots: int = 1,
+) -> None:
+    """Note a worker's sign of life, and what it offers."""
+    Worker.objects.update_or_create(
+        name=worker,
+        defaults={
+            "host": host,
+            "pool": pool,
+            "slots": slots,
+            "capabilities": capabilities,
+            "seen_at": timezone.now(),
+        },
+    )
+
+
+def offered_by(worker: str) -> tuple[list[str], dict[str, Any]]:
+    """The queues and capabilities of a registered worker; none where it has not told any."""
+    found = Worker.objects.filter(name=worker).first()
+    return (found.queues, found.capabilities) if found else ([], {})
+
+
+def leave(worker: str) -> None:
+    """Forget a worker that ends in order."""
+    Worker.objects.filter(name=worker).delete()
+
+
+def forget_runs() -> int:
+    """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
+    over = Job.objects.filter(kind=Job.TRYOUT, finished_at__lt=timezone.now() - RUNS_KEPT)
+    return int(over.delete()[1].get("runners.Job", 0))
+
+
+def tidy() -> None:
+    """Hourly: forget uploads and challenges that are over, unneeded bytes, and lost workers."""
+    forget_runs()
+    uploads.expire()
+    versions.forget_keys()
+    retention.forget()
+    collector.collect_chunks()
+    collector.collect()
+    collector.collect_orphans()
+    Challenge.objects.filter(expires_at__lt=timezone.now()).delete()
+    Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
+    running = Job.objects.filter(state=Job.State.RUNNING)
+    Host.objects.exclude(name__in=Worker.objects.values("host")).exclude(
+        name__in=running.values("host")
+    ).delete()

@@ -1,0 +1,1 @@
+"""Runs of a model on inputs that somebody gave."""

@@ -1,0 +1,140 @@
+"""One run of a model on inputs that somebody gave: asked for, looked at, and forgotten.
+
+Inputs and outputs belong to whoever asked. The job is shown to nobody else, in no list, and both go
+after an hour; its bytes follow as any that nothing needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from hub.protocol import digests, problems
+from registry.core.permissions import require_user
+from registry.models import Blob
+from registry.versions import selectors as registry
+from runners.models import Job
+from runners.proofs.verification import RELEASED
+from runners.queue import selectors, services
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hub.protocol.inputs import Image, Polarity
+    from registry.core.permissions import Actor
+    from registry.models import Variant
+
+KIND = Job.TRYOUT
+# The version path under which a run sees its inputs.
+FOLDER = ".run"
+FORMATS = ("npy", "json", "picture")
+MOST_INPUTS = 64
+# All inputs of one run together, and how many runs one person may have in the queue.
+MOST_BYTES = 64 * 10**6
+MOST_LIVE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The value of one input: a `.npy` file, JSON or a picture, uploaded by whoever asks.
+
+    A picture becomes the tensor as ``image`` says; ``polarity`` is the picture's own.
+    """
+
+    name: str
+    format: str
+    digest: str
+    image: Image | None = None
+    polarity: Polarity | None = None
+
+    def document(self, path: str) -> dict[str, Any]:
+        """The input as a job has it, its file under this path."""
+        row: dict[str, Any] = {"name": self.name, "path": path, "format": self.format}
+        if self.image is not None:
+            row |= {"image": self.image.document(), "polarity": self.polarity}
+        return row
+
+
+def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: bool = False) -> Job:
+    """Queue one run of a variant; whoever may have its files may ask, signed in.
+
+    With ``draw``, outputs that have a picture's shape are drawn, too.
+
+    Guests run models in their own browser: what the hub computes and keeps for a while has to
+    belong to somebody. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest,
+    TooLarge, Throttled.
+    """
+    version = variant.version
+    user = require_user(actor, "read", of=version.model)
+    registry.require_files(actor, version.model)
+    if version.state not in RELEASED:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; only published versions are run.",
+            state=version.state,
+        )
+    _check(given)
+    services.forget_runs()
+    live = Job.objects.filter(kind=KIND, state__in=Job.LIVE, input__asked_by=user.pk)
+    if live.count() >= MOST_LIVE:
+        raise problems.Throttled(
+            f"{MOST_LIVE} of your runs are still waiting or running. Wait until one has ended."
+        )
+    paths = [f"{FOLDER}/{index}.{one.format}" for index, one in enumerate(given)]
+    blobs = [registry.linkable_blob(actor, digests.parse(one.digest)) for one in given]
+    if sum(blob.size for blob in blobs) > MOST_BYTES:
+        raise problems.TooLarge(
+            f"The inputs of one run may have {MOST_BYTES // 10**6} MB together. Run a larger one "
+            "on your own machine: hub.load gives you the model."
+        )
+    return services.enqueue(
+        kind=KIND,
+        version=version,
+        entry=variant.entry.path,
+        given={
+            "asked_by": user.pk,
+            "variant": variant.name,
+            "runtime": "onnxruntime",
+            "draw": draw,
+            "inputs": [one.document(path) for one, path in zip(given, paths, strict=True)],
+            "input_files": {path: blob.sha256 for path, blob in zip(paths, blobs, strict=True)},
+        },
+        requires={"runtime": "onnxruntime"},
+        priority=Job.URGENT,
+        max_attempts=1,
+    )
+
+
+def uuid_of(written: str) -> UUID:
+    """The id of a run as an address has it; raises NotFound for what is none."""
+    try:
+        return UUID(written)
+    except ValueError:
+        raise problems.NotFound("There is no run of this id that you can see.") from None
+
+
+def of(actor: Actor, uuid: UUID) -> Job:
+    """A run that the actor asked for; raises NotFound."""
+    found = selectors.job(actor, uuid)
+    if found.kind != KIND:
+        raise problems.NotFound("There is no run of this id that you can see.")
+    return found
+
+
+def output(job: Job, name: str) -> Blob:
+    """A file that a run made; raises NotFound."""
+    for row in (job.report or {}).get("outputs", []):
+        if row.get("name") == name:
+            blob = Blob.objects.filter(pk=row.get("sha256"), erased_at=None).first()
+            if blob is not None:
+                return blob
+    raise problems.NotFound(f"This run has no output {name[:64]}.")
+
+
+def _check(given: Sequence[Given]) -> None:
+    if len(given) > MOST_INPUTS:
+        raise problems.InvalidRequest(f"A run takes at most {MOST_INPUTS} inputs.")
+    if any(one.format not in FORMATS for one in given):
+        raise problems.InvalidRequest("An input is given as .npy, as JSON or as a picture.")
+    if len({one.name for one in given}) != len(given):
+        raise problems.InvalidRequest("An input was given twice.")

@@ -1,0 +1,1 @@
+"""Doing a claimed job: files, sandbox, lease and end."""

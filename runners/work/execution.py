@@ -1,0 +1,278 @@
+"""Doing one claimed job: stage the files, run the sandboxed child, keep the lease, write the end.
+
+The same code serves the embedded worker and Celery. No database transaction is open while a child
+runs, and a database that is away for a moment does not end the work.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseTrouble
+from django.db import InterfaceError, OperationalError, close_old_connections
+
+from hub.protocol import problems
+from registry.models import File
+from registry.storage.files import store
+from registry.versions.services import derivatives
+from runners.benchmarks import record_checks, scheduling
+from runners.engine.reports import Finding, Report
+from runners.federated import jobs
+from runners.graphs import differences
+from runners.queue import services
+from runners.queue.failures import reason_of
+from runners.sandbox import Limits, Request, Sandbox
+
+if TYPE_CHECKING:
+    from runners.models import Job
+
+log = structlog.get_logger(__name__)
+
+# What stands before publishing: the stages are few, and somebody waits.
+GATE = frozenset({"describe", "check"})
+THOROUGH = 6
+# The version path under which a job sees a sample that somebody uploaded for it alone.
+CALIBRATION = ".calibration.npz"
+NOTHING = "0" * 64
+OUTPUT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+# A process of a benchmark answers with its samples.
+_ANSWER_BYTES = 16 << 20
+LEVELS = ("none", "limits", "partial", "full")
+
+
+class Lease:
+    """Renews a job's lease from a thread of its own, and says when the job is no longer ours."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._over = threading.Event()
+        self._lost = threading.Event()
+        self.gives_way = False
+        self._progress: tuple[int, str] | None = None
+        self._thread = threading.Thread(target=self._renew, name=f"lease-{job.pk}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def note(self, percent: int, phase: str) -> None:
+        """Remember how far the child is; written with the next renewal, at most once a second."""
+        self._progress = (percent, phase)
+
+    def is_lost(self) -> bool:
+        """Whether the job was cancelled or taken by another attempt."""
+        return self._lost.is_set()
+
+    def _yields(self) -> bool:
+        """Whether somebody waits for work that cannot begin while this goes on."""
+        try:
+            self.gives_way = services.is_in_the_way(self._job)
+        except DatabaseTrouble:
+            log.warning("look_around_failed", job=str(self._job.pk), exc_info=True)
+        return self.gives_way
+
+    def _renew(self) -> None:
+        written: tuple[int, str] | None = None
+        waited = 0.0
+        while not self._over.wait(1.0):
+            waited += 1.0
+            if self._yields():
+                self._lost.set()
+                break
+            if self._progress == written and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
+                continue
+            waited, written = 0.0, self._progress
+            percent, phase = written or (None, "")
+            try:
+                if not services.renew(self._job, progress=percent, phase=phase):
+                    self._lost.set()
+                    break
+            except DatabaseTrouble:
+                log.warning("renewal_failed", job=str(self._job.pk), exc_info=True)
+            finally:
+                close_old_connections()
+        close_old_connections()
+
+
+def execute(job: Job, sandbox: Sandbox) -> None:
+    """Do a claimed job and write how it ended."""
+    structlog.contextvars.bind_contextvars(job=str(job.pk), attempt=job.attempt)
+    try:
+        with Lease(job) as lease:
+            report = _run(job, sandbox, lease)
+            if lease.gives_way and report.outcome == "errored" and services.give_way(job):
+                log.info("job_gave_way", kind=job.kind)
+            else:
+                _write_end(job, report, lost=lease.is_lost() and not lease.gives_way)
+    finally:
+        structlog.contextvars.unbind_contextvars("job", "attempt")
+
+
+def _write_end(job: Job, report: Report, *, lost: bool) -> None:
+    """Write how an attempt ended, with its lease kept meanwhile; waits out a database's restart."""
+    until = time.monotonic() + settings.HUB_LIMITS_LEASE_SECONDS
+    while True:
+        try:
+            _end(job, report, lost=lost)
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > until:
+                raise
+            log.warning("ending_failed", exc_info=True)
+            close_old_connections()
+            time.sleep(1.0)
+        else:
+            return
+
+
+def _end(job: Job, report: Report, *, lost: bool) -> None:
+    if lost:
+        log.info("job_stopped", cancelled=services.stop(job))
+    elif report.outcome == "errored":
+        reason = reason_of(report)
+        mine = services.give_back(job, reason=reason, detail=_words(report))
+        log.warning("job_given_back", reason=reason, detail=_words(report), mine=mine)
+    else:
+        mine = services.finish(job, report)
+        log.info(
+            "job_finished",
+            kind=job.kind, outcome=report.outcome, seconds=report.seconds, mine=mine,
+        )  # fmt: skip
+
+
+def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
+    rows = File.objects.filter(version=job.version_id).exclude(version=None)
+    files = {path: str(store().path(sha256)) for path, sha256 in rows.values_list("path", "blob")}
+    if job.version_id and job.entry not in files:
+        return _errored(job, "file-missing", f"The version no longer holds {job.entry}.")
+    weak = _too_weak(sandbox)
+    if weak:
+        return _errored(job, "sandbox-weak", weak)
+    options = _options(job, files)
+    if job.kind in jobs.PRIVATE:
+        try:
+            given = jobs.staged(job)
+        except jobs.GoneError as gone:
+            finding = Finding("input-gone", "error", str(gone))
+            return Report(job.kind, {}, NOTHING, "failed", (finding,))
+        files, options = given.files, given.options
+    request = Request(
+        task=job.kind,
+        entry=job.entry,
+        files=files,
+        sha256=Path(files[job.entry]).name if job.entry else NOTHING,
+        options=options,
+        limits=_limits(job, options),
+    )
+    try:
+        report = sandbox.run(
+            request, on_progress=lease.note, should_stop=lease.is_lost, keep=_store_outputs
+        )
+        return record_checks.vetted(job, report)
+    except OSError as error:
+        return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
+    except problems.StorageFull as error:
+        return _errored(job, "storage-full", str(error))
+
+
+def _options(job: Job, files: dict[str, str]) -> dict[str, Any]:
+    """What a job is told beside its files; those that it names by digest join ``files``."""
+    options = dict(job.input)
+    if sample := options.pop("calibration_sha256", ""):
+        options["calibration"] = CALIBRATION
+        files[CALIBRATION] = str(store().path(sample))
+    # Files of another version of the same model, which a graph or a speed is held against.
+    for path, sha256 in options.pop("against_files", {}).items():
+        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+    # What somebody gave for one run alone.
+    for path, sha256 in options.pop("input_files", {}).items():
+        files[path] = str(store().path(sha256))
+    return scheduling.options_at(job) if job.kind in scheduling.KINDS else options
+
+
+def _limits(job: Job, options: dict[str, Any]) -> Limits:
+    """What a stage of this job may use: the gate before publishing is quick, the rest thorough."""
+    seconds = settings.HUB_LIMITS_STAGE_SECONDS
+    if job.kind in GATE:
+        return Limits(
+            wall_seconds=seconds * 3,
+            cpu_seconds=seconds,
+            memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+        )
+    if job.kind in scheduling.KINDS:
+        whole = scheduling.job_seconds(options)
+        return Limits(
+            wall_seconds=whole,
+            cpu_seconds=seconds * THOROUGH,
+            memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+            output_bytes=_ANSWER_BYTES,
+            file_bytes=record_checks.RECORD_BYTES,
+            written_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
+            job_seconds=whole,
+        )
+    return Limits(
+        wall_seconds=settings.HUB_LIMITS_JOB_SECONDS,
+        cpu_seconds=seconds * THOROUGH,
+        memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
+        file_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
+        written_bytes=settings.HUB_LIMITS_WRITTEN_BYTES,
+        job_seconds=settings.HUB_LIMITS_JOB_SECONDS,
+    )
+
+
+def _store_outputs(report: Report, folder: Path) -> Report:
+    """Store the files that a report names; nothing else of what a child wrote is kept.
+
+    Raises OSError for a name that is not a plain file of the folder: a child may have been taken
+    over by its upload, and must not have us read anything else.
+    """
+    kept = []
+    for output in report.outputs:
+        name = str(output.get("name", ""))
+        if not OUTPUT_NAME.fullmatch(name):
+            raise OSError(f"a child named an output {name[:80]!r}")
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(folder / name, flags), "rb", buffering=0) as reader:  # noqa: PTH123
+            state = os.fstat(reader.fileno())
+            if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
+                raise OSError(f"the output {name!r} is not a plain file")
+            sha256, size = derivatives.store_bytes(reader)
+        kept.append({**output, "sha256": sha256, "size": size})
+    return replace(report, outputs=kept)
+
+
+def _too_weak(sandbox: Sandbox) -> str:
+    """Why this machine's isolation does not do for strangers' files; empty where it does."""
+    level = sandbox.level()
+    if LEVELS.index(level.name) >= LEVELS.index(settings.HUB_SANDBOX_REQUIRED):
+        return ""
+    return (
+        f"This worker reaches the isolation level {level.name}, and HUB_SANDBOX_REQUIRED asks for "
+        f"{settings.HUB_SANDBOX_REQUIRED}. Its health page says which layers are missing and why."
+    )
+
+
+def _errored(job: Job, code: str, message: str) -> Report:
+    return Report(
+        task=job.kind,
+        versions={},
+        subject=NOTHING,
+        outcome="errored",
+        findings=(Finding(code, "error", message),),
+    )
+
+
+def _words(report: Report) -> str:
+    return "; ".join(finding.message for finding in report.findings)[:2000]

@@ -1,0 +1,34 @@
+"""Reading storage again beside other work: in a thread of its own, at the lowest priority."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import structlog
+from django.db import Error as DatabaseTrouble
+from django.db import connections
+
+from registry.storage import verification
+
+log = structlog.get_logger(__name__)
+
+NICEST = 19
+
+
+def start() -> threading.Thread:
+    """Begin to read an hour's share of storage again; returns the thread that does."""
+    thread = threading.Thread(target=_scrub, name="scrub", daemon=True)
+    thread.start()
+    return thread
+
+
+def _scrub() -> None:
+    # On Linux this is the thread's own, and its priority on the disk follows it (ioprio_set(2)).
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICEST)
+    try:
+        log.info("storage_scrubbed", bytes=verification.verify_slice())
+    except DatabaseTrouble:
+        log.warning("scrub_failed", exc_info=True)
+    finally:
+        connections.close_all()

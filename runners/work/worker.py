@@ -1,0 +1,165 @@
+"""The worker without a broker: it polls the rows that Celery's bell would have named.
+
+`hub serve` runs two, one of which is kept free for work that somebody is waiting for; `hub worker`
+and `manage.py work` run more, on any machine that reaches the database and the storage.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseTrouble
+from django.db import close_old_connections, connections
+
+from registry.core import outbox, usage
+from registry.storage.verification import SLICE_SECONDS
+from runners import pools
+from runners.benchmarks import scheduling
+from runners.federated import jobs
+from runners.proofs import verification
+from runners.queue import environments, registration, services
+from runners.sandbox import Sandbox
+from runners.work import storage_verification
+from runners.work.execution import execute
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+log = structlog.get_logger(__name__)
+
+POLL_SECONDS = 0.25
+TIDY_SECONDS = 3600.0
+# How far lists may lag behind the downloads that models' own pages show.
+LISTS_SECONDS = 300.0
+# How often rounds of trainings are looked at, where nothing else says that one is due.
+ROUND_SECONDS = 0.5
+FIRST_SCRUB_SECONDS = 60.0
+
+
+class Pulse:
+    """Tells from a thread of its own that a worker lives, and looks for others that do not.
+
+    So a worker that is busy for long is not taken for dead, and its sweep does not wait.
+    """
+
+    def __init__(self, name: str, offered: dict[str, Any]) -> None:
+        self._name = name
+        self._offered = offered
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while True:
+            try:
+                services.see(self._name, **self._offered)
+                services.recover()
+            except DatabaseTrouble:
+                log.warning("pulse_failed", exc_info=True)
+            finally:
+                connections.close_all()
+            if self._over.wait(settings.HUB_LIMITS_LEASE_SECONDS / 3):
+                return
+
+
+class Worker:
+    """Claims and does one job after another until it is told to stop."""
+
+    def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
+        self.name = registration.name()
+        self.queues = pools.queues_of(names, runtime)
+        self.capabilities: dict[str, Any] = {}
+        self._runtime = runtime
+        # What somebody waits for must not wait for the sweep where no process keeps graphs.
+        self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
+        self._stopping = False
+        self._swept = self._tidied = self._moved = self._listed = float("-inf")
+        # What starts with the hub comes first.
+        self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
+        self._scrubber: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Work until SIGTERM or SIGINT; the job in hand is finished first."""
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
+            self.capabilities = registration.capabilities(sandbox)
+            log.info("worker_started", worker=self.name, **registration.summary(self._offered()))
+            with Pulse(self.name, self._offered()):
+                while not self._stopping:
+                    self._turn(sandbox)
+            services.leave(self.name)
+
+    def step(self, sandbox: Sandbox) -> bool:
+        """Do what is due, then one job; False when none waited."""
+        now = time.monotonic()
+        if now - self._swept >= settings.HUB_LIMITS_LEASE_SECONDS / 3:
+            self._swept = now
+            services.sweep()
+            verification.keep_up()
+            scheduling.keep_up()
+        if self._delivers and outbox.waits():
+            outbox.deliver()
+        if self._delivers and now - self._moved >= ROUND_SECONDS:
+            self._moved = now
+            jobs.keep_up()
+        if "light" in self.queues and now - self._listed >= LISTS_SECONDS:
+            self._listed = now
+            usage.refresh_lists()
+        if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
+            self._tidied = now
+            services.tidy()
+            verification.owe_suite()
+            scheduling.catch_up()
+        self._scrub(now)
+        job = services.claim(
+            self.name,
+            self.queues,
+            host=registration.host(),
+            capabilities=self.capabilities,
+        )
+        if job is None:
+            return False
+        execute(job, sandbox)
+        return True
+
+    def _scrub(self, now: float) -> None:
+        """Begin to read a share of storage again where it is due; jobs go on meanwhile."""
+        if "light" not in self.queues or now < self._scrub_at:
+            return
+        self._scrub_at = now + SLICE_SECONDS
+        if self._scrubber is None or not self._scrubber.is_alive():
+            self._scrubber = storage_verification.start()
+
+    def _turn(self, sandbox: Sandbox) -> None:
+        try:
+            worked = self.step(sandbox)
+        except DatabaseTrouble:
+            log.warning("database_unavailable", exc_info=True)
+            worked = False
+        close_old_connections()
+        if not worked and not self._stopping:
+            time.sleep(POLL_SECONDS)
+
+    def _offered(self) -> dict[str, Any]:
+        return {
+            "host": registration.host(),
+            "pool": ",".join(self.queues),
+            "capabilities": self.capabilities,
+        }
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stopping = True
