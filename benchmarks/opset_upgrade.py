@@ -35,9 +35,10 @@ import onnxruntime  # noqa: E402
 from onnx import version_converter  # noqa: E402
 
 from runners.engine import runtimes  # noqa: E402
-from runners.engine.onnx_files import bodies  # noqa: E402
+from runners.engine.onnx_files import bodies, datasets  # noqa: E402
 from runners.engine.opsets import convert  # noqa: E402
-from runners.engine.runs import agreement, datasets  # noqa: E402
+from runners.engine.runs import agreement  # noqa: E402
+from runners.engine.runtimes import probing  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -334,7 +335,7 @@ def main() -> None:
     parser.add_argument("--list-ours", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    options.targets = options.targets or [runtimes.highest()[0]]
+    options.targets = options.targets or [probing.highest()[0]]
     folders = list(options.suite)
     if corpus := os.environ.get("HUB_MODEL_CORPUS"):
         folders.append(Path(corpus))

@@ -58,7 +58,7 @@ import django
 
 django.setup()
 
-from runners import selectors
+from runners.queue import selectors
 
 here = f"{socket.gethostname()}-"
 sys.exit(not any(worker.name.startswith(here) for worker in selectors.live_workers()))

@@ -43,7 +43,7 @@ def _on_version(subject: outbox.Subject) -> None:
     """A version's event concerns its own graph and its model's, once it was released."""
     if subject.model_id is None or subject.kind != "version":
         return
-    if Version.objects.filter(pk=subject.key, state__in=Version.RELEASED).exists():
+    if Version.objects.filter(pk=subject.key, state__in=Version.VISIBLE).exists():
         maintenance.refresh_version(int(subject.key))
         maintenance.refresh_model(subject.model_id)
 

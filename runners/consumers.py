@@ -61,7 +61,7 @@ def _on_submitted(subject: outbox.Subject) -> None:
 
 def _on_published(subject: outbox.Subject) -> None:
     """Whatever is public is owed its proofs; a variant that came later, too."""
-    version = Version.objects.filter(pk=subject.key, state__in=verification.RELEASED).first()
+    version = Version.objects.filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None:
         verification.owe(version)
         networks.owe(version)

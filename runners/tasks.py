@@ -15,7 +15,7 @@ from registry.core import usage
 from runners.benchmarks import scheduling
 from runners.federated import jobs
 from runners.proofs import verification
-from runners.queue import environments, registration, services
+from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
 from runners.sandbox import Sandbox
 from runners.work import storage_verification
@@ -40,7 +40,7 @@ def _leave_no_orphan(**_: Any) -> None:
     die_with_parent(_main, signal.SIGKILL)
 
 
-@shared_task(name="runners.run_job", ignore_result=True)  # type: ignore[untyped-decorator]
+@shared_task(name=notifications.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
 def run_job(uuid: str) -> None:
     """Claim the job that the bell rang for, and do it; somebody else's is left alone."""
     name = registration.name(_main)

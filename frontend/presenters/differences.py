@@ -142,7 +142,7 @@ def between(other: Version, before: Variant, version: Version, after: Variant) -
 
 def earlier(rows: Iterable[Version]) -> dict[int, int]:
     """The released version before each of these, newest first, as far as they are listed."""
-    numbers = [row.number for row in rows if row.state in ("published", "yanked")]
+    numbers = [row.number for row in rows if row.is_served]
     return dict(pairwise(numbers))
 
 

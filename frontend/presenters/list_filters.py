@@ -17,6 +17,7 @@ from frontend.parts import labels as words
 from frontend.presenters import licences
 from hub.protocol import problems
 from registry.catalogue import search, speeds
+from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,7 +133,7 @@ class Chip:
     group: str
 
 
-def read(data: QueryDict) -> search.Query:
+def read(data: QueryDict) -> Query:
     """What an address asks for; raises InvalidRequest for a bound that is no number."""
 
     def many(name: str) -> tuple[str, ...]:
@@ -149,7 +150,7 @@ def read(data: QueryDict) -> search.Query:
     sort = data.get("sort") or "updated"
     if sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    return search.Query(
+    return Query(
         text=data.get("q", "").strip()[:200],
         sort=sort,
         contains=data.get("contains", "").strip()[:200],
@@ -162,14 +163,14 @@ def sorts(known: Sequence[speeds.Offer]) -> dict[str, str]:
     return SORTS if known else SORTS | {search.FASTEST: "Fastest (nothing is measured yet)"}
 
 
-def settled(query: search.Query, known: Sequence[speeds.Offer]) -> search.Query:
+def settled(query: Query, known: Sequence[speeds.Offer]) -> Query:
     """The query with a whole setup where its speeds are asked for, or a part of a setup is told."""
     if query.sort != search.FASTEST and not any(query.setup):
         return query
     return replace(query, **speeds.settled(known, query.setup, query.measured_on)._asdict())
 
 
-def address(query: search.Query, cursor: str = "") -> str:
+def address(query: Query, cursor: str = "") -> str:
     """The one address of a view of the list."""
     pairs = [("q", query.text)]
     for name in (*GROUPS, *MORE):
@@ -180,7 +181,7 @@ def address(query: search.Query, cursor: str = "") -> str:
     return f"{reverse('models')}?{written}" if written else reverse("models")
 
 
-def chips(query: search.Query) -> list[Chip]:
+def chips(query: Query) -> list[Chip]:
     """Every chosen value with the address that drops it."""
     found = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
     for name, (title, said) in (GROUPS | MORE).items():
@@ -191,13 +192,13 @@ def chips(query: search.Query) -> list[Chip]:
     return found
 
 
-def kept(query: search.Query) -> list[tuple[str, str]]:
+def kept(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
     return [(name, value) for name in MORE for value in _chosen(query, name)]
 
 
 def groups(
-    query: search.Query,
+    query: Query,
     facets: dict[str, list[tuple[str, int]]],
     known: dict[str, list[tuple[str, int]]],
 ) -> list[Group]:
@@ -252,7 +253,7 @@ def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
     return sums
 
 
-def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
+def _chosen(query: Query, name: str) -> tuple[str, ...]:
     if name in _NUMBERS:
         bound = getattr(query, name)
         return () if bound is None else (str(bound),)
@@ -262,7 +263,7 @@ def _chosen(query: search.Query, name: str) -> tuple[str, ...]:
     return value
 
 
-def _drop(query: search.Query, name: str, value: str) -> str:
+def _drop(query: Query, name: str, value: str) -> str:
     if name == "q":
         return address(replace(query, text=""))
     if name in _ONE:

@@ -13,7 +13,8 @@ from frontend.parts import formatting
 from frontend.parts import labels as words
 from frontend.parts.svg import charts
 from frontend.presenters import timings
-from registry.catalogue import facets, search
+from registry.catalogue import facets
+from registry.catalogue.query import Query
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
@@ -314,5 +315,5 @@ def model_url(row: Measurement) -> str:
 
 def tasks(actor: Actor, chosen: str) -> list[tuple[str, str, bool]]:
     """The tasks of the models that the actor may see."""
-    counted = facets.count(actor, search.Query())["task"]
+    counted = facets.count(actor, Query())["task"]
     return [(task, words.task(task), task == chosen) for task, _ in counted]

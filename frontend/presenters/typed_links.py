@@ -9,9 +9,7 @@ from django.utils.safestring import SafeString
 
 from frontend.presenters.statements import WORDS
 from metadata import exports
-from metadata.exports import schemaorg
-from metadata.graphs.subjects import SHOWN
-from metadata.store import signposting
+from metadata.exports import schemaorg, signposting
 from metadata.store.negotiation import FORMATS
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ class Told:
 
 def of_version(version: Version, address: str) -> Told | None:
     """What the page at the path ``address`` says; None of a version that is out or not yet in."""
-    if version.state not in SHOWN:
+    if not version.is_served:
         return None
     sheet = exports.read(version)
     links = signposting.of_version(sheet, exports.addresses(sheet.iri))

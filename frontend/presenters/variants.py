@@ -165,7 +165,7 @@ def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: 
 
 def _graph(version: Version, row: Variant, source: Variant | None) -> str:
     """The difference between a derived variant's graph and its source's; else the graph itself."""
-    if version.state not in ("published", "yanked"):
+    if not version.is_served:
         return ""
     if source is None:
         return _place(version, "network") + version_head.choice_of(version, row)

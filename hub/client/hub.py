@@ -326,8 +326,10 @@ class Hub:
 
         self._require_network(ref, "hub.training")
         return Training(
-            self,
+            self.config,
             ref,
+            cache=self.cache,
+            sleep=self.transport.sleep,
             key=key,
             device=device,
             certificate=certificate,

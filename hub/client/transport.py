@@ -22,6 +22,7 @@ from hub.client import certificate
 from hub.client.config import Config, origin
 from hub.client.retries import Notices, Retries, is_transient, was_processed
 from hub.protocol import problems
+from hub.protocol.version import __version__
 
 if TYPE_CHECKING:
     import ssl
@@ -235,9 +236,7 @@ class Transport:
         return target
 
     def _identity(self, url: str) -> dict[str, str]:
-        import hub  # noqa: PLC0415  (the package imports this module)
-
-        agent = f"onnx-hub/{hub.__version__} python/{platform.python_version()}"
+        agent = f"onnx-hub/{__version__} python/{platform.python_version()}"
         if self.config.token and origin(url) == origin(self.config.url):
             return {"User-Agent": agent, "Authorization": f"Bearer {self.config.token}"}
         return {"User-Agent": agent}

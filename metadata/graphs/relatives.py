@@ -19,7 +19,6 @@ from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
 from metadata.graphs.card_statements import texts
-from metadata.graphs.subjects import SHOWN
 from metadata.rdf import quads
 from registry.cards import mentions, resolution
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
@@ -156,7 +155,7 @@ def _meant(actor: Actor, asked: list[tuple[Version, str]]) -> list[Version | Non
     ]
     if not any(meant):
         return [None] * len(asked)
-    shown = Version.objects.visible_to(actor).filter(state__in=SHOWN)
+    shown = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
     wanted = Q(pk__in=())
     for (young, _), target, pk in zip(asked, targets, meant, strict=True):
         if target is None or pk is None:
@@ -290,7 +289,7 @@ def _children(actor: Actor, old: list[Version]) -> tuple[list[_Child], bool]:
         if row.base_id is not None
     }
     names = {*(mentions.key(name) for name in by_name), *(name for _, name in confirmed)}
-    visible = Version.objects.visible_to(actor).filter(state__in=SHOWN)
+    visible = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
     rows = (
         visible.filter(
             pk__in=Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=names).values("version")
@@ -341,7 +340,7 @@ def _names_of(old: Iterable[Version]) -> dict[str, int]:
 
 def _listed(models: set[int]) -> dict[int, list[tuple[int, datetime]]]:
     """Number and beginning of each shown version of some models, the newest first."""
-    rows = Version.objects.filter(model__in=models, state__in=SHOWN).order_by("-number")
+    rows = Version.objects.filter(model__in=models, state__in=Version.SERVED).order_by("-number")
     found: dict[int, list[tuple[int, datetime]]] = {}
     for model, number, at in rows.values_list("model", "number", "created_at")[:_LISTED]:
         found.setdefault(model, []).append((number, at))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from registry.models import Dataset, Variant
 
-SHOWN = (Version.State.PUBLISHED, Version.State.YANKED)
 _COLUMNS = (
     "status", "comparability_key", "device", "device_title", "runtime", "runtime_version",
     "provider", "scenario", "call_style", "batch", "threads", "p50_ms", "p90_ms", "p99_ms",
@@ -35,12 +34,12 @@ _MOST_BASES = 10
 
 def is_public(version: Version) -> bool:
     """Whether everybody may have a version's graph: released, not withdrawn, of a public model."""
-    return version.state in SHOWN and version.model.is_public
+    return version.is_served and version.model.is_public
 
 
 def versions_of(model: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model that its graph names."""
-    return Version.objects.filter(model=model, state__in=SHOWN).order_by("number")
+    return Version.objects.filter(model=model, state__in=Version.SERVED).order_by("number")
 
 
 def version_facts(version: Version) -> facts.VersionFacts:
@@ -254,7 +253,7 @@ def _bases(version: Version) -> dict[str, Any]:
         return {}
     public = RegisteredModel.objects.filter(listed_for_everybody())
     meant = resolution.models_of(version.model, wanted, public)
-    rows = Version.objects.filter(state__in=SHOWN, created_at__lt=version.created_at)
+    rows = Version.objects.filter(state__in=Version.SERVED, created_at__lt=version.created_at)
     columns = ("model__namespace__slug", "model__name", "number")
     newest = rows.order_by("-number").values_list(*columns)
     found = {name: newest.filter(model=pk).first() for name, pk in meant.items()}

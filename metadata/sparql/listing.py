@@ -18,7 +18,7 @@ from registry.cards import licences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from registry.catalogue.search import Query
+    from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
 # Word of a card -> how graphs tell that data are, or are not, about people.

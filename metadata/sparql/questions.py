@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AnonymousUser
 
-from metadata.graphs import subjects
 from metadata.rdf import quads
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.terms import PREFIXES
@@ -370,7 +369,7 @@ def about(home: str) -> dict[str, str]:
     and its data set are.
     """
     places = Places(home)
-    rows = Version.objects.filter(listed_for_everybody("model__"), state__in=subjects.SHOWN)
+    rows = Version.objects.filter(listed_for_everybody("model__"), state__in=Version.SERVED)
     newest = rows.select_related("model__namespace").order_by("-pk")
     bases = Mention.objects.filter(kind=Mention.Kind.MODEL).values("version")
     version = newest.filter(pk__in=bases).first() or newest.first()

@@ -223,7 +223,7 @@ def _expected_sources() -> Iterator[tuple[str, str]]:
             yield model_iri(model), projection.model_graph(subjects.model_facts(model), home)
     for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
         yield dataset_iri(dataset), _dataset_text(dataset)
-    for version in versions().filter(state__in=subjects.SHOWN).order_by("pk").iterator():
+    for version in versions().filter(state__in=Version.SERVED).order_by("pk").iterator():
         if subjects.is_public(version):
             text = projection.version_graph(subjects.version_facts(version), home)
             yield version_iri(version), text

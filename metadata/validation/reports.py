@@ -51,7 +51,7 @@ def on_published(subject: outbox.Subject) -> None:
 
     Raises ShapesUnavailableError where there is no answer: the delivery is made again later.
     """
-    version = maintenance.versions().filter(pk=subject.key, state__in=subjects.SHOWN).first()
+    version = maintenance.versions().filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None and subjects.is_public(version):
         renew(version)
 
@@ -87,7 +87,7 @@ def renew(version: Version) -> bool:
 
 def shown() -> QuerySet[Version]:
     """The versions that have a report, as far as everybody may see them."""
-    return maintenance.versions().filter(state__in=subjects.SHOWN).order_by("pk")
+    return maintenance.versions().filter(state__in=Version.SERVED).order_by("pk")
 
 
 def renew_all(tell: Callable[[], None] = lambda: None) -> int:

@@ -16,6 +16,7 @@ from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
 from registry.api.parameters import PAGED, asks
 from registry.models import AccessRequest, RegisteredModel
+from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import access, registered_models
 
@@ -73,7 +74,7 @@ class ModelMove(APIView):
         """Give a model another name or namespace; the old one redirects there."""
         model = selectors.model(request.user, namespace, name)
         given = parse(MoveInput, request.data)
-        space = selectors.namespace(given.get("namespace") or model.namespace.slug)
+        space = people_selectors.namespace(given.get("namespace") or model.namespace.slug)
         model = registered_models.move(
             request.user, model=model, namespace=space, name=given["name"]
         )

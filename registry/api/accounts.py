@@ -15,6 +15,7 @@ from registry.api.parameters import PAGED, asks
 from registry.api.people import MembershipOutput
 from registry.core.permissions import SCOPES, require_user
 from registry.models import AccessToken
+from registry.people import selectors as people_selectors
 from registry.people.services import tokens
 from registry.versions import selectors
 
@@ -69,7 +70,7 @@ class Whoami(APIView):
             "username": user.username,
             "namespaces": [
                 {"slug": namespace.slug, "role": role}
-                for namespace, role in selectors.namespaces_of(user)
+                for namespace, role in people_selectors.namespaces_of(user)
             ],
             "scopes": user.access_token.scopes if user.access_token else SCOPES,
         }

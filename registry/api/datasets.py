@@ -16,7 +16,7 @@ from registry.api.serializers import ReasonInput, api_url
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
 from registry.models import Dataset
-from registry.versions import selectors as registry
+from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -130,7 +130,7 @@ class DatasetList(APIView):
     def post(self, request: Request) -> Response:
         """Describe a data set."""
         given = parse(DatasetInput, request.data)
-        namespace = registry.namespace(given.pop("namespace"))
+        namespace = people_selectors.namespace(given.pop("namespace"))
         dataset = services.create(request.user, namespace=namespace, **given)
         response = etags.respond(request, detail(request, dataset), status=201)
         response["Location"] = api_url("datasets", dataset.slug)

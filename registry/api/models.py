@@ -16,6 +16,8 @@ from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
 from registry.catalogue import conditions, search, speeds, summaries
 from registry.catalogue import facets as facet_counts
+from registry.catalogue.query import Query
+from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import registered_models
 
@@ -45,7 +47,7 @@ def fresh_model_data(actor: Actor, model: RegisteredModel) -> dict[str, Any]:
     return shapes.model_detail(summaries.compose(actor, model)) if data is None else data
 
 
-def _facets(actor: Actor, query: search.Query, groups: list[str]) -> dict[str, Any]:
+def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     """The counts of some groups; nothing where none was asked for."""
     if not groups:
         return {}
@@ -105,7 +107,7 @@ class ModelList(APIView):
         asked = parse(queries.ModelsQuery, plain | given)
         chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
         chosen |= {key: tuple(asked[key]) for key in LISTS}
-        query = search.Query(text=asked["q"], **chosen)
+        query = Query(text=asked["q"], **chosen)
         timed = query.sort == search.FASTEST or any(query.setup)
         if timed:
             offers = speeds.offers(request.user)
@@ -134,7 +136,7 @@ class ModelList(APIView):
     def post(self, request: Request) -> Response:
         """Make a model without versions."""
         given = parse(shapes.ModelInput, request.data)
-        namespace = selectors.namespace(given.pop("namespace"))
+        namespace = people_selectors.namespace(given.pop("namespace"))
         model = registered_models.create(request.user, namespace=namespace, **given)
         data = fresh_model_data(request.user, model)
         response = etags.respond(request, data, status=201)

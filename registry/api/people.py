@@ -17,7 +17,6 @@ from registry.models import Membership, Namespace, User
 from registry.people import selectors as people_selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
-from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -119,7 +118,7 @@ class NamespaceList(APIView):
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
     def get(self, request: Request) -> Response:
         """Every namespace that the caller belongs to, with their role."""
-        mine = selectors.namespaces_of(require_user(request.user, any_namespace=True))
+        mine = people_selectors.namespaces_of(require_user(request.user, any_namespace=True))
         rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
         return Response(MembershipOutput(rows, many=True).data)
 
@@ -138,14 +137,14 @@ class NamespaceDetail(APIView):
     @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
     def get(self, request: Request, slug: str) -> Response:
         """Its name and the room it has; 404 for whoever does not belong to it."""
-        return _detail(people_selectors.namespace(request.user, slug))
+        return _detail(people_selectors.own_namespace(request.user, slug))
 
     @extend_schema(
         operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Rename it as its owner; change its quota as an administrator."""
-        found = people_selectors.namespace(request.user, slug)
+        found = people_selectors.own_namespace(request.user, slug)
         changed = namespaces.edit(
             request.user, namespace=found, **parse(NamespaceChange, request.data)
         )
@@ -158,7 +157,7 @@ class MemberList(APIView):
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """Every member by name, for members."""
-        found = people_selectors.namespace(request.user, slug)
+        found = people_selectors.own_namespace(request.user, slug)
         return Response([MemberOutput(row).data for row in people_selectors.members(found)])
 
 
@@ -169,7 +168,7 @@ class MemberDetail(APIView):
     def put(self, request: Request, slug: str, username: str) -> Response:
         """Give somebody a role, as an owner."""
         found, user = (
-            people_selectors.namespace(request.user, slug),
+            people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
         )
         role = parse(RoleInput, request.data)["role"]
@@ -180,7 +179,7 @@ class MemberDetail(APIView):
     def delete(self, request: Request, slug: str, username: str) -> Response:
         """Take somebody's role away, as an owner; the last owner stays."""
         found, user = (
-            people_selectors.namespace(request.user, slug),
+            people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
         )
         namespaces.set_member(request.user, namespace=found, user=user, role=None)

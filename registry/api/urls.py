@@ -19,7 +19,6 @@ from registry.api import (
     uploads,
     versions,
 )
-from registry.federated.api import urls as federated
 
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
@@ -42,7 +41,6 @@ urlpatterns = [
     path(f"{VERSION}/files/<path:path>", files.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in versions.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", refs.RefDetail.as_view()),
-    *federated.urlpatterns,
     path("datasets", datasets.DatasetList.as_view()),
     path("datasets/<slug:slug>", datasets.DatasetDetail.as_view()),
     path("datasets/<slug:slug>/withdraw", datasets.DatasetWithdraw.as_view()),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from registry.catalogue.search import Query
+    from registry.catalogue.query import Query
     from registry.core.permissions import Actor
     from registry.models import SearchDocument
 

@@ -44,7 +44,7 @@ def _on_event(subject: outbox.Subject) -> None:
     if subject.model_id is None:
         return
     if subject.kind == "version":
-        waiting = Version.objects.filter(pk=subject.key).exclude(state__in=Version.RELEASED)
+        waiting = Version.objects.filter(pk=subject.key).exclude(state__in=Version.VISIBLE)
         if waiting.exists():
             return
     refresh(subject.model_id)

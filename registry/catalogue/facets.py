@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Max, Q, Sum
 
 from registry.catalogue import conditions, full_text
-from registry.catalogue.search import Query
+from registry.catalogue.query import Query
 from registry.core import public_counts
 from registry.models import DocumentFact, DocumentKeyword, SearchDocument
 from registry.models.search import EVERYBODY

@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from hub.protocol import problems
 from registry.catalogue import conditions, full_text, speeds
+from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
 from registry.core import cursors, public_counts
 from registry.core.prepared_queries import Prepared
@@ -51,63 +52,6 @@ ORDERS = SORTS | {
 
 # The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
 _MEASURED = ((DocumentSpeed.Status.ACCEPTED, 1), (DocumentSpeed.Status.NOISY, -1))
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What a list is asked for. Values of one group are alternatives; groups narrow each other.
-
-    Of the groups in conditions.CUMULATIVE a model must have every value. All of them go by the
-    newest published version.
-    """
-
-    text: str = ""
-    contains: str = ""
-    sort: str = "updated"
-    namespace: tuple[str, ...] = ()
-    license: tuple[str, ...] = ()
-    domain: tuple[str, ...] = ()
-    task: tuple[str, ...] = ()
-    keyword: tuple[str, ...] = ()
-    precision: tuple[str, ...] = ()
-    opset: int | None = None
-    opset_max: int | None = None
-    max_bytes: int | None = None
-    max_parameters: int | None = None
-    tags: tuple[str, ...] = ()
-    """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
-
-    operator: tuple[str, ...] = ()
-    pixel_format: tuple[str, ...] = ()
-    personal_data: tuple[str, ...] = ()
-    passes_on: tuple[str, ...] = ()
-    fails_on: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-    measured_on: tuple[str, ...] = ()
-    device: str = ""
-    runtime: str = ""
-    provider: str = ""
-    """These three name the setup whose speeds are meant; they narrow nothing."""
-
-    near: bool = False
-    """Whether names with one typo in them are meant, since no text holds what was written."""
-
-    def without(self, group: str) -> Query:
-        """The same query with one group's choice lifted."""
-        lifted: dict[str, Any] = {group: getattr(_NOTHING, group)}
-        return replace(self, **lifted)
-
-    @property
-    def in_any_order(self) -> Query:
-        """The same models in the usual order, whatever their speeds."""
-        return replace(self, sort="updated", device="", runtime="", provider="")
-
-    @property
-    def setup(self) -> speeds.Setup:
-        return speeds.Setup(self.device, self.runtime, self.provider)
-
-
-_NOTHING = Query()
 
 
 @dataclass(frozen=True, slots=True)

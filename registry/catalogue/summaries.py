@@ -93,7 +93,7 @@ def _public_files(
 ) -> QuerySet[Any, tuple[Any, ...]]:
     rows = File.objects.filter(
         listed_for_everybody("version__model__"),
-        version__state__in=[Version.State.PUBLISHED, Version.State.YANKED],
+        version__state__in=Version.SERVED,
         version__model__gate=RegisteredModel.Gate.OPEN,
         version__model__namespace__slug=namespace_slug,
         version__model__name=name,

@@ -42,7 +42,7 @@ def record(
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
         data=data,
     )
-    released = not isinstance(subject, Version) or subject.state in Version.RELEASED
+    released = not isinstance(subject, Version) or subject.state in Version.VISIBLE
     told = outbox.consumers_of(verb, released=released)
     Delivery.objects.bulk_create([Delivery(event=event, consumer=name) for name in told])
     transaction.on_commit(outbox.nudge)

@@ -22,14 +22,14 @@ class VersionQuerySet(models.QuerySet["Version"]):
         """Released versions of visible models, and every version to those who belong there."""
         rows = self.filter(model__in=RegisteredModel.objects.visible_to(actor))
         if not actor.is_authenticated:
-            return rows.filter(state__in=Version.RELEASED)
+            return rows.filter(state__in=Version.VISIBLE)
         if actor.is_admin:
             return rows
         writing = actor.memberships.exclude(role="reader")
         if actor.bound_to:
             writing = writing.filter(namespace=actor.bound_to)
         return rows.filter(
-            Q(state__in=Version.RELEASED) | Q(model__namespace__in=writing.values("namespace_id"))
+            Q(state__in=Version.VISIBLE) | Q(model__namespace__in=writing.values("namespace_id"))
         )
 
 
@@ -46,7 +46,9 @@ class Version(models.Model):
 
     State = VersionState
 
-    RELEASED = (State.PUBLISHED, State.YANKED, State.WITHDRAWN)
+    # What whoever sees the model may know of; of a withdrawn version no byte is served.
+    VISIBLE = (State.PUBLISHED, State.YANKED, State.WITHDRAWN)
+    SERVED = (State.PUBLISHED, State.YANKED)
 
     model = models.ForeignKey(RegisteredModel, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -113,6 +115,10 @@ class Version(models.Model):
     @property
     def is_draft(self) -> bool:
         return self.state == self.State.DRAFT
+
+    @property
+    def is_served(self) -> bool:
+        return self.state in self.SERVED
 
 
 class DraftKey(models.Model):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q, Sum
+from django.db.models.functions import Lower
 
 from hub.protocol import problems
-from registry.core.permissions import can, require_admin
+from registry.core.permissions import ROLES, can, require_admin
 from registry.models import Blob, Membership, Namespace, User
-from registry.versions import selectors
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -17,9 +17,35 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 
-def namespace(actor: Actor, slug: str) -> Namespace:
+def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
+    """The actor's namespaces with their role there, from ``lowest`` role up."""
+    if not actor.is_authenticated:
+        return []
+    enough = ROLES[ROLES.index(lowest) :]
+    if actor.is_admin:
+        return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
+    rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
+    if actor.bound_to:
+        rows = rows.filter(namespace=actor.bound_to)
+    return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
+
+
+def namespace(slug: str) -> Namespace:
+    """A namespace by its slug, ignoring case."""
+    found = by_slug(slug).first()
+    if found is None:
+        raise problems.NotFound(f"There is no namespace {slug}.")
+    return found
+
+
+def by_slug(slug: str) -> QuerySet[Namespace]:
+    """A namespace by its slug, ignoring case in the way that its unique index does."""
+    return Namespace.objects.alias(lower_slug=Lower("slug")).filter(lower_slug=slug.lower())
+
+
+def own_namespace(actor: Actor, slug: str) -> Namespace:
     """A namespace that the actor belongs to; to others it looks as if there were none."""
-    found = selectors.namespace(slug)
+    found = namespace(slug)
     if not can(actor, "namespace.read", found):
         raise problems.NotFound(f"There is no namespace {slug}.")
     return found

@@ -15,9 +15,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from registry.federated import held_blobs
 from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
-from registry.storage import chunks
+from registry.storage import chunks, holders
 from registry.storage.files import store
 from registry.storage.services import blobs
 
@@ -40,13 +39,13 @@ def unneeded() -> QuerySet[Blob]:
         blob=OuterRef("pk"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
     uploads = Upload.objects.filter(blob=OuterRef("pk")).exclude(state=Upload.State.ABANDONED)
-    trained = (~Exists(rows) for rows in held_blobs.of_trainings(OuterRef("pk")))
+    elsewhere = (~Exists(rows) for rows in holders.rows(OuterRef("pk")))
     return Blob.objects.filter(
         ~Exists(files),
         ~Exists(commits),
         ~Exists(uploads),
         ~Exists(blobs.awaited(OuterRef("pk"))),
-        *trained,
+        *elsewhere,
         erased_at=None,
         touched_at__lt=timezone.now() - blobs.GRACE,
     )

@@ -12,14 +12,13 @@ from django.db.models import Q, Sum, prefetch_related_objects
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
-from registry.core.permissions import ROLES, is_bound_elsewhere, require, require_user, role_in
+from registry.core.permissions import is_bound_elsewhere, require, require_user, role_in
 from registry.models import (
     AccessRequest,
     AccessToken,
     Blob,
     File,
     Membership,
-    Namespace,
     Ref,
     RegisteredModel,
     SearchDocument,
@@ -28,6 +27,7 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
+from registry.people import selectors as people
 from registry.versions import moves
 
 if TYPE_CHECKING:
@@ -42,39 +42,13 @@ if TYPE_CHECKING:
 VERSIONS_NAMED = 10
 
 
-def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
-    """The actor's namespaces with their role there, from ``lowest`` role up."""
-    if not actor.is_authenticated:
-        return []
-    enough = ROLES[ROLES.index(lowest) :]
-    if actor.is_admin:
-        return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
-    rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
-    if actor.bound_to:
-        rows = rows.filter(namespace=actor.bound_to)
-    return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
-
-
-def namespace(slug: str) -> Namespace:
-    """A namespace by its slug, ignoring case."""
-    found = _by_slug(slug).first()
-    if found is None:
-        raise problems.NotFound(f"There is no namespace {slug}.")
-    return found
-
-
-def _by_slug(slug: str) -> QuerySet[Namespace]:
-    """A namespace by its slug, ignoring case in the way that its unique index does."""
-    return Namespace.objects.alias(lower_slug=Lower("slug")).filter(lower_slug=slug.lower())
-
-
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
     found = (
         RegisteredModel.objects.visible_to(actor)
         .select_related("namespace", "download_count")
         .alias(lower_name=Lower("name"))
-        .filter(namespace__in=_by_slug(namespace_slug), lower_name=name.lower())
+        .filter(namespace__in=people.by_slug(namespace_slug), lower_name=name.lower())
         .first()
     )
     if found is None:
@@ -108,7 +82,7 @@ def latest_of(rows: Iterable[Version]) -> Version | None:
 def versions_for(held: str | None, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a visible model for somebody of that role: those who write see drafts too."""
     rows = Version.objects.filter(model=of)
-    return rows if sees_drafts(held) else rows.filter(state__in=Version.RELEASED)
+    return rows if sees_drafts(held) else rows.filter(state__in=Version.VISIBLE)
 
 
 def used_bytes(actor: Actor, of: RegisteredModel) -> int:
@@ -363,7 +337,7 @@ def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
 def refs_for(held: str | None, model_id: int) -> QuerySet[Ref]:
     """The refs of a visible model for somebody of that role: those who write see drafts too."""
     rows = Ref.objects.filter(model=model_id)
-    return rows if sees_drafts(held) else rows.filter(version__state__in=Version.RELEASED)
+    return rows if sees_drafts(held) else rows.filter(version__state__in=Version.VISIBLE)
 
 
 def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> QuerySet[AccessRequest]:
@@ -390,7 +364,7 @@ def documents(actor: Actor) -> QuerySet[SearchDocument]:
     rows = SearchDocument.objects.select_related("model")
     if actor.is_authenticated and actor.is_admin:
         return rows
-    mine = [space.pk for space, _ in namespaces_of(actor)]
+    mine = [space.pk for space, _ in people.namespaces_of(actor)]
     return rows.filter(audience__in=[EVERYBODY, *mine])
 
 
@@ -404,7 +378,7 @@ def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
         return [public]
     if actor.is_admin:
         return [public, SearchDocument.objects.filter(audience__gt=EVERYBODY)]
-    mine = [space.pk for space, _ in namespaces_of(actor)]
+    mine = [space.pk for space, _ in people.namespaces_of(actor)]
     return [public, SearchDocument.objects.filter(audience__in=mine)] if mine else [public]
 
 

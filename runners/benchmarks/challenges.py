@@ -19,7 +19,6 @@ from registry.versions import selectors as registry
 from runners.benchmarks import record_consistency
 from runners.engine.benchmark import record as form
 from runners.models import Challenge
-from runners.proofs.verification import RELEASED
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -41,7 +40,7 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
     """
     user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
             state=version.state,

@@ -27,7 +27,6 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import rules
 from runners.engine.benchmark.releases import RELEASES
 from runners.models import Measurement
-from runners.proofs.verification import RELEASED
 from runners.queue.selectors import live_workers
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def _keep(
 
 
 def _expect_released(version: Version) -> None:
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
             state=version.state,

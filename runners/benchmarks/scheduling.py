@@ -22,7 +22,6 @@ from runners.engine.benchmark import verdicts
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.graphs import differences
 from runners.models import Host, Job
-from runners.proofs.verification import RELEASED
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def ask(
     NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
     require(actor, "version.derive", version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; benchmarks are run of published versions.",
             state=version.state,
@@ -188,7 +187,7 @@ def ask_comparison(
     """
     require(actor, "version.derive", candidate.version.model)
     for version in (baseline.version, candidate.version):
-        if version.state not in RELEASED:
+        if not version.is_served:
             raise problems.StateConflict(
                 f"{version.ref} is {version.state}; speeds are compared of published versions.",
                 state=version.state,

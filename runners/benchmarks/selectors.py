@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # How many results a list holds: those of this hub, and apart from them those that people sent.
 RESULTS, CONTRIBUTED = 2000, 500
-RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
 _HEAVY = ("variant__facts", "variant__derivation", "record")
 
 
@@ -234,7 +233,7 @@ def history_of(shown: Measurement) -> list[Measurement]:
 def visible(actor: Actor) -> QuerySet[Measurement]:
     """Results of released versions that the actor may see, whose variant is still that file."""
     return Measurement.objects.filter(
-        variant__version__in=Version.objects.visible_to(actor).filter(state__in=RELEASED),
+        variant__version__in=Version.objects.visible_to(actor).filter(state__in=Version.SERVED),
         entry_sha256=F("variant__entry__blob"),
     )
 
@@ -265,7 +264,7 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
     seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
     rows = Measurement.objects.filter(
         Exists(seen),
-        variant__version__state__in=RELEASED,
+        variant__version__state__in=Version.SERVED,
         entry_sha256=F("variant__entry__blob"),
         trust=Measurement.Trust.HUB,
         status__in=Measurement.SHOWN,

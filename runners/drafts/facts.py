@@ -78,7 +78,7 @@ def of(version: Version) -> Reading:
     newest = jobs[0] if jobs else None
     before = (
         Version.objects.filter(model=version.model_id, number__lt=version.number)
-        .filter(state__in=(Version.State.PUBLISHED, Version.State.YANKED))
+        .filter(state__in=Version.SERVED)
         .prefetch_related("variants")
         .first()
     )

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-SCHEMA, CHECK, AGGREGATE = "federated-schema", "federated-check", "federated-aggregate"
+SCHEMA = "federated-schema"
+CHECK, AGGREGATE = Job.FEDERATED_CHECK, Job.FEDERATED_AGGREGATE
 KINDS = frozenset({SCHEMA, CHECK, AGGREGATE})
-# Jobs whose files are looked up here; their reports tell of single contributions.
-PRIVATE = frozenset({CHECK, AGGREGATE})
 BASE, OPTIMISER = "base.safetensors", "optimiser.safetensors"
 # Most contributions that one job checks.
 TOGETHER = 256

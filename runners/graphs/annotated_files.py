@@ -13,7 +13,6 @@ from hub.protocol import problems
 from registry.core.permissions import require_user
 from registry.models import File
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue import services
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
     Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
     """
     require_user(actor, "read", of=version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; metadata are added to published files.",
             state=version.state,

@@ -12,7 +12,6 @@ from hub.protocol import problems
 from registry.core.permissions import require_user
 from registry.models import File, Version
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue import services
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     """
     require_user(actor, "read", of=after.version.model)
     for version in (before.version, after.version):
-        if version.state not in RELEASED:
+        if not version.is_served:
             raise problems.StateConflict(
                 f"{version.ref} is {version.state}; graphs are compared of published files.",
                 state=version.state,

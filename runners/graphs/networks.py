@@ -14,7 +14,6 @@ from registry.core.permissions import require_user
 from registry.models import File, Variant
 from runners.graphs import derived_files
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue import services
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
     Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
     """
     require_user(actor, "read", of=version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; graphs are drawn of published files.",
             state=version.state,

@@ -16,7 +16,6 @@ from registry.models import File
 from registry.versions.selectors import require_files
 from runners.graphs import derived_files
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue import services
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
     """
     require_user(actor, "read", of=version.model)
     require_files(actor, version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; tensors are looked at in published files.",
             state=version.state,

@@ -49,6 +49,10 @@ class Job(models.Model):
     URGENT = 0
     # A run on inputs of somebody's own: nobody else sees it, and no file is blamed for its end.
     TRYOUT = "run"
+    FEDERATED_CHECK = "federated-check"
+    FEDERATED_AGGREGATE = "federated-aggregate"
+    # Their reports tell of single contributions.
+    PRIVATE = frozenset({FEDERATED_CHECK, FEDERATED_AGGREGATE})
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20)

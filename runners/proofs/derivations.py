@@ -9,7 +9,7 @@ from hub.protocol import digests, problems
 from registry.core.permissions import require
 from registry.models import Variant
 from registry.versions import selectors as registry
-from runners.proofs.verification import RELEASED, upgrade_options
+from runners.proofs.verification import upgrade_options
 from runners.queue import services
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def request(
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown.
     """
     require(actor, "version.derive", version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; variants are made of published versions.",
             state=version.state,

@@ -33,11 +33,10 @@ class Measurement:
 
 def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
     """The newest jobs that measured something of released versions; one question to the rows."""
-    released = [Version.State.PUBLISHED, Version.State.YANKED]
     # Each row asks for its own model: all visible ones together are many, and these are few.
     seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
     rows = (
-        ConformanceResult.objects.filter(Exists(seen), variant__version__state__in=released)
+        ConformanceResult.objects.filter(Exists(seen), variant__version__state__in=Version.SERVED)
         .select_related("variant__version__model__namespace")
         .defer("variant__facts", "variant__derivation", "figures", "node")
         .order_by("-pk")[:_READ]

@@ -31,7 +31,6 @@ RETIRED = timedelta(days=7)
 # A hub that has just been started has better things to do than the operator suite.
 SETTLED = timedelta(minutes=10)
 ASKED, SOON, LATER, IDLE = 2, 4, 7, 9
-RELEASED = (Version.State.PUBLISHED, Version.State.YANKED)
 BATCH = 20
 # While so many jobs wait, no more are owed for the sake of catching up.
 ENOUGH_WAITING = 200
@@ -100,7 +99,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
     ``runtime`` narrows it to one. Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
     require(actor, "version.derive", version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; conformance is run on published versions.",
             state=version.state,

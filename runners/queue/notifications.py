@@ -6,6 +6,7 @@ With Redis the bell is a Celery message that carries the id alone; without, the 
 from __future__ import annotations
 
 import structlog
+from celery import current_app
 from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -16,16 +17,17 @@ log = structlog.get_logger(__name__)
 
 # The lowest priority of the broker's own steps, 0 being the most urgent.
 LAST = 9
+# Named, not imported: what does a job lies above the queue.
+TASK = "runners.run_job"
 
 
 def ring(job: Job) -> bool:
     """Send the bell for one queued job, after the commit; False where the broker is away."""
     if not settings.REDIS_URL or job.not_before > timezone.now():
         return True
-    from runners.tasks import run_job  # noqa: PLC0415 - only where there is a broker
-
     try:
-        run_job.apply_async(
+        current_app.send_task(
+            TASK,
             args=[str(job.pk)],
             queue=job.queue,
             priority=min(job.priority, LAST),

@@ -14,7 +14,6 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.models import RegisteredModel, Version
 from runners import pools
-from runners.federated import jobs as federated_jobs
 from runners.models import Bar, Host, Job, Worker
 from runners.queue import aliases
 
@@ -38,7 +37,7 @@ def jobs(actor: Actor) -> QuerySet[Job]:
     seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
     if not (actor.is_authenticated and actor.is_admin):
         # Reports on contributions tell of single devices.
-        seen &= ~Q(kind__in=federated_jobs.PRIVATE)
+        seen &= ~Q(kind__in=Job.PRIVATE)
     # What somebody ran a model on is theirs alone.
     own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
     if actor.is_authenticated and actor.bound_to:

@@ -15,7 +15,6 @@ from registry.core.permissions import require_user
 from registry.models import Blob
 from registry.versions import selectors as registry
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: boo
     version = variant.version
     user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
-    if version.state not in RELEASED:
+    if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; only published versions are run.",
             state=version.state,

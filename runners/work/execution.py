@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import structlog
 from django.conf import settings
@@ -28,12 +28,10 @@ from runners.benchmarks import record_checks, scheduling
 from runners.engine.reports import Finding, Report
 from runners.federated import jobs
 from runners.graphs import differences
+from runners.models import Job
 from runners.queue import services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
-
-if TYPE_CHECKING:
-    from runners.models import Job
 
 log = structlog.get_logger(__name__)
 
@@ -161,7 +159,7 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
     if weak:
         return _errored(job, "sandbox-weak", weak)
     options = _options(job, files)
-    if job.kind in jobs.PRIVATE:
+    if job.kind in Job.PRIVATE:
         try:
             given = jobs.staged(job)
         except jobs.GoneError as gone:

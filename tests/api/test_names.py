@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from metadata.models import NamedGraph
 from metadata.store import maintenance
 from registry.catalogue import search
+from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.datasets import selectors, services
 from registry.models import Mention, NameConfirmation
@@ -38,7 +39,7 @@ def net():
 def personal(status):
     from django.contrib.auth.models import AnonymousUser
 
-    rows = search.find(AnonymousUser(), search.Query(personal_data=(status,)))
+    rows = search.find(AnonymousUser(), Query(personal_data=(status,)))
     return [row.title for row in rows.items]
 
 

@@ -142,7 +142,8 @@ def test_an_input_is_written_and_run_by_keys(window):
     one = window(signed=True)
     page = one.page
     one.open(PAGES["try-server"])
-    if page.locator("[data-kind]").is_visible():  # where the browser's runtime is there
+    if page.locator("script[src*='/try.']").count():  # where the browser's runtime is there
+        page.locator("[data-kind]").wait_for()
         reach(page, r"given as.*")
         page.keyboard.press("End")
     reach(page, r"JSON, nested lists")

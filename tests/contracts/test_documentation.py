@@ -99,7 +99,7 @@ class Reader:
 def reader(tmp_path_factory):
     """A reader of the pages, and the hub in their other shell, with its sample models."""
     hub = Hub(tmp_path_factory.mktemp("hub") / "home")
-    plant = "import django; django.setup(); from hub.server import seeds; seeds.plant()"
+    plant = "import django; django.setup(); from hub.server import first_run; first_run.plant()"
     settings = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(hub.home)}
     subprocess.run([sys.executable, "-c", plant], check=True, env=hub.environment | settings)
 

@@ -17,8 +17,10 @@ from runners.engine.confine.children import Ending
 from runners.engine.confine.isolation import Limits
 from runners.engine.conformance import task as conformance_task
 from runners.engine.jobs import Job, JobError
-from runners.engine.runs import datasets, generate
-from runners.engine.runs.datasets import DataSet
+from runners.engine.onnx_files import datasets
+from runners.engine.onnx_files.datasets import DataSet
+from runners.engine.runs import generate
+from runners.engine.runtimes import probing
 from tests import samples
 from tests.engine.faulty import Faulty
 
@@ -73,7 +75,7 @@ def judge(tmp_path, monkeypatch):
             if path.is_file()
         }
         # Probed while they are sound: the answer is kept for the process.
-        assert all(runtimes.highest(name)[0] for name in ("onnxruntime", "onnx-reference"))
+        assert all(probing.highest(name)[0] for name in ("onnxruntime", "onnx-reference"))
         if faulty:
             monkeypatch.setattr(runtimes, "of", faulty)
             monkeypatch.setattr(runtimes, "names", lambda: ["onnxruntime", "onnx-reference"])

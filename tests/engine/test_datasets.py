@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runners.engine.runs import datasets
-from runners.engine.runs.datasets import DataSet, UnreadableDataError
+from runners.engine.onnx_files import datasets
+from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
 from tests import samples
 
 

@@ -231,7 +231,7 @@ def test_memory_and_time_do_not_grow_with_the_weights(tmp_path):
 
 MEASURE = """
 import os, time
-from runners.engine.describe import describe
+from runners.engine.onnx_files.describe import describe
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

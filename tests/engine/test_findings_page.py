@@ -26,7 +26,7 @@ def given():
             if isinstance(item, ast.Call):
                 name = getattr(item.func, "attr", getattr(item.func, "id", ""))
                 words = item.args[:2] if name in NAMES else []
-            elif isinstance(item, ast.Assign) and source.name == "sniff.py":
+            elif isinstance(item, ast.Assign) and source.name == "file_types.py":
                 words = item.value.elts[:1] if isinstance(item.value, ast.Tuple) else []
             elif isinstance(item, ast.Dict):
                 words = [

@@ -69,7 +69,7 @@ def refused(action):
 
 def test_the_product_holds_every_layer_that_the_kernel_offers():
     # In a process of its own: here a plug-in stands in for the library's sockets.
-    code = "import json; from runners.engine import probe; print(json.dumps(probe.probe()))"
+    code = "import json; from runners.engine.confine import probe; print(json.dumps(probe.probe()))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     found = json.loads(done.stdout)
     assert set(found["layers"]) == {"rlimits", "namespaces", "mounts", "landlock", "seccomp"}

@@ -14,8 +14,8 @@ from onnx.reference import ReferenceEvaluator
 
 from runners.engine import runtimes
 from runners.engine.conformance import verdicts
-from runners.engine.onnx_files import bodies
-from runners.engine.runs import body_runs, datasets, generate, localise
+from runners.engine.onnx_files import bodies, datasets
+from runners.engine.runs import body_runs, generate, localise
 from runners.engine.runs.child_runs import Form
 from runners.engine.runs.localise import Parties, Places
 from runners.engine.runtimes.exposing import expose

@@ -270,7 +270,7 @@ def test_killing_the_worker_kills_the_server_and_its_children(stored, tmp_path):
 
 POORER = """
 import ctypes, errno, struct, sys
-from runners.engine import kernel, seccomp
+from runners.engine.confine import kernel, seccomp
 numbers = [int(word) for word in sys.argv[3:]]
 lines = [seccomp._line(seccomp._LOAD, 0)]
 for number in numbers:
@@ -282,7 +282,7 @@ header = ctypes.create_string_buffer(
     struct.pack("<H6xQ", len(lines), ctypes.addressof(buffer)))
 kernel.no_new_privileges()
 kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(header))
-from runners.engine import kernel
+from runners.engine.confine import kernel
 from runners.sandbox import Request, Sandbox
 with Sandbox(__import__("pathlib").Path(sys.argv[2])) as sandbox:
     level = sandbox.level()

@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.proofs import Proof
-from runners.engine import runtimes
+from runners.engine.onnx_files.datasets import DataSet, write
 from runners.engine.runs.child_runs import Form
-from runners.engine.runs.datasets import DataSet, write
+from runners.engine.runtimes import probing
 from runners.engine.upgrades import candidates, task
 from tests import samples
 from tests.engine.conftest import codes
@@ -90,10 +90,10 @@ def test_a_target_that_the_runtime_does_not_run_is_judged_by_the_reference(lift)
 
 
 @pytest.mark.skipif(
-    runtimes.highest()[1] >= onnx.IR_VERSION, reason="the runtime reads the newest IR version"
+    probing.highest()[1] >= onnx.IR_VERSION, reason="the runtime reads the newest IR version"
 )
 def test_the_ir_version_alone_is_brought_down(lift):
-    opset, ir_version = runtimes.highest()
+    opset, ir_version = probing.highest()
     report, made = lift(old("Relu", opset, {"x": X}, ir=ir_version + 1))
     assert (report.outcome, report.facts["rules"]) == ("passed", ["ir-version-lowered"])
     assert (report.facts["source"], report.facts["target"]) == (opset, opset)

@@ -295,7 +295,7 @@ class Hub:
         model, number = version["ref"].split("@")
         return self.run_inside(
             "import hub.server.celery\n"
-            "from registry.models import Version\nfrom runners import services\n"
+            "from registry.models import Version\nfrom runners.queue import services\n"
             f"namespace, _, name = {model!r}.rpartition('/')\n"
             "version = Version.objects.get(\n"
             f"    model__namespace__slug=namespace, model__name=name, number={number})\n"

@@ -13,9 +13,10 @@ from threading import Barrier
 from django.conf import settings
 from django.db import connections
 from hub.protocol import problems
-from registry.blobs import BlobStore
+from registry.storage.files import BlobStore
 from registry.models import File, Namespace, RegisteredModel, Reservation, Upload, User, Version
-from registry.services import files, quotas, registered_models, uploads, versions
+from registry.storage.services import quotas, uploads
+from registry.versions.services import files, registered_models, versions
 admin = User.objects.get(username="admin")
 zoo = Namespace.objects.get(slug="zoo")
 Upload.objects.all().delete()

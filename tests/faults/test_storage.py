@@ -34,11 +34,13 @@ def held(name):
 held("unlink")
 held("replace")
 """
-COLLECT = "from registry import collector\nprint('freed', collector.collect(), flush=True)\n"
+COLLECT = (
+    "from registry.storage import collector\nprint('freed', collector.collect(), flush=True)\n"
+)
 OPEN = f"""
 import io
 from registry.models import Upload, User
-from registry.services import uploads
+from registry.storage.services import uploads
 admin = User.objects.get(username="admin")
 content = {CONTENT[:22]!r} * 1000
 uploads.create(admin, length=len(content), claimed={SHA256!r})
@@ -46,7 +48,7 @@ uploads.create(admin, length=len(content), claimed={SHA256!r})
 SEND = f"""
 import io
 from registry.models import Upload
-from registry.services import uploads
+from registry.storage.services import uploads
 upload = Upload.objects.select_related("owner").get(state="receiving")
 print("begun", flush=True)
 stream = io.BytesIO({CONTENT[:22]!r} * 1000)
@@ -64,8 +66,8 @@ ORPHANS = """
 import os
 from datetime import timedelta
 from django.utils import timezone
-from registry.blobs import store
-from registry.services import blobs
+from registry.storage.files import store
+from registry.storage.services import blobs
 blobs.GRACE = timedelta(seconds=-1)
 print(blobs.free_orphans(f"{number:02x}" for number in range(256)), flush=True)
 """
@@ -76,7 +78,7 @@ NAME = f"""
 from django.db import transaction
 from django.utils import timezone
 from registry.models import Upload, User
-from registry.services import blobs
+from registry.storage.services import blobs
 with transaction.atomic():
     blob = blobs.hold([{SHA256!r}])[{SHA256!r}]
     print("held", flush=True)
@@ -174,7 +176,7 @@ def place(request, tmp_path_factory):
         place.run(
             "from django.core.management import call_command\n"
             "call_command('migrate', verbosity=0)\n"
-            "from hub.server import seeds\nseeds.make_admin('a long enough password')\n"
+            "from hub.server import first_run\nfirst_run.make_admin('a long enough password')\n"
         )
     yield place
     place.stop()
@@ -241,7 +243,7 @@ def test_what_a_killed_collector_left_in_the_trash_is_restored(place):
         collector.kill()
     assert place.rows() == [SHA256]
     assert place.files() == [f"trash/{SHA256}"]
-    place.run("from registry.services import blobs\nblobs.empty_trash()\n")
+    place.run("from registry.storage.services import blobs\nblobs.empty_trash()\n")
     assert (place.rows(), place.files()) == ([SHA256], [STORED])
 
 
@@ -252,7 +254,7 @@ def test_an_upload_is_killed_while_it_becomes_a_blob(place, when):
         upload.kill()
     assert place.run(COLLECT)[-1] == "0"
     state = place.run(
-        "from registry.models import Upload\nfrom registry.services import uploads\n"
+        "from registry.models import Upload\nfrom registry.storage.services import uploads\n"
         "print(uploads.refresh(Upload.objects.get()).state)\n"
     )
     assert (state[-1], place.rows(), place.files()) == ("stored", [SHA256], [STORED])

@@ -29,7 +29,7 @@ shelf.fill(factories.user("ada"), factories.user("bob"))
 ASKED = """
 import json
 from django.conf import settings
-from metadata import questions
+from metadata.sparql import questions
 print(json.dumps({one.slug: one.query for one in questions.all_of(settings.HUB_PUBLIC_URL)}))
 """
 

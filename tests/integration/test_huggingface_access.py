@@ -22,7 +22,7 @@ def hub(tmp_path_factory):
         HUB_LIMITS_LEASE_SECONDS="60",
     )
     made.stranger = made.run_inside(
-        "from registry.services import tokens, users\n"
+        "from registry.people.services import tokens, users\n"
         "somebody = users.create(username='reader', password='a long enough password')\n"
         "print(tokens.issue(somebody, name='t', scopes=['read'], namespace=None)[1])"
     )

@@ -10,7 +10,7 @@ from tests.faults.conftest import ROOT, own_environment
 EVENT = """
 import django, sys, threading
 django.setup()
-from registry import rates
+from registry.core import rates
 sys.stdin.readline()
 limit, passed = rates.Limit("x", rates.Rate(10, 3600)), []
 def event():

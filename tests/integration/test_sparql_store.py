@@ -35,7 +35,7 @@ def write(hub, number, count=1):
     text.write_text(quads(number, count))
     return float(
         hub.run_inside(
-            "import pathlib, time\nfrom metadata import services\n"
+            "import pathlib, time\nfrom metadata.store import services\n"
             f"text = pathlib.Path({str(text)!r}).read_text()\n"
             f"services.put_graph({GRAPH.format(number)!r}, text)\nprint(time.time())"
         )
@@ -145,7 +145,7 @@ def test_an_external_server_answers_behind_the_same_guard(tmp_path, oxigraph):
         product = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o }"
         assert asking.post(hub, product)[0] in (200, 504)
         hub.run_inside(
-            f"from metadata import services\nservices.remove_graph({GRAPH.format('c')!r})"
+            f"from metadata.store import services\nservices.remove_graph({GRAPH.format('c')!r})"
         )
         wait_for(lambda: asking.rows(hub, count) == [{"n": "2"}], "the graph to be removed")
         server.kill()

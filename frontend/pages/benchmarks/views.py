@@ -21,7 +21,6 @@ from registry.core.permissions import can
 from registry.versions import selectors
 from runners.benchmarks import rankings, scheduling, timelines
 from runners.benchmarks import selectors as benchmark_selectors
-from runners.proofs.verification import RELEASED
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
@@ -72,9 +71,9 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             "comparisons": speeds.comparisons(benchmark_selectors.comparisons_of(version)),
             "waiting": [job for job in waiting if not job.is_ended],
             "failed": [job for job in waiting if job.state == job.State.FAILED][:5],
-            "released": version.state in RELEASED,
+            "released": version.is_served,
             "may_run": bool(variant)
-            and version.state in RELEASED
+            and version.is_served
             and can(request.user, "version.derive", version.model),
             "repeat": f"hub bench {version.ref}",
         },

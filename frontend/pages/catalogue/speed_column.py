@@ -14,6 +14,7 @@ from registry.catalogue import search, speeds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from registry.catalogue.query import Query
     from registry.models import DocumentSpeed, SearchDocument
 
 
@@ -50,7 +51,7 @@ class Column:
 
 
 def of(
-    query: search.Query,
+    query: Query,
     known: Sequence[speeds.Offer],
     found: Sequence[SearchDocument],
     *,

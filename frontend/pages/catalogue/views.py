@@ -19,6 +19,7 @@ from frontend.presenters import list_filters, version_head
 from metadata.sparql import listing
 from registry.api.parameters import accepts
 from registry.catalogue import facets, search, speeds
+from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -43,7 +44,7 @@ def models(request: HttpRequest) -> HttpResponse:
     chips = list_filters.chips(query)
     counts = facets.count(request.user, query)
     # Values that the choices leave without a model stay in sight.
-    values = facets.count(request.user, search.Query()) if chips else counts
+    values = facets.count(request.user, Query()) if chips else counts
     known = {group: [value for value, _ in pairs] for group, pairs in values.items()}
     listed = listing.of(
         query,
@@ -90,7 +91,7 @@ def suggest(request: HttpRequest) -> JsonResponse:
     Each with its address, its task, and its name in pieces: those that match are marked.
     """
     text = request.GET.get("q", "").strip()[:200]
-    query = search.Query(text=text)
+    query = Query(text=text)
     found = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
     rows = [
         {
@@ -103,9 +104,7 @@ def suggest(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"items": rows})
 
 
-def _hint(
-    actor: Actor, query: search.Query, chips: list[list_filters.Chip]
-) -> dict[str, object] | None:
+def _hint(actor: Actor, query: Query, chips: list[list_filters.Chip]) -> dict[str, object] | None:
     """The filter whose removal brings back most, for a list that is empty."""
     best: dict[str, object] | None = None
     for chip in chips[:6]:

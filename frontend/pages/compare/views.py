@@ -15,10 +15,8 @@ from frontend.pages.query import page
 from frontend.presenters import comparison as presenter_comparison
 from frontend.presenters import comparison_facts, differences
 from hub.protocol import problems
-from metadata.graphs.subjects import SHOWN
 from metadata.sparql import comparison
 from registry.api.parameters import accepts
-from runners.proofs.verification import RELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +104,7 @@ def _graphs(left: presenter_comparison.Column, right: presenter_comparison.Colum
         return ""
     if left.variant.pk == right.variant.pk:
         return ""
-    if left.version.state not in RELEASED or right.version.state not in RELEASED:
+    if not left.version.is_served or not right.version.is_served:
         return ""
     return differences.between(left.version, left.variant, right.version, right.variant)
 
@@ -122,7 +120,7 @@ def _question(columns: Sequence[presenter_comparison.Column]) -> dict[str, Any]:
             column.variant.name,
         )
         for column in columns
-        if column.variant and column.version.state in SHOWN and column.version.model.is_public
+        if column.variant and column.version.is_served and column.version.model.is_public
     ]
     if not public:
         return {"query": "", "query_url": "", "untold": 0}

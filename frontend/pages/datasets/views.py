@@ -21,7 +21,7 @@ from registry.api.parameters import accepts
 from registry.cards import personal_data
 from registry.core.permissions import can, require
 from registry.datasets import selectors, services
-from registry.versions import selectors as registry
+from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
@@ -106,12 +106,12 @@ def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form for a data set that nobody has described yet."""
-    mine = [namespace for namespace, _ in registry.namespaces_of(request.user, "writer")]
+    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user, "writer")]
     named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
     form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)
     if request.method == "POST" and form.is_valid():
         given = dict(form.cleaned_data)
-        namespace, slug = registry.namespace(given.pop("namespace")), given.pop("slug")
+        namespace, slug = people_selectors.namespace(given.pop("namespace")), given.pop("slug")
         try:
             made = services.create(request.user, namespace=namespace, slug=slug, **given)
             return HttpResponseRedirect(reverse("dataset", args=[made.slug]))

@@ -18,6 +18,7 @@ from frontend.presenters import multipart
 from frontend.presenters.forms import ModelForm, VersionForm
 from hub.protocol import problems
 from registry.core.permissions import require
+from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import registered_models, versions
 
@@ -33,7 +34,7 @@ DESCRIBED = ("visibility", "license", "task", "summary")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_model(request: HttpRequest) -> HttpResponse:
-    mine = [namespace for namespace, _ in selectors.namespaces_of(request.user, "writer")]
+    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user, "writer")]
     form = ModelForm(request.POST or None, request.FILES or None, namespaces=mine)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
@@ -42,7 +43,7 @@ def new_model(request: HttpRequest) -> HttpResponse:
             with transaction.atomic():
                 model = registered_models.create(
                     request.user,
-                    namespace=selectors.namespace(given["namespace"]),
+                    namespace=people_selectors.namespace(given["namespace"]),
                     name=given["name"],
                     **{field: given[field] for field in DESCRIBED},
                 )

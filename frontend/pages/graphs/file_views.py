@@ -17,7 +17,6 @@ from frontend.presenters import version_head
 from registry.versions import file_history, selectors
 from runners.graphs import tensors
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 from runners.queue.selectors import why_waiting
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _tensors(version: Version, file: File, asked: str) -> dict[str, Any]:
     waiting = found.job is not None and found.job.state == Job.State.QUEUED
     return {
         "has_tensors": True,
-        "released": version.state in RELEASED,
+        "released": version.is_served,
         "found": found,
         "tensors": rows,
         "tensor_count": count,

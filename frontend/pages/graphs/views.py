@@ -19,17 +19,17 @@ from frontend.pages.models.views import context
 from frontend.presenters import differences, facts, version_head
 from hub.protocol import problems
 from registry.api import downloads
+from registry.models import Version
 from registry.versions import selectors
 from runners.graphs import differences as compared
 from runners.graphs import networks
-from runners.proofs.verification import RELEASED
 from runners.queue.selectors import why_waiting
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-    from registry.models import Variant, Version
+    from registry.models import Variant
     from runners.models import Job
 
 OTHERS_SHOWN = 12
@@ -43,7 +43,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     shown = context(request, version, "graph")
     variant = shown["variant"]
     found = networks.Network()
-    if variant is not None and version.state in RELEASED:
+    if variant is not None and version.is_served:
         found = networks.of(version, variant)
     here = shown["head"].variant if shown["head"].choice else ""
     listing = network.listing(
@@ -67,7 +67,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "frame_url": reverse("network-frame", args=place) + shown["head"].choice,
             "skeleton_url": reverse("network-skeleton", args=place) + shown["head"].choice,
             "waits": _waits(found.job),
-            "released": version.state in RELEASED,
+            "released": version.is_served,
             "others": _others(request, version, variant),
         },
     )
@@ -186,7 +186,7 @@ def difference(
             "after": _named(version, after),
             "job": job,
             "waits": _waits(job),
-            "released": version.state in RELEASED and other.state in RELEASED,
+            "released": version.is_served and other.is_served,
             "difference": differences.read((report or {}).get("facts", {}), request.GET, kept)
             if done
             else None,
@@ -199,7 +199,7 @@ def difference(
             "undrawn": [
                 (_named(side, variant), _graph_tab(side, variant))
                 for side, variant in sides
-                if side.state in RELEASED and networks.of(side, variant).skeleton is None
+                if side.is_served and networks.of(side, variant).skeleton is None
             ],
             "viewer": netron.version(),
             "turned_url": differences.between(other, before, version, after),
@@ -233,7 +233,7 @@ def _drawn(
     if version.state == version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
     variant = _variant(version, request.GET.get("variant", ""))
-    found = networks.of(version, variant) if version.state in RELEASED else networks.Network()
+    found = networks.of(version, variant) if version.is_served else networks.Network()
     if found.skeleton is None:
         raise problems.NotFound(f"The graph of {version.ref} has not been drawn yet.")
     return version, variant, found
@@ -267,14 +267,14 @@ def _others(
     request: HttpRequest, version: Version, variant: Variant | None
 ) -> list[tuple[str, str]]:
     """What a graph can be compared with: the other variants, then the other versions."""
-    if variant is None or version.state not in RELEASED:
+    if variant is None or not version.is_served:
         return []
     found = [
         (f"variant {row.name}", differences.between(version, row, version, variant))
         for row in version_head.variants(version)
         if row.pk != variant.pk
     ]
-    rows = selectors.versions(request.user, version.model).filter(state__in=RELEASED)
+    rows = selectors.versions(request.user, version.model).filter(state__in=Version.SERVED)
     near = rows.exclude(pk=version.pk).prefetch_related("variants")[:OTHERS_SHOWN]
     for other in near:
         rival = _counterpart(other, "", variant) if version_head.variants(other) else None

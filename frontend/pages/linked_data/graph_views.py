@@ -12,8 +12,9 @@ from django.views.decorators.http import require_safe
 from frontend.pages.models import views
 from hub.protocol import problems
 from metadata import exports
+from metadata.exports import signposting
 from metadata.rdf.iris import Places
-from metadata.store import negotiation, services, signposting
+from metadata.store import negotiation, services
 from registry.versions import selectors
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from django.urls import reverse
 from frontend.presenters import version_head
 from metadata.exports import annotated_files
 from runners.models import Job
-from runners.proofs.verification import RELEASED
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -41,7 +40,7 @@ class Row:
 
 def rows(actor: Actor, version: Version) -> list[Row]:
     """One row for each variant; none before a version is published."""
-    if version.state not in RELEASED:
+    if not version.is_served:
         return []
     variants = version_head.variants(version)
     found = annotated_files.of_variants(version, variants)

@@ -10,7 +10,6 @@ from django.views.decorators.http import require_safe
 from frontend.pages.models import lineage
 from frontend.pages.models.views import context
 from metadata.graphs import relatives
-from metadata.graphs.subjects import SHOWN
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     version = selectors.whole_version(request.user, namespace, name, number)
     up = relatives.ancestors(request.user, version)
     down = relatives.Descent()
-    if version.state in SHOWN:
+    if version.is_served:
         down = relatives.descendants(request.user, version)
     above, below = lineage.above(up.relatives), lineage.below(down.relatives)
     own = lineage.variants(version)

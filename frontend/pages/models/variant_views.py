@@ -18,7 +18,7 @@ from hub.protocol import problems
 from metadata.exports import annotated_files as export_annotated_files
 from registry.core.permissions import can, require
 from registry.versions import selectors
-from runners.proofs import derivations, verification
+from runners.proofs import derivations
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _ladders(version: Version) -> list[presenter_variants.Ladder]:
 
 def _form(request: HttpRequest, version: Version, chosen: str) -> DeriveForm | None:
     """The form, for those who may ask; there is nothing to derive from a version without files."""
-    released = version.state in verification.RELEASED
+    released = version.is_served
     variants = version_head.variants(version)
     if not (released and variants and can(request.user, "version.derive", version.model)):
         return None

@@ -31,9 +31,8 @@ from frontend.presenters import (
     verdicts,
     version_head,
 )
-from metadata.graphs.subjects import SHOWN
+from metadata.exports import signposting
 from metadata.rdf.iris import Places
-from metadata.store import signposting
 from metadata.validation import reports
 from registry.api import downloads
 from registry.api.parameters import accepts
@@ -233,7 +232,7 @@ def content(
     response = downloads.send(request, file.blob, path, immutable=False)
     if path.endswith(".onnx") and downloads.begins_download(request, response):
         usage.notes.add_download(version.model_id)
-    if version.state in SHOWN:
+    if version.is_served:
         model = version.model
         places = Places(settings.HUB_PUBLIC_URL)
         page = places.version(model.namespace.slug, model.name, version.number)

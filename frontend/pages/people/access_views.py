@@ -23,6 +23,7 @@ from hub.protocol import problems
 from registry.cards import names
 from registry.core.permissions import can, require
 from registry.models import AccessRequest, Mention
+from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import access, registered_models
 from registry.versions.services import names as confirmations
@@ -59,7 +60,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """What a model's page says of it, who sees it, who may have its files, and its name."""
     model = selectors.model(request.user, namespace, name)
     require(request.user, "model.edit", model)
-    spaces = [space for space, _ in selectors.namespaces_of(request.user, "writer")]
+    spaces = [space for space, _ in people_selectors.namespaces_of(request.user, "writer")]
     described = {field: getattr(model, field) for field in ("license", "task", "summary")}
     described["keywords"] = ", ".join(map(str, model.keywords))
     sent = request.POST.get("form", "audience") if request.method == "POST" else ""
@@ -241,7 +242,7 @@ def _said(card: dict[str, Any]) -> dict[str, Any]:
 def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> RegisteredModel:
     given = form.cleaned_data
     if isinstance(form, MoveForm):
-        space = selectors.namespace(given["namespace"])
+        space = people_selectors.namespace(given["namespace"])
         moved = registered_models.move(
             request.user, model=model, namespace=space, name=given["name"]
         )

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from frontend.presenters.forms import PasswordForm, SignInForm, TokenForm
 from hub.protocol import problems
 from registry.api import sign_in
+from registry.people import selectors as people_selectors
 from registry.people.services import tokens as service
 from registry.versions import selectors
 
@@ -69,7 +70,7 @@ def show(request: HttpRequest) -> HttpResponse:
         request,
         "account/account.html",
         {
-            "namespaces": selectors.namespaces_of(request.user),
+            "namespaces": people_selectors.namespaces_of(request.user),
             "tokens": len(selectors.tokens(request.user)),
         },
     )
@@ -80,7 +81,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """List tokens, and make one; the new token is in this one answer and nowhere else."""
-    mine = [namespace for namespace, _ in selectors.namespaces_of(request.user)]
+    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user)]
     form = TokenForm(request.POST or None, namespaces=mine)
     made = secret = None
     if request.method == "POST" and form.is_valid():

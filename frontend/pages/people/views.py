@@ -51,7 +51,7 @@ def new_namespace(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace(request: HttpRequest, slug: str) -> HttpResponse:
     """A namespace for its members: who they are, and how much room it has."""
-    found = selectors.namespace(request.user, slug)
+    found = selectors.own_namespace(request.user, slug)
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
@@ -71,7 +71,7 @@ def namespace(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_member(request: HttpRequest, slug: str, username: str) -> HttpResponse:
     """Ask once, naming who goes; then take the role away."""
-    found, user = selectors.namespace(request.user, slug), selectors.user(username)
+    found, user = selectors.own_namespace(request.user, slug), selectors.user(username)
     if request.method != "POST":
         return render(request, "people/remove_member.html", {"namespace": found, "member": user})
     try:
@@ -87,7 +87,7 @@ def remove_member(request: HttpRequest, slug: str, username: str) -> HttpRespons
 @require_POST
 def quota(request: HttpRequest, slug: str) -> HttpResponse:
     """Change the room of a namespace, as an administrator."""
-    found = selectors.namespace(request.user, slug)
+    found = selectors.own_namespace(request.user, slug)
     form = QuotaForm(request.POST)
     if not form.is_valid():
         return _namespace(request, found, quota_form=form)

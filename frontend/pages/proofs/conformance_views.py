@@ -99,5 +99,5 @@ def again(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
 
 
 def _may_run(request: HttpRequest, version: Version) -> bool:
-    released = version.state in verification.RELEASED
+    released = version.is_served
     return released and can(request.user, "version.derive", version.model)

@@ -26,6 +26,7 @@ from frontend.presenters import (
 from hub.protocol import problems
 from metadata.sparql import questions
 from registry.catalogue import facets, search, speeds
+from registry.catalogue.query import Query
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.proofs import latest, verdicts
 from runners.queue import aliases, selectors
@@ -50,7 +51,7 @@ _TITLES = {one.slug: one.title for one in questions.filled("", {"V": "", "D": ""
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    everything = search.Query()
+    everything = Query()
     page = search.find(request.user, everything, limit=20)
     published = [document for document in page.items if document.latest][:NEWEST]
     first = published[0].title if published else "resnet50"
@@ -60,7 +61,7 @@ def home(request: HttpRequest) -> HttpResponse:
         {
             "words": labels.task(task),
             "count": count,
-            "url": list_filters.address(search.Query(task=(task,))),
+            "url": list_filters.address(Query(task=(task,))),
         }
         for task, count in counts["task"]
     ]
@@ -96,7 +97,7 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
     for offer in speeds.offers(actor):
         runtime = offer.setup.runtime
         if runtime in passed:
-            query = search.Query(
+            query = Query(
                 sort=search.FASTEST,
                 passes_on=(runtime,),
                 max_bytes=SMALL_BYTES,
@@ -111,7 +112,7 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
     return found
 
 
-def _has_fastest(actor: Actor, query: search.Query) -> bool:
+def _has_fastest(actor: Actor, query: Query) -> bool:
     """Whether a list by speed begins with an accepted result: else nothing in it is the fastest."""
     page = search.find(actor, query, limit=1)
     rows = speeds.of_documents([row.pk for row in page.items], query.setup)
@@ -123,14 +124,14 @@ def _known(counts: facets.Facets) -> list[tuple[str, str]]:
     found = [
         (
             f"{formatting.grouped(count)} pass on {labels.runtime(name)}",
-            search.Query(passes_on=(name,)),
+            Query(passes_on=(name,)),
         )
         for name, count in counts["passes_on"]
     ]
     found += [
         (
             f"{formatting.grouped(count)} tell the carbon of their training",
-            search.Query(evidence=(name,)),
+            Query(evidence=(name,)),
         )
         for name, count in counts["evidence"]
         if name == "carbon"

@@ -10,10 +10,11 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from frontend.pages.tryouts import picture_form
+from frontend.pages.tryouts import input_form
+from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
-from hub.protocol.inputs import Image, parse
+from hub.protocol.inputs import parse
 from registry.storage.files import store
 
 if TYPE_CHECKING:
@@ -32,13 +33,6 @@ PLAIN = frozenset(
         "uint8", "uint16", "uint32", "uint64", "bool", "string",
     }
 )  # fmt: skip
-KINDS = {
-    "picture": "Picture",
-    "sound": "Sound",
-    "text": "Text",
-    "table": "Table",
-    "tensor": "Tensor",
-}
 _CHANNELS = frozenset({1, 3})
 _MOST_COLUMNS = 256
 _SOUND = ("audio", "wave", "speech", "sound", "pcm")
@@ -48,46 +42,6 @@ _PROFILES = {
     "fp16": {"rtol": 1e-2, "atol": 1e-3},
     "quantised": {"rtol": 1e-3, "atol": 1e-5, "cosine": 0.99},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One input of the model: its type, its sizes (None where free), and how it may be given.
-
-    ``image`` is what is known of a picture's preprocessing, ``origins`` says where each part of it
-    is declared; what is not known is asked of the reader.
-    """
-
-    index: int
-    name: str
-    type: str
-    shape: tuple[int | None, ...] | None
-    kinds: tuple[str, ...]
-    image: Image = field(default_factory=Image)
-    origins: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def columns(self) -> int:
-        """How many numbers a row of a table has."""
-        return (self.shape or (0,))[-1] or 0
-
-    @property
-    def words(self) -> str:
-        """Type and sizes: float32[?, 3, 64, 64]."""
-        if self.shape is None:
-            return self.type
-        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
-        return f"{self.type}[{sizes}]"
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """The ways to give it, with their words."""
-        return [(kind, KINDS[kind]) for kind in self.kinds]
-
-    @property
-    def settings(self) -> picture_form.Settings:
-        """The fields of a picture's preprocessing, filled with what is known."""
-        return picture_form.settings(self.image, self.shape, dict(self.origins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +109,11 @@ def read(version: Version, variant: Variant) -> Model:
     rows = tuple(
         _inputs(facts.get("inputs"), presenter_declarations.task_of(version), declarations)
     )
-    rows = picture_form.declared(rows, declarations, config, facts)
+    rows = input_form.declared(rows, declarations, config, facts)
     origins = {origin for one in rows for _, origin in one.origins}
-    sources = [origin for origin in picture_form.ORIGINS if origin in origins]
-    if words and picture_form.CARD not in sources:
-        sources.insert(0, picture_form.CARD)
+    sources = [origin for origin in input_form.ORIGINS if origin in origins]
+    if words and input_form.CARD not in sources:
+        sources.insert(0, input_form.CARD)
     labels, labels_from = _labels(own)
     return Model(
         inputs=rows,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frontend.pages.tryouts.picture_form import TITLES
+from frontend.pages.tryouts.input_form import TITLES
 from hub.protocol import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from frontend.pages.tryouts.page import Input
+    from frontend.pages.tryouts.input_form import Input
     from hub.protocol.inputs import Image, Picture, Polarity
 
 _IMPORTS = ("import hub", "import numpy as np", "import onnxruntime")

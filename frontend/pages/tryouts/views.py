@@ -12,14 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.models.views import context
-from frontend.pages.tryouts import page, picture_form, snippets
+from frontend.pages.tryouts import input_form, page, snippets
 from frontend.parts.caching import conditional
 from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
 from hub.protocol import problems
 from registry.storage.files import store
 from registry.versions import selectors
 from runners.benchmarks import browser_runs
-from runners.proofs.verification import RELEASED
 from runners.queue.selectors import why_waiting
 from runners.tryouts import tryouts
 
@@ -49,7 +48,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "try")
     variant = shown["variant"]
-    released = version.state in RELEASED and variant is not None
+    released = version.is_served and variant is not None
     model = page.read(version, variant) if released and variant else None
     run = _run_of(request, version)
     size = (
@@ -91,7 +90,7 @@ def code(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     """The run that the fields of the form describe, as Python; plain text."""
     version = selectors.whole_version(request.user, namespace, name, number)
     variant = version_head.chosen_variant(version, request.GET.get("variant", ""))
-    if variant is None or version.state not in RELEASED:
+    if variant is None or not version.is_served:
         raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
     text = _code(request, version, variant, page.read(version, variant))
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
@@ -227,7 +226,7 @@ def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Given]:
         if file is not None:
             given.append(tryouts.Given(one.name, "npy", multipart.keep(request.user, file)))
         elif picture is not None and "picture" in one.kinds:
-            image, own = picture_form.chosen(posted, one)
+            image, own = input_form.chosen(posted, one)
             digest = multipart.keep(request.user, picture)
             given.append(tryouts.Given(one.name, "picture", digest, image, own))
         elif text:
@@ -246,7 +245,7 @@ def _code(request: HttpRequest, version: Version, variant: Variant, model: page.
         own: Polarity | None = None
         if kind == "picture" and f"scale-{one.index}" in asked:
             with suppress(problems.InvalidRequest):
-                image, own = picture_form.chosen(asked, one)
+                image, own = input_form.chosen(asked, one)
         feeds.append(snippets.Feed(one, image, own))
     return snippets.code(variants.load_of(version, variant), feeds)
 
@@ -276,7 +275,7 @@ def _answer(job: Job, model: page.Model) -> dict[str, Any]:
     rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
     known = {one.name: one for one in model.inputs}
     taken = [
-        (one["name"], picture_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
+        (one["name"], input_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
         for one in job.input.get("inputs", [])
         if one.get("format") == "picture" and one["name"] in known
     ]

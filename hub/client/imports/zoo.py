@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client import archives, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
+from hub.client.imports.zoo_source import Piece
 from hub.client.onnx_hub import hub_name
 from hub.client.progress import Bar, say
 from hub.counting import size
@@ -57,23 +58,6 @@ class Wishes:
     license: str = ""
     visibility: str = "public"
     progress: bool | None = None
-
-
-@dataclass(slots=True)
-class Piece:
-    """One opset of a model that is here: its place in the version, its file, its test data."""
-
-    entry: Entry
-    source: Path
-    sha256: str
-    size: int
-    data: dict[str, Path] = field(default_factory=dict)
-    data_sha256: str = ""
-    folder: str = ""
-
-    @property
-    def path(self) -> str:
-        return f"{self.folder}model.onnx"
 
 
 def import_zoo(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hub.client.imports.zoo import Piece
+    from hub.client.imports.zoo_source import Piece
 
 # Words of the Model Zoo that mean one task and no other; the rest stay keywords alone.
 TASKS = {

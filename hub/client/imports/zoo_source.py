@@ -6,7 +6,7 @@ What is fetched goes to a scratch folder; what lies in a folder is read where it
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
@@ -73,6 +73,23 @@ class Entry:
                 if isinstance(error, KeyError)
                 else f"An entry of the manifest is not one ({error}): {str(raw)[:120]}"
             ) from error
+
+
+@dataclass(slots=True)
+class Piece:
+    """One opset of a model that is here: its place in the version, its file, its test data."""
+
+    entry: Entry
+    source: Path
+    sha256: str
+    size: int
+    data: dict[str, Path] = field(default_factory=dict)
+    data_sha256: str = ""
+    folder: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}model.onnx"
 
 
 class Source:

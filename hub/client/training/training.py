@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
 
-    from hub.client.hub import Hub
+    from hub.client.cache import Cache
+    from hub.client.config import Config
     from hub.client.training.tasks import Task
     from hub.client.training.tensors import Encoder, Tensors
     from hub.client.transport import Answer
@@ -57,9 +58,11 @@ class Training:
 
     def __init__(
         self,
-        hub: Hub,
+        config: Config,
         ref: str,
         *,
+        cache: Cache,
+        sleep: Callable[[float], None],
         key: bytes | str | os.PathLike[str] | None = None,
         device: str = "default",
         certificate: str | os.PathLike[str] | None = None,
@@ -73,13 +76,14 @@ class Training:
         model = refs.parse(match["model"]).name
         self.ref = f"{model}/trainings/{match['number']}"
         self.patience_seconds = PATIENCE_SECONDS
-        self._hub = hub
+        self._cache = cache
+        self._sleep = sleep
         self._address = f"/api/v1/models/{self.ref}"
-        self._place = identity.path_of(hub.config.url, self.ref, device)
-        self._config = hub.config
+        self._place = identity.path_of(config.url, self.ref, device)
+        self._config = config
         if certificate is not None or certificate_key is not None:
             self._config = replace(
-                hub.config,
+                config,
                 certificate=Path(certificate).expanduser() if certificate else None,
                 certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
             )
@@ -196,7 +200,7 @@ class Training:
             self._encoder = tensors.Encoder(task.parts)
         # Hours may have passed since the pull.
         weights = self._patient(
-            lambda: training_tasks.bring_base(self._transport, self._hub.cache, task.told)
+            lambda: training_tasks.bring_base(self._transport, self._cache, task.told)
         )
         base = tensors.read(weights)
         sent, lost = self._encoder.encode(base, update, chosen, keep)
@@ -241,7 +245,7 @@ class Training:
         config = self._config
         if self._identity and self._identity.has_joined:
             config = replace(config, token=self._identity.token)
-        return Transport(config, sleep=self._hub.transport.sleep)
+        return Transport(config, sleep=self._sleep)
 
     def _require_joined(self) -> None:
         if not (self._identity and self._identity.has_joined):
@@ -263,9 +267,7 @@ class Training:
         signature = federated.sign(said.canonical(), key)
         address = self._contribution(said.round)
         if file.size > INLINE_BYTES:
-            Upload(
-                self._transport, self._hub.cache, file, _ignore, f"{self._address}/uploads"
-            ).run()
+            Upload(self._transport, self._cache, file, _ignore, f"{self._address}/uploads").run()
             content = {"manifest": said.to_json(), "signature": signature}
             answer = self._transport.request("PUT", address, content=content)
         else:
@@ -293,10 +295,10 @@ class Training:
             if federated.layout_digest(self._parts) != told["layout_digest"]:
                 raise problems.DigestMismatch("The layout does not have the digest of the task.")
         task = self._patient(
-            lambda: training_tasks.fetch(self._transport, self._hub.cache, told, self._parts)
+            lambda: training_tasks.fetch(self._transport, self._cache, told, self._parts)
         )
         if self._task is not None and self._task.base != task.base:
-            self._hub.cache.discard(digests.parse(self._task.base))
+            self._cache.discard(digests.parse(self._task.base))
         return task
 
     def _patient(self, call: Callable[[], _T]) -> _T:

@@ -91,7 +91,7 @@ def _open(request: Request, namespace: str, name: str) -> tuple[dict[str, str], 
     reader = revisions.Reader(request.user, model)
     repo = Repository(model, reader.versions.select_related("parent"), reader.writes)
     named = {f"refs/heads/{name}": at for name, at in reader.branches().items()}
-    shown = reader.versions.filter(state__in=(Version.State.PUBLISHED, Version.State.YANKED))
+    shown = reader.versions.filter(state__in=Version.SERVED)
     for version in shown.order_by("number"):
         at = revisions.Revision(model, version, str(version.commit_id))
         named[f"refs/tags/v{version.number}"] = at

@@ -8,9 +8,9 @@ from rest_framework.response import Response
 
 from registry.core.permissions import require_user
 from registry.models import Namespace
+from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import shapes
 from registry.protocols.huggingface.views import HubView
-from registry.versions import selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -32,7 +32,7 @@ class Whoami(HubView):
                 "fullname": space.display_name or space.slug,
                 "roleInOrg": role,
             }
-            for space, role in selectors.namespaces_of(user)
+            for space, role in people_selectors.namespaces_of(user)
             if space.kind == Namespace.Kind.ORG
         ]
         return Response(

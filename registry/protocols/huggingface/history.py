@@ -54,7 +54,7 @@ class Refs(HubView):
         """Branches, and as tags also the numbers of versions; aliases move, so they are neither."""
         model = revisions.repo(request.user, namespace, name)
         reader = revisions.Reader(request.user, model)
-        released = reader.versions.filter(state__in=Version.RELEASED)
+        released = reader.versions.filter(state__in=Version.VISIBLE)
         tags = {f"v{version.number}": str(version.commit_id) for version in released}
         for ref in reader.refs.filter(kind=Ref.Kind.TAG).select_related("version"):
             tags[ref.name] = str(ref.version.commit_id)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 COLUMNS = ("model", "pk", "commit_id", "state")
-_SERVED = (Version.State.PUBLISHED, Version.State.YANKED)
 
 
 class Place(NamedTuple):
@@ -112,7 +111,7 @@ def _newest(namespace: str, name: str, *states: str) -> QuerySet[Any, tuple[Any,
 
 
 def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _versions(namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    rows = _versions(namespace, name).filter(state__in=Version.SERVED, commit_id=commit_id)
     return rows.order_by().values_list(*COLUMNS)
 
 
@@ -134,7 +133,9 @@ def _own(user_id: int, namespace: str, name: str) -> QuerySet[Any, tuple[Any, ..
 def _own_commits(
     user_id: int, namespace: str, name: str, commit_id: str
 ) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _own_versions(user_id, namespace, name).filter(state__in=_SERVED, commit_id=commit_id)
+    rows = _own_versions(user_id, namespace, name).filter(
+        state__in=Version.SERVED, commit_id=commit_id
+    )
     return rows.order_by().values_list(*COLUMNS)
 
 
@@ -151,7 +152,7 @@ def _commit_files(
         version__model__gate=RegisteredModel.Gate.OPEN,
         version__model__namespace__slug=namespace,
         version__model__name=name,
-        version__state__in=_SERVED,
+        version__state__in=Version.SERVED,
         version__commit_id=commit_id,
         path=path,
     )

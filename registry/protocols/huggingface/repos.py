@@ -10,8 +10,10 @@ from rest_framework.response import Response
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.catalogue import search, summaries
+from registry.catalogue.query import Query
 from registry.core.permissions import require
 from registry.models import File, RegisteredModel, Version
+from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import addresses, revisions, shapes
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
@@ -115,7 +117,7 @@ def _narrowed(info: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
     return {key: info[key] for key in (*ALWAYS, *wanted) if key in info}
 
 
-def _query(request: Request) -> search.Query | None:
+def _query(request: Request) -> Query | None:
     """What is asked for; None where nothing can match."""
     given = request.query_params
     if any(given.get(name) for name in NONE_HAS):
@@ -133,7 +135,7 @@ def _query(request: Request) -> search.Query | None:
     if author is None:
         return None
     task = given.get("pipeline_tag", "")
-    return search.Query(
+    return Query(
         text=given.get("search", ""),
         sort=order,
         namespace=(author,) if author else (),
@@ -147,7 +149,7 @@ def _canonical(author: str) -> str | None:
     if not author:
         return ""
     try:
-        return selectors.namespace(author).slug
+        return people_selectors.namespace(author).slug
     except problems.NotFound:
         return None
 

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from hub.protocol import problems
 from registry.core.permissions import require_user
 from registry.models import RegisteredModel
+from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import addresses, errors, revisions, shapes, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
-from registry.versions import selectors
 from registry.versions.lifecycle import BRANCH
 from registry.versions.services import commits, registered_models
 
@@ -41,7 +41,7 @@ class CreateRepo(RepoView):
         user = require_user(request.user, "write", any_namespace=True)
         _models_only(body)
         owner = writing.text(body, "organization") or user.username
-        namespace = selectors.namespace(owner)
+        namespace = people_selectors.namespace(owner)
         name = writing.text(body, "name")
         files = [_file(item) for item in _list(body, "files")]
         try:
@@ -84,7 +84,7 @@ class MoveRepo(RepoView):
         model = revisions.repo(request.user, *_parts(writing.text(body, "fromRepo")))
         namespace, name = _parts(writing.text(body, "toRepo"))
         registered_models.move(
-            request.user, model=model, namespace=selectors.namespace(namespace), name=name
+            request.user, model=model, namespace=people_selectors.namespace(namespace), name=name
         )
         return Response({})
 

@@ -112,7 +112,7 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
         is_immutable=at.is_fixed
         and model.is_public
         and not model.is_gated
-        and at.version.state in Version.RELEASED,
+        and at.version.state in Version.VISIBLE,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.urls import path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import path
 
 from registry.protocols.huggingface import (
     account,
     cards,
+    converters,  # noqa: F401 - registers forms
     history,
     repos,
     resolve,
@@ -15,22 +15,6 @@ from registry.protocols.huggingface import (
     views,
     write_urls,
 )
-
-
-class Part(StringConverter):
-    """A namespace or a name as anybody may write it, unless it begins an address of our own."""
-
-    regex = "(?!(?:models|api|datasets|spaces|kernels)/)[^/]+"
-
-
-class Kind(StringConverter):
-    """What others keep beside models."""
-
-    regex = "datasets|spaces|kernels|buckets"
-
-
-register_converter(Part, "part")
-register_converter(Kind, "kind")
 
 REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"

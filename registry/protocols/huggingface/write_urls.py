@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from django.urls import path
 
-from registry.protocols.git import views as git
 from registry.protocols.huggingface import (
     access,
     branches,
@@ -44,15 +43,6 @@ def routes() -> list[URLPattern]:
         path(f"{MODEL}/xet-write-token/<path:rest>", xet.WriteToken.as_view()),
         path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
         path(f"{REPO}.git/info/lfs/verify", lfs.Verify.as_view()),
-        *[
-            path(f"{repo}/{place}", view.as_view())
-            for repo in (f"{REPO}.git", REPO)
-            for place, view in (
-                ("info/refs", git.InfoRefs),
-                ("git-upload-pack", git.UploadPack),
-                ("git-receive-pack", git.ReceivePack),
-            )
-        ],
         path("api/lfs/objects/<str:token>", lfs.Sent.as_view()),
         path("api/lfs/complete/<str:token>", lfs.Complete.as_view()),
         path("api/lfs/fetch/<str:token>", lfs.Fetch.as_view()),

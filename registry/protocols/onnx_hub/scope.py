@@ -31,7 +31,6 @@ NEWEST = frozenset({BRANCH, "HEAD", "latest"})
 PAGE = 500
 _NUMBER = re.compile(r"v?([1-9][0-9]{0,8})")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SERVED = (Version.State.PUBLISHED, Version.State.YANKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def _matching(scope: Scope) -> QuerySet[Version]:
     if scope.ref == BRANCH:
         rows = Version.objects.filter(state=Version.State.PUBLISHED, branch=BRANCH)
         return rows.order_by("-number")
-    rows = Version.objects.filter(state__in=_SERVED)
+    rows = Version.objects.filter(state__in=Version.SERVED)
     if _COMMIT.fullmatch(scope.ref):
         return rows.filter(commit_id=scope.ref).order_by("-number")
     conditions = Q(refs__name=scope.ref) | Q(label=scope.ref)

@@ -75,7 +75,7 @@ class Media(APIView):
         except moves.Moved as moved:  # a manifest from before may still be in use
             model = selectors.model(request.user, *moved.new.split("/"))
         versions = selectors.versions(request.user, model)
-        version = versions.filter(number=int(number), state__in=Version.RELEASED).first()
+        version = versions.filter(number=int(number), state__in=Version.VISIBLE).first()
         if version is None or model.is_gated:
             raise problems.NotFound(
                 f"There is no model {namespace}/{name} at version {number} that you can load here."

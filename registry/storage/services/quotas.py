@@ -19,7 +19,6 @@ from django.db.models import Exists, OuterRef, Q, Sum
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.federated import held_blobs as trainings
 from registry.models import (
     Blob,
     CommitFile,
@@ -33,6 +32,7 @@ from registry.models import (
     Version,
     Xorb,
 )
+from registry.storage import holders
 from registry.storage.files import store
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def of_namespace(namespace: Namespace) -> Room:
         settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota,
         _bytes_of_files(namespace)
         + _bytes_of_commits(namespace)
-        + trainings.bytes_of_contributions(namespace)
+        + holders.size(namespace)
         + _bytes_of_refused_cards(namespace),
         _bytes_of_uploads(Upload.objects.filter(model__namespace=namespace)) + held,
     )

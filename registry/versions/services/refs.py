@@ -35,9 +35,7 @@ def put(
             "/name", f"{name} means the version of that number; choose another name for {number}."
         )
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
-    version = Version.objects.filter(
-        model=model, number=number, state__in=[Version.State.PUBLISHED, Version.State.YANKED]
-    ).first()
+    version = Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first()
     if version is None:
         raise problems.NotFound(f"{model.ref} has no published version {number}.")
     if Version.objects.filter(model=model, label=name).exclude(pk=version.pk).exists():

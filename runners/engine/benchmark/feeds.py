@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine import runtimes
 from runners.engine.benchmark import stored
-from runners.engine.onnx_files import text
-from runners.engine.runs import child_runs, datasets, generate
-from runners.engine.runs.datasets import required_inputs
+from runners.engine.onnx_files import datasets, text
+from runners.engine.onnx_files.datasets import required_inputs
+from runners.engine.runs import child_runs, generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from runners.engine.runs.datasets import Value
+    from runners.engine.onnx_files.datasets import Value
 
 # Sizes of dimensions that nobody named: a usual length of text first.
 _LADDER = (128, 16, 1, 576)

@@ -16,6 +16,7 @@ from runners.engine import runtimes
 from runners.engine.benchmark import devices
 from runners.engine.confine import children, isolation
 from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +71,7 @@ def _profiles(wearing: Confinement) -> dict[str, Any]:
 
 
 def _profile(name: str) -> dict[str, Any]:
-    opset, ir_version = runtimes.highest(name)
+    opset, ir_version = probing.highest(name)
     if not opset:
         raise RuntimeError("it loads no model of any opset")
     version = runtimes.of(name).version()

@@ -11,8 +11,8 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.engine.benchmark.subjects import Subject
 from runners.engine.jobs import JobError
+from runners.engine.onnx_files import datasets
 from runners.engine.reports import Finding
-from runners.engine.runs import datasets
 
 if TYPE_CHECKING:
     from runners.engine.jobs import Job

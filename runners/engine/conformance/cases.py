@@ -14,8 +14,8 @@ import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.runs import datasets
-from runners.engine.runs.datasets import DataSet
+from runners.engine.onnx_files import datasets
+from runners.engine.onnx_files.datasets import DataSet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from runners.engine import runtimes
 from runners.engine.conformance import cases
 from runners.engine.jobs import JobError
-from runners.engine.onnx_files import bodies, text
-from runners.engine.runs import agreement, child_runs, datasets, shared_runs
+from runners.engine.onnx_files import bodies, datasets, text
+from runners.engine.runs import agreement, child_runs, shared_runs
 from runners.engine.runs.agreement import Profile
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
 from runners.engine.conformance.verdicts import Verdict, differs, findings, refusal, spelt
 from runners.engine.jobs import JobError
-from runners.engine.runs import datasets
+from runners.engine.onnx_files import datasets
 from runners.engine.runs.child_runs import BUNDLED, GENERATED
 from runners.engine.runs.localise import Parties
 from runners.engine.runs.shared_runs import Attempt, Bench, Comparison

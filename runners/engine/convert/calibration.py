@@ -9,7 +9,7 @@ from __future__ import annotations
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.runs import datasets
+from runners.engine.onnx_files import datasets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from runners.engine.runs.datasets import DataSet, Value
+    from runners.engine.onnx_files.datasets import DataSet, Value
 
 MAX_SAMPLES = 512
 _FOLDER = "calibration"

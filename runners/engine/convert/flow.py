@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.convert.recipes import RECIPES
 from runners.engine.jobs import JobError, findings_of
-from runners.engine.onnx_files import staging, text
+from runners.engine.onnx_files import datasets, staging, text
 from runners.engine.reports import Finding
-from runners.engine.runs import datasets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

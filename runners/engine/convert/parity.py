@@ -16,14 +16,14 @@ import onnx
 
 from runners.engine import runtimes
 from runners.engine.convert import calibration
-from runners.engine.onnx_files import text
-from runners.engine.runs import agreement, datasets, generate
+from runners.engine.onnx_files import datasets, text
+from runners.engine.runs import agreement, generate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runners.engine.onnx_files.datasets import DataSet, Value
     from runners.engine.runs.agreement import Figures
-    from runners.engine.runs.datasets import DataSet, Value
 
 FLOOR_COSINE = 0.5
 MAX_SETS = 12

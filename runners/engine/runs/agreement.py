@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
 
-    from runners.engine.runs.datasets import Value
+    from runners.engine.onnx_files.datasets import Value
 
     Array = np.ndarray[Any, Any]
 

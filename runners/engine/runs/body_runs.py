@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
 
-    from runners.engine.runs.datasets import Value
+    from runners.engine.onnx_files.datasets import Value
     from runners.engine.runtimes import Run
 
     ValueOf = Callable[[str], Value]

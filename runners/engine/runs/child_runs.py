@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs as declarations
 from runners.engine import runtimes
-from runners.engine.onnx_files import bodies, text
-from runners.engine.runs import agreement, datasets, generate
-from runners.engine.runs.datasets import DataSet, UnreadableDataError
+from runners.engine.onnx_files import bodies, datasets, text
+from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
+from runners.engine.runs import agreement, generate
+from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,7 @@ def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:
 
     from runners.engine import opsets  # noqa: PLC0415 - heavy, and only this child needs it
 
-    wanted = min(runtimes.highest(name)[0] for name in {runtime, runtimes.REFERENCE})
+    wanted = min(probing.highest(name)[0] for name in {runtime, runtimes.REFERENCE})
     done = opsets.convert(load(path), wanted)
     if done.model is None or done.source == done.target:
         return {"changed": False, "opset": done.source}

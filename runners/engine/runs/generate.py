@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from runners.engine.onnx_files import bodies
-from runners.engine.runs.datasets import DataSet, Value, required_inputs
+from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
 from runners.engine.runs.usage import Use, Uses
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine import runtimes
-from runners.engine.onnx_files import bodies, text
-from runners.engine.runs import agreement, body_runs, child_runs, datasets
-from runners.engine.runs.datasets import DataSet
+from runners.engine.onnx_files import bodies, datasets, text
+from runners.engine.onnx_files.datasets import DataSet
+from runners.engine.runs import agreement, body_runs, child_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from runners.engine.onnx_files.datasets import Value
     from runners.engine.runs.agreement import Figures
     from runners.engine.runs.child_runs import Form
-    from runners.engine.runs.datasets import Value
 
 _CHUNK_BYTES = 512 << 20
 _MOST_VALUES = 50_000

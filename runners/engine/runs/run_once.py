@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import inputs
 from runners.engine import runtimes
 from runners.engine.jobs import JobError, mapping_of
-from runners.engine.onnx_files import text
+from runners.engine.onnx_files import datasets, text
 from runners.engine.reports import Finding
-from runners.engine.runs import child_runs, datasets, pictures
+from runners.engine.runs import child_runs, pictures
 from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ A runtime is imported only when asked for, so an environment holds any of them o
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from runners.engine.runs.datasets import Value
+    from runners.engine.onnx_files.datasets import Value
 
     Run = Callable[[dict[str, Value]], list[Value]]
 
@@ -81,15 +80,3 @@ def of(name: str) -> Runtime:
     loaded = importlib.import_module(f"{__name__}.{module}")
     runtime: Runtime = loaded.RUNTIME
     return runtime
-
-
-@functools.cache
-def highest(name: str = ONNXRUNTIME) -> tuple[int, int]:
-    """Find by probing the highest (opset, IR version) that the runtime really loads and runs.
-
-    Loads tiny models from the installed onnx package's own newest opset downwards, once for each
-    process. Raises MissingRuntimeError; gives (0, 0) if it loads none.
-    """
-    from runners.engine.runtimes import probing  # noqa: PLC0415 - it imports onnx
-
-    return probing.highest(of(name))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from runners.engine.runs.datasets import Value
+    from runners.engine.onnx_files.datasets import Value
     from runners.engine.runtimes import Run, Runtime
 
 _UNSUPPORTED = re.compile(

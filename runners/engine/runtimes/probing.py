@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runners.engine import runtimes
 from runners.engine.runtimes.errors import LoadError
 
 if TYPE_CHECKING:
@@ -14,9 +16,16 @@ if TYPE_CHECKING:
 _LOWEST_OPSET, _LOWEST_IR = 7, 3
 
 
-def highest(runtime: Runtime) -> tuple[int, int]:
-    """Give (opset, IR version): the highest of each with which a tiny model loads and runs."""
+@functools.cache
+def highest(name: str = runtimes.ONNXRUNTIME) -> tuple[int, int]:
+    """Find the highest (opset, IR version) that the runtime really loads and runs, once a process.
+
+    Loads tiny models from the installed onnx package's own newest opset downwards. Raises
+    MissingRuntimeError; gives (0, 0) if it loads none.
+    """
     import onnx  # noqa: PLC0415
+
+    runtime = runtimes.of(name)
 
     with _room() as folder:
         place = Path(folder) / "model.onnx"

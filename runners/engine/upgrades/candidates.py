@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine import runtimes
 from runners.engine.checks import check
-from runners.engine.onnx_files import bodies, describe, text
-from runners.engine.runs import agreement, child_runs, datasets
+from runners.engine.onnx_files import bodies, datasets, describe, text
+from runners.engine.runs import agreement, child_runs
+from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from runners.engine.onnx_files.datasets import DataSet
     from runners.engine.runs.agreement import Figures, Profile
     from runners.engine.runs.child_runs import Form
-    from runners.engine.runs.datasets import DataSet
 
 IR_LOWERED = "ir-version-lowered"
 _MOST_BLOCKING = 50
@@ -38,7 +39,7 @@ def survey(path: Path) -> dict[str, Any]:
     from runners.engine.opsets import normal, weights  # noqa: PLC0415 - only children convert
 
     model = weights.read(path)
-    opset, ir_version = runtimes.highest()
+    opset, ir_version = probing.highest()
     source = normal.normalise(model)
     return {
         "source": source,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies as onnx_file_bodies
-from runners.engine.onnx_files import text
-from runners.engine.runs import child_runs, datasets
+from runners.engine.onnx_files import datasets, text
+from runners.engine.runs import child_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

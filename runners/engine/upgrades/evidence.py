@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import bodies, text
-from runners.engine.runs import child_runs, datasets
+from runners.engine.onnx_files import bodies, datasets, text
+from runners.engine.runs import child_runs
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:

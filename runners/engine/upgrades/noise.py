@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from runners.engine.onnx_files.datasets import Value
     from runners.engine.runs.agreement import Figures
-    from runners.engine.runs.datasets import Value
 
     Array = np.ndarray[Any, Any]
 

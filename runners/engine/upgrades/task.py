@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.proofs import PARTIAL, Proof
 from runners.engine import runtimes
 from runners.engine.jobs import JobError, mapping_of
-from runners.engine.onnx_files import staging
+from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding
-from runners.engine.runs import datasets
 from runners.engine.runs.child_runs import Form
 from runners.engine.runs.shared_runs import told
 from runners.engine.upgrades import candidates

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from frontend.presenters import licences, list_filters
 from frontend.templatetags import parts
 from hub.protocol import problems
-from registry.catalogue.search import Query
+from registry.catalogue.query import Query
 
 
 def test_empty_and_preset_values_leave_the_address():

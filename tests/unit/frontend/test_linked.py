@@ -10,8 +10,8 @@ import pyoxigraph
 import pytest
 from django.test import Client
 
-from metadata.exports import annotated_files
-from metadata.store import catalogue, maintenance, negotiation, signposting
+from metadata.exports import annotated_files, signposting
+from metadata.store import catalogue, maintenance, negotiation
 from registry.core import outbox
 from registry.models import File
 from registry.versions.services import derivatives, versions

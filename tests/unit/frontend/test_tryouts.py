@@ -18,8 +18,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from PIL import Image
 
+from frontend.pages.tryouts import input_form, snippets
 from frontend.pages.tryouts import page as tryout_page
-from frontend.pages.tryouts import picture_form, snippets
 from frontend.presenters import browser_runtime, browser_support
 from hub.protocol import inputs
 from registry.models import Variant
@@ -247,7 +247,7 @@ PROCESSOR = {
     ],
 )  # fmt: skip
 def test_declared_steps_of_a_processor(config, declared):
-    image = picture_form.of_processor(config)
+    image = input_form.of_processor(config)
     assert (image.document() if image else None) == declared
 
 

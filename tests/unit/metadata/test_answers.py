@@ -14,6 +14,7 @@ from metadata.models import NamedGraph
 from metadata.rdf.iris import Places
 from metadata.sparql import questions
 from registry.catalogue import facets, search
+from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.datasets import services
 from registry.models import Dataset, DocumentFact, SearchDocument, User
@@ -69,12 +70,12 @@ def models(found):
 
 
 def listed(**asked):
-    page = search.find(GUEST, search.Query(**asked), limit=100)
+    page = search.find(GUEST, Query(**asked), limit=100)
     return [document.title for document in page.items]
 
 
 def test_language_models_by_size(store):
-    found = search.find(GUEST, search.Query(domain=("nlp",), sort="size")).items
+    found = search.find(GUEST, Query(domain=("nlp",), sort="size")).items
     told = [(document.title, document.size) for document in found]
     assert sorted(name for name, _ in told) == ["ada/back", "ada/big", "ada/failing", "ada/tiny"]
     in_graphs = rows(store, "language-models-by-size")
@@ -85,7 +86,7 @@ def test_language_models_by_size(store):
 
 
 def test_carbon_of_training(store):
-    found = search.find(GUEST, search.Query(sort="carbon")).items
+    found = search.find(GUEST, Query(sort="carbon")).items
     told = [(document.title, document.carbon_kg) for document in found]
     assert told == [("ada/back", 0.007), ("ada/digits", 0.0205), ("ada/tiny", 1.5)]
     in_graphs = rows(store, "training-carbon")
@@ -124,15 +125,11 @@ def test_a_filter_lists_what_the_query_does(store, slug, asked, expected):
 
 
 def test_licences_are_counted_alike(store):
-    counts = facets.count(GUEST, search.Query())
+    counts = facets.count(GUEST, Query())
     places = Places(HOME)
     told = {places.licence(value): count for value, count in counts["license"]}
     current = len(
-        [
-            document
-            for document in search.find(GUEST, search.Query(), limit=100).items
-            if document.latest
-        ]
+        [document for document in search.find(GUEST, Query(), limit=100).items if document.latest]
     )
     told[places.term("NoLicenceGiven")] = current - sum(told.values())
     assert told == {row[0]: int(row[1]) for row in rows(store, "models-by-licence")}
@@ -142,17 +139,17 @@ def test_licences_are_counted_alike(store):
 def test_passing_takes_every_check_that_applies(shelf):
     assert listed(passes_on=("onnxruntime",)) == ["ada/passing"]
     assert listed(passes_on=("onnxruntime", "openvino")) == []
-    assert dict(facets.count(GUEST, search.Query())["passes_on"]) == {"onnxruntime": 1}
-    narrowed = facets.count(GUEST, search.Query(license=("cc-by-4.0",)))
+    assert dict(facets.count(GUEST, Query())["passes_on"]) == {"onnxruntime": 1}
+    narrowed = facets.count(GUEST, Query(license=("cc-by-4.0",)))
     assert dict(narrowed["passes_on"]) == {"onnxruntime": 1}
     assert narrowed["evidence"] == []
 
 
 def test_who_may_see_more_is_told_more(shelf):
     ada = person("ada")
-    titles = {row.title for row in search.find(ada, search.Query(sort="carbon")).items}
+    titles = {row.title for row in search.find(ada, Query(sort="carbon")).items}
     assert "ada/hidden-digits" in titles
-    own = facets.count(ada, search.Query())
+    own = facets.count(ada, Query())
     assert dict(own["evidence"])["carbon"] == len(titles)
 
 

@@ -201,6 +201,7 @@ def test_every_code_is_on_the_page_of_findings():
     root = Path(__file__).parents[3]
     page = (root / "docs/findings.md").read_text()
     table = page.partition("## What the check of a card says")[2].partition("\n## ")[0]
-    source = "".join((root / f"metadata/{name}.py").read_text() for name in ("gate", "reports"))
+    files = ("card_check", "reports")
+    source = "".join((root / f"metadata/validation/{name}.py").read_text() for name in files)
     given = re.findall(r'"((?:card|graph|lineage|shapes|profile)-[a-z]+)"', source)
     assert set(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)) == set(given)

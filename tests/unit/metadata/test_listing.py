@@ -14,6 +14,7 @@ from metadata.models import NamedGraph
 from metadata.sparql import listing
 from metadata.store import maintenance
 from registry.catalogue import search
+from registry.catalogue.query import Query
 from registry.models import Version
 from tests import factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
@@ -166,7 +167,7 @@ NARROWED = {
 
 
 def test_what_counts_against_nobody_fails_nobody_in_the_list_and_in_the_graphs(store):
-    query = search.Query(keyword=("judged",), passes_on=("onnxruntime",), sort="name")
+    query = Query(keyword=("judged",), passes_on=("onnxruntime",), sort="name")
     passing = {name for name in JUDGED if name.startswith("passes")}
     assert {one.rpartition("/")[2] for one in listed(query)} == passing
     assert asked(store, query) == listed(query)
@@ -175,7 +176,7 @@ def test_what_counts_against_nobody_fails_nobody_in_the_list_and_in_the_graphs(s
 @pytest.mark.parametrize("sort", ["updated", "size", "carbon", "name"])
 @pytest.mark.parametrize("name", NARROWED)
 def test_the_query_gives_the_list(store, name, sort):
-    query = search.Query(sort=sort, **NARROWED[name])
+    query = Query(sort=sort, **NARROWED[name])
     assert listing.of(query, HOME).is_same
     assert asked(store, query) == listed(query)
 
@@ -193,24 +194,24 @@ def test_the_query_gives_the_list(store, name, sort):
 )
 @pytest.mark.parametrize("name", NARROWED)
 def test_the_query_gives_the_list_by_speed(store, name, setup):
-    query = search.Query(sort="fastest", **setup, **NARROWED[name])
+    query = Query(sort="fastest", **setup, **NARROWED[name])
     assert listing.of(query, HOME).is_same
     assert asked(store, query) == listed(query)
 
 
 def test_the_list_by_speed_begins_with_what_was_measured(store):
     here = {"device": "example-cpu-2-cores", "runtime": "onnxruntime", "provider": timed.CPU}
-    fastest = listed(search.Query(sort="fastest", **here))
+    fastest = listed(Query(sort="fastest", **here))
     assert fastest[:5] == ["ada/tiny", "ada/warp", "bob/both", "ada/passing", "ada/back"]
-    newest = listed(search.Query())
+    newest = listed(Query())
     assert fastest[5] == "ada/digits"  # noisy, and measured all the same
     assert fastest[6:] == [name for name in newest if name not in fastest[:6]]
 
 
 def test_most_filters_narrow_to_something(store):
-    empty = {name for name, given in NARROWED.items() if not listed(search.Query(**given))}
+    empty = {name for name, given in NARROWED.items() if not listed(Query(**given))}
     assert empty == {"no such domain", "no such evidence", "quoted keyword", "measured nowhere"}
-    assert listed(search.Query(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
+    assert listed(Query(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
 
 
 def test_every_filter_and_sort_of_the_page_is_there():
@@ -218,13 +219,13 @@ def test_every_filter_and_sort_of_the_page_is_there():
     groups |= {"max_parameters", "contains"}
     assert groups == {*list_filters.GROUPS, *list_filters.MORE}
     assert set(listing._ORDER) == set(list_filters.SORTS)
-    assert {field.name for field in fields(search.Query)} == {
+    assert {field.name for field in fields(Query)} == {
         *groups,
         "text",
         "near",
         "sort",
         "tags",
-        *search.Query().setup._fields,
+        *Query().setup._fields,
     }
 
 
@@ -239,7 +240,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
     ],
 )
 def test_what_no_graph_says_is_said_in_words(store, given, said):
-    query = search.Query(**given)
+    query = Query(**given)
     found = listing.of(query, HOME)
     assert not found.is_same
     assert said in " ".join(found.notes)
@@ -247,7 +248,7 @@ def test_what_no_graph_says_is_said_in_words(store, given, said):
 
 
 def test_spellings_that_a_graph_makes_one_are_named():
-    query = search.Query(license=("apache-2.0",), task=("fill-mask",))
+    query = Query(license=("apache-2.0",), task=("fill-mask",))
     known = {"license": ["apache-2.0", "apache 2.0", "mit"], "task": ["Fill-Mask", "fill-mask"]}
     notes = " ".join(listing.of(query, HOME, known).notes)
     assert "one licence for this and apache 2.0" in notes
@@ -256,17 +257,17 @@ def test_spellings_that_a_graph_makes_one_are_named():
 
 
 def test_who_sees_more_is_told_that_graphs_do_not():
-    assert "Private models" in listing.of(search.Query(), HOME, own=True).notes[0]
+    assert "Private models" in listing.of(Query(), HOME, own=True).notes[0]
 
 
 def test_a_database_may_sort_names_otherwise():
-    notes = listing.of(search.Query(sort="name"), HOME, collated=True).notes
+    notes = listing.of(Query(sort="name"), HOME, collated=True).notes
     assert "sorts names by their characters" in notes[0]
-    assert listing.of(search.Query(), HOME, collated=True).is_same
+    assert listing.of(Query(), HOME, collated=True).is_same
 
 
 def test_it_reads_well():
-    found = listing.of(search.Query(precision=("fp32",), opset_max=17), HOME)
+    found = listing.of(Query(precision=("fp32",), opset_max=17), HOME)
     assert found.query.startswith("PREFIX dcat: <http://www.w3.org/ns/dcat#>\n")
     assert "PREFIX earl:" not in found.query
     assert found.preview == (

@@ -11,7 +11,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from registry.catalogue import documents, facets, search
+from registry.catalogue import documents, facets
+from registry.catalogue.query import Query
 from registry.models import DocumentFacets, SearchDocument
 from registry.versions import selectors
 from tests import factories, proven, shared
@@ -76,20 +77,20 @@ def by_rows(actor):
 def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
     for actor, models in ((ada, 5), (GUEST, 3)):
         expected = by_rows(actor)
-        found = facets.count(actor, search.Query(namespace=("ada",)))
+        found = facets.count(actor, Query(namespace=("ada",)))
         for group in set(facets.GROUPS) - {"max_parameters"}:
             assert dict(found[group]) == dict(expected[group]), group
         assert {count for _, count in found["max_parameters"]} == {0}
         assert found.untold["max_parameters"] == models
         assert found.untold["max_bytes"] == 0
-    found = facets.count(ada, search.Query(license=("mit",)))
+    found = facets.count(ada, Query(license=("mit",)))
     assert dict(found["passes_on"]) == {"onnxruntime": 2}
 
 
 def test_bounds_hold_at_their_edges(shelf, ada):
-    counted = facets.count(ada, search.Query(license=("mit",)))["max_bytes"]
+    counted = facets.count(ada, Query(license=("mit",)))["max_bytes"]
     assert counted == [("1000000", 2), ("10000000", 3), ("100000000", 3), ("1000000000", 4)]
-    alone = facets.count(ada, search.Query(max_bytes=10**6))  # one column of each row is read
+    alone = facets.count(ada, Query(max_bytes=10**6))  # one column of each row is read
     assert alone["max_bytes"] == counted
     assert dict(alone["license"]) == {"mit": 2}
 
@@ -119,11 +120,11 @@ def test_the_migration_writes_what_a_refresh_does(shelf, monkeypatch):
 
 
 def test_counting_costs_a_statement_for_each_choice(shelf, ada):
-    facets.count(GUEST, search.Query())
+    facets.count(GUEST, Query())
     for query, most in (
-        (search.Query(text="text"), 3),
-        (search.Query(passes_on=("onnxruntime",), max_bytes=10**8), 3),
-        (search.Query(license=("mit",), task=("x",), precision=("fp32",)), 4),
+        (Query(text="text"), 3),
+        (Query(passes_on=("onnxruntime",), max_bytes=10**8), 3),
+        (Query(license=("mit",), task=("x",), precision=("fp32",)), 4),
     ):
         with CaptureQueriesContext(connection) as asked:
             facets.count(GUEST, query)

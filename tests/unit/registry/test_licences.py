@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from metadata.models import NamedGraph
 from registry.cards import licences
 from registry.catalogue import facets, search
+from registry.catalogue.query import Query
 from registry.core import outbox
 from tests import factories
 
@@ -60,7 +61,7 @@ def both(ada):
 
 
 def listed(*values):
-    rows = search.find(GUEST, search.Query(license=values)).items
+    rows = search.find(GUEST, Query(license=values)).items
     return sorted(row.title.partition("/")[2] for row in rows)
 
 
@@ -70,7 +71,7 @@ def test_each_of_several_is_found_counted_and_told(both, client):
     assert listed("mit", "apache-2.0") == ["choice", "list", "one"]
     assert listed("mit or apache-2.0") == ["choice", "list"]
     assert listed("apache-2.0 mit") == []
-    for query in (search.Query(), search.Query(namespace=("ada",)), search.Query(opset=17)):
+    for query in (Query(), Query(namespace=("ada",)), Query(opset=17)):
         counted = facets.count(GUEST, query)
         assert dict(counted["license"]) == {"mit": 3, "apache-2.0": 2}
         assert counted.untold["license"] == 0

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from registry.api import serializers as shapes
 from registry.catalogue import documents, facets, full_text, search, summaries
+from registry.catalogue.query import Query
 from registry.core import usage
 from registry.models import SearchDocument
 from registry.versions import selectors
@@ -61,7 +62,7 @@ def walked(actor, query, limit):
 def test_own_and_public_models_are_one_list(shelf, ada, admin, sort, limit):
     column, down = search.SORTS[sort]
     for actor, expected in ((ada, 6), (admin, 6), (GUEST, 3)):
-        seen, counts = walked(actor, search.Query(sort=sort), limit)
+        seen, counts = walked(actor, Query(sort=sort), limit)
         rows = selectors.documents(actor)
         in_order = sorted(rows, key=lambda row: (getattr(row, column), row.pk), reverse=down)
         assert seen == [row.title for row in in_order]
@@ -71,10 +72,10 @@ def test_own_and_public_models_are_one_list(shelf, ada, admin, sort, limit):
 
 @pytest.mark.parametrize("limit", [1, 4, 10])
 def test_a_search_ranks_own_and_public_models_together(shelf, ada, limit):
-    assert sorted(walked(ada, search.Query(text="net"), limit)[0]) == [
+    assert sorted(walked(ada, Query(text="net"), limit)[0]) == [
         f"ada/net{index}" for index in range(6)
     ]
-    seen, counts = walked(GUEST, search.Query(text="net"), limit)
+    seen, counts = walked(GUEST, Query(text="net"), limit)
     assert sorted(seen) == ["ada/net0", "ada/net2", "ada/net4"]
     assert counts == {3}
 
@@ -82,18 +83,18 @@ def test_a_search_ranks_own_and_public_models_together(shelf, ada, limit):
 @pytest.mark.parametrize("common", [0, 10_000])
 def test_a_common_text_finds_the_same_as_a_rare_one(shelf, ada, monkeypatch, common):
     monkeypatch.setattr(full_text, "COMMON", common)
-    assert len(walked(ada, search.Query(text="text"), 10)[0]) == 6
-    assert len(walked(GUEST, search.Query(text="text"), 10)[0]) == 3
-    assert len(walked(GUEST, search.Query(text="text", sort="name"), 10)[0]) == 3
+    assert len(walked(ada, Query(text="text"), 10)[0]) == 6
+    assert len(walked(GUEST, Query(text="text"), 10)[0]) == 3
+    assert len(walked(GUEST, Query(text="text", sort="name"), 10)[0]) == 3
 
 
 def test_facets_count_what_the_actor_may_see_and_no_more(shelf, ada, bob):
     for _ in range(2):  # counted, then kept
-        mine = facets.count(ada, search.Query())
+        mine = facets.count(ada, Query())
         assert dict(mine["keyword"])["common"] == 6
         assert dict(mine["task"]) == {"task-0": 3, "task-1": 3}
         for other in (GUEST, bob):
-            theirs = facets.count(other, search.Query())
+            theirs = facets.count(other, Query())
             assert dict(theirs["keyword"]) == {"common": 3, "tag0": 1, "tag2": 1, "tag4": 1}
             assert dict(theirs["task"]) == {"task-0": 3}
             assert facets.totals(other)["models"] == 3
@@ -101,38 +102,38 @@ def test_facets_count_what_the_actor_may_see_and_no_more(shelf, ada, bob):
 
 
 def test_a_group_is_counted_without_its_own_choice(shelf, ada):
-    found = facets.count(ada, search.Query(task=("task-1",)))
+    found = facets.count(ada, Query(task=("task-1",)))
     assert dict(found["task"]) == {"task-0": 3, "task-1": 3}
     assert dict(found["keyword"]) == {"common": 3, "tag1": 1, "tag3": 1, "tag5": 1}
     assert found.capped is False
-    assert dict(facets.count(GUEST, search.Query(task=("task-1",)))["keyword"]) == {}
+    assert dict(facets.count(GUEST, Query(task=("task-1",)))["keyword"]) == {}
 
 
 def test_facets_of_many_matches_are_counted_over_the_first_and_say_so(shelf, ada, monkeypatch):
     monkeypatch.setattr(facets, "MATCHES", 4)
-    found = facets.count(ada, search.Query(text="text"))
+    found = facets.count(ada, Query(text="text"))
     assert found.capped is True
     assert dict(found["keyword"])["common"] == 4
 
 
 def test_what_is_hidden_leaves_the_kept_counts_with_the_commit(shelf, ada, events_delivered):
     assert facets.totals(GUEST)["models"] == 3
-    assert dict(facets.count(GUEST, search.Query())["keyword"])["common"] == 3
+    assert dict(facets.count(GUEST, Query())["keyword"])["common"] == 3
     with events_delivered():
         registered_models.edit(ada, model=shelf[0], visibility="private")
         # Somebody who asks before the commit keeps the old counts again; they must not stay.
         assert facets.totals(GUEST)["models"] == 3
     assert facets.totals(GUEST)["models"] == 2
-    assert dict(facets.count(GUEST, search.Query())["keyword"])["common"] == 2
+    assert dict(facets.count(GUEST, Query())["keyword"])["common"] == 2
     with events_delivered():
         registered_models.delete(ada, model=shelf[2])
     assert facets.totals(GUEST)["models"] == 1
 
 
 def test_what_becomes_private_leaves_the_lists_before_the_outbox_comes_to_it(shelf, ada):
-    before = search.find(GUEST, search.Query()).count
+    before = search.find(GUEST, Query()).count
     registered_models.edit(ada, model=shelf[0], visibility="private")
-    found = search.find(GUEST, search.Query())
+    found = search.find(GUEST, Query())
     assert found.count == before - 1
     assert shelf[0].ref not in [row.title for row in found.items]
 
@@ -140,11 +141,11 @@ def test_what_becomes_private_leaves_the_lists_before_the_outbox_comes_to_it(she
 def test_more_than_the_cap_is_remembered_and_forgotten(shelf, ada, monkeypatch, events_delivered):
     monkeypatch.setattr(search, "COUNT_CAP", 2)
     for _ in range(2):
-        page = search.find(GUEST, search.Query(), limit=1)
+        page = search.find(GUEST, Query(), limit=1)
         assert (page.count, page.capped) == (2, True)
     with events_delivered():
         registered_models.edit(ada, model=shelf[0], visibility="private")
-    page = search.find(GUEST, search.Query(), limit=1)
+    page = search.find(GUEST, Query(), limit=1)
     assert (page.count, page.capped) == (2, False)
 
 
@@ -152,7 +153,7 @@ def test_the_plain_functions_say_what_the_serializers_say(shelf, ada):
     factories.model(ada, "empty")
     documents.refresh(ada.memberships.get().namespace.models.get(name="empty").pk)
     for actor in (GUEST, ada):
-        items = search.find(actor, search.Query(), columns=summaries.COLUMNS).items
+        items = search.find(actor, Query(), columns=summaries.COLUMNS).items
         assert len(items) == selectors.documents(actor).count()
         for row in items:
             document = SearchDocument.objects.select_related("model").get(pk=row.pk)
@@ -193,5 +194,5 @@ def test_an_answer_costs_a_fixed_number_of_queries(api, shelf, path, most):
 def test_a_members_own_models_do_not_make_the_public_list_long(shelf, ada, monkeypatch):
     monkeypatch.setattr(search, "COUNT_CAP", 4)
     for sort in search.SORTS:
-        assert search.find(ada, search.Query(sort=sort), limit=1).capped is True
-        assert search.find(GUEST, search.Query(sort=sort), limit=1).count == 3
+        assert search.find(ada, Query(sort=sort), limit=1).capped is True
+        assert search.find(GUEST, Query(sort=sort), limit=1).count == 3

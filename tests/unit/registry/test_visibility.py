@@ -8,6 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from hub.protocol import problems
 from registry.catalogue import documents
 from registry.models import Membership, Namespace, RegisteredModel, Version
+from registry.people import selectors as people_selectors
 from registry.people.services import tokens
 from registry.versions import selectors
 from registry.versions.services import registered_models
@@ -107,5 +108,5 @@ def test_blobs_by_their_digest(reader):
 
 def test_namespaces(reader):
     person, models, _ = reader
-    seen = {space.slug for space, _ in selectors.namespaces_of(person)}
+    seen = {space.slug for space, _ in people_selectors.namespaces_of(person)}
     assert ("ada" in seen) == (models == EVERY)

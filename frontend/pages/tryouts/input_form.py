@@ -1,4 +1,4 @@
-"""How a picture becomes a tensor, as fields of a form: what is declared, and what the reader chose.
+"""The inputs of a model as fields of a form, and how a picture becomes a tensor.
 
 What the card declares of `inputs` goes first, then `preprocessor_config.json` as the image
 processors of Hugging Face write it, then the model file's own `Image.*` properties. A step that
@@ -7,7 +7,7 @@ nobody declares has an empty field, which the reader has to fill.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs, problems
@@ -17,9 +17,15 @@ from registry.catalogue import searchable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from frontend.pages.tryouts.page import Input
     from hub.protocol.inputs import DeclaredInput, Polarity
 
+KINDS = {
+    "picture": "Picture",
+    "sound": "Sound",
+    "text": "Text",
+    "table": "Table",
+    "tensor": "Tensor",
+}
 CARD, PROCESSOR, FILE = "the card", "preprocessor_config.json", "the model file"
 ORIGINS = (CARD, PROCESSOR, FILE)
 READER = "your choice"
@@ -99,6 +105,46 @@ class Settings:
             for one in self.choices
             if one.options and not one.value and one.name != "own"
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of the model: its type, its sizes (None where free), and how it may be given.
+
+    ``image`` is what is known of a picture's preprocessing, ``origins`` says where each part of it
+    is declared; what is not known is asked of the reader.
+    """
+
+    index: int
+    name: str
+    type: str
+    shape: tuple[int | None, ...] | None
+    kinds: tuple[str, ...]
+    image: Image = field(default_factory=Image)
+    origins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a row of a table has."""
+        return (self.shape or (0,))[-1] or 0
+
+    @property
+    def words(self) -> str:
+        """Type and sizes: float32[?, 3, 64, 64]."""
+        if self.shape is None:
+            return self.type
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.type}[{sizes}]"
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The ways to give it, with their words."""
+        return [(kind, KINDS[kind]) for kind in self.kinds]
+
+    @property
+    def settings(self) -> Settings:
+        """The fields of a picture's preprocessing, filled with what is known."""
+        return settings(self.image, self.shape, dict(self.origins))
 
 
 def settings(
