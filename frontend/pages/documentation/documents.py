@@ -7,6 +7,7 @@ between pages. `docs/README.md` is the first page, and its list of links is the 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -182,6 +183,10 @@ def _render(name: str, text: str, folder: str | None = None) -> Document:
         html,
     )
     html = html.replace("</table>", "</table></div>")
+    html = html.replace(
+        "<p><img ",
+        '<p class="scroll" role="region" tabindex="0" aria-label="Picture"><img ',
+    )
     title = sections[0].heading.text if sections else name
     return Document(name, title, mark_safe(html), sections)  # noqa: S308 - the project's own text
 
@@ -191,6 +196,8 @@ def _relink(tokens: Sequence[Token], folder: str) -> None:
     for token in tokens:
         is_dropped = False
         for child in token.children or ():
+            if child.type == "image":
+                child.attrSet("src", _picture(folder, str(child.attrGet("src"))))
             if child.type == "link_open":
                 target = _target(folder, str(child.attrGet("href")))
                 is_dropped = target is None
@@ -198,6 +205,12 @@ def _relink(tokens: Sequence[Token], folder: str) -> None:
             if is_dropped and child.type in ("link_open", "link_close"):
                 is_dropped = child.type == "link_open"
                 child.type, child.tag, child.hidden = "text", "", True
+
+
+def _picture(folder: str, link: str) -> str:
+    """A drawing of the folder as a data URI, so that no address is needed for it."""
+    drawing = (FOLDER / normpath(join(folder, link))).read_bytes()
+    return f"data:image/svg+xml;base64,{b64encode(drawing).decode()}"
 
 
 def _target(folder: str, link: str) -> str | None:
