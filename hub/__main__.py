@@ -2,6 +2,6 @@
 
 import sys
 
-from hub.cli.main import main
+from hub.cli.command import main
 
 sys.exit(main())

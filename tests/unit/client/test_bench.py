@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hub.cli import main
+from hub.cli import command as cli_command
 from hub.cli.bench import command, measurement
 from hub.protocol import federated
 from hub.protocol.signatures import benchmark_statement
@@ -40,7 +40,7 @@ def asked(monkeypatch):
 
 
 def bench(capsys, *arguments):
-    code = main.main(["bench", *arguments])
+    code = cli_command.main(["bench", *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

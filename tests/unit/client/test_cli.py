@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hub.cli import main, models
+from hub.cli import command as cli_command
+from hub.cli import models
 from hub.client import api
 from tests.unit.client.conftest import make_model
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("default")
 
 
 def run(capsys, *arguments):
-    code = main.main(arguments)
+    code = cli_command.main(arguments)
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
@@ -44,7 +45,7 @@ def test_what_the_server_says_cannot_drive_the_terminal(fake, capsys):
 def test_usage_is_exit_2(capsys):
     for arguments in ([], ["get"], ["fly"], ["search", "--limit", "0"]):
         with pytest.raises(SystemExit) as caught:
-            main.main(arguments)
+            cli_command.main(arguments)
         assert caught.value.code == 2
     assert "usage: hub" in capsys.readouterr().err
 
@@ -54,7 +55,7 @@ def test_usage_is_exit_2(capsys):
 )
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as caught:
-        main.main([*filter(None, [command]), "--help"])
+        cli_command.main([*filter(None, [command]), "--help"])
     assert caught.value.code == 0
     assert "usage: hub" in capsys.readouterr().out
 
@@ -182,7 +183,7 @@ def test_warning_is_one_line(fake, capsys):
 
 def test_cache_commands(fake, capsys):
     fake.add("zoo/ones", make_model())
-    main.main(["get", "ones"])
+    cli_command.main(["get", "ones"])
     capsys.readouterr()
     _, out, _ = run(capsys, "cache", "list")
     assert out.startswith("zoo/ones@1  ")
@@ -198,9 +199,9 @@ def test_server_commands_are_handed_on(monkeypatch):
         module = types.ModuleType(f"hub.server.{name}")
         module.main = lambda argv, command=command: seen.append((command, argv)) or 3
         monkeypatch.setitem(sys.modules, f"hub.server.{name}", module)
-    assert main.main(["serve", "--port", "8001"]) == 3
-    assert main.main(["token", "create", "--user", "admin"]) == 3
-    assert main.main(["manage", "verify_blobs"]) == 3
+    assert cli_command.main(["serve", "--port", "8001"]) == 3
+    assert cli_command.main(["token", "create", "--user", "admin"]) == 3
+    assert cli_command.main(["manage", "verify_blobs"]) == 3
     assert seen == [
         ("serve", ["--port", "8001"]),
         ("token", ["create", "--user", "admin"]),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hub.cli import main
+from hub.cli import command
 from hub.protocol import digests, problems
 from tests.unit.client.conftest import make_model
 
@@ -90,7 +90,7 @@ def test_the_command_prints_how_far_an_upgrade_was_shown_to_be_equal(ones, capsy
         "chosen": False,
     }
     ones.variants = [DEFAULT, INT8 | {"name": "opset26", "opset": 26, "proof": proof}]
-    assert main.main(["variant", "ones", "upgrade", "--quiet"]) == 0
+    assert command.main(["variant", "ones", "upgrade", "--quiet"]) == 0
     assert (
         capsys.readouterr()
         .out.splitlines()[0]
@@ -100,14 +100,14 @@ def test_the_command_prints_how_far_an_upgrade_was_shown_to_be_equal(ones, capsy
 
 @pytest.mark.usefixtures("default")
 def test_the_command_prints_the_variant_and_its_price(ones, capsys):
-    assert main.main(["variant", "ones", "int8", "--quiet"]) == 0
+    assert command.main(["variant", "ones", "int8", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "int8  model.int8.onnx  opset 17, int8"
     assert lines[1].startswith("size    1.0 kB -> 250 B (0.25)")
     assert lines[2] == "parity  max_abs 0.015, cosine 0.9999 (worst of all outputs)"
     ones.job_steps = [QUEUED]
-    assert main.main(["variant", "ones", "fp16", "--no-wait"]) == 0
+    assert command.main(["variant", "ones", "fp16", "--no-wait"]) == 0
     assert capsys.readouterr().out == "convert queued\nhttp://hub/jobs/j1\n"
     ones.job_steps = [QUEUED, DONE]
-    assert main.main(["variant", "ones", "int8", "--json", "--quiet"]) == 0
+    assert command.main(["variant", "ones", "int8", "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "int8"

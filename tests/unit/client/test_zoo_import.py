@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import pytest
 
-from hub.cli import main
+from hub.cli import command as cli_command
 from hub.client.hub import Hub
 from hub.client.imports import zoo as zoo_import
 from hub.client.imports import zoo_cards, zoo_source
@@ -252,7 +252,7 @@ def test_the_command_tells_and_fails(target, zoo, capsys):
         "--namespace",
         "lab",
     ]
-    assert main.main(command) == 1
+    assert cli_command.main(command) == 1
     said = capsys.readouterr()
     assert said.out.splitlines() == [
         "imported  lab/resnet-50  @1  opset 12, 7; 1 data sets",
@@ -261,7 +261,7 @@ def test_the_command_tells_and_fails(target, zoo, capsys):
     ]
     assert said.err.startswith("hub: lab/wrong: opset 9: vision/wrong-9.onnx has the digest")
     assert 'license: "mit"' in target.versions["lab/resnet-50"][0]["card"]
-    assert main.main([*command, "--only", "ResNet 50"]) == 0
+    assert cli_command.main([*command, "--only", "ResNet 50"]) == 0
 
 
 def test_without_a_token_nothing_begins(target, zoo, monkeypatch):
