@@ -101,19 +101,22 @@ def collect(
 ) -> tuple[dict[str, Selected], Selected | None]:
     """Return the files to send by their path in the version, and a folder's README.md.
 
-    A file keeps its name; a folder gives everything below it except hidden names. Raise
+    A file keeps its name. A single folder gives everything below it except hidden names; beside
+    other paths it keeps its own name before those, as `cp -r` does. Raise
     `InvalidRequest` for a path that is not there, for two files of one name, for what is not a
     regular file, and unless `follow_links` for symbolic links that leave their folder.
     """
     files: dict[str, Selected] = {}
     card: Selected | None = None
-    for path in paths:
-        source = Path(path)
+    sources = [Path(path) for path in paths]
+    for source in sources:
         if source.is_dir():
             if source.is_symlink():
                 target, parent = source.resolve(), source.parent.resolve()
                 _check_link(source, target, parent, follow_links=follow_links)
-            entries = dict(_Walk(source, follow_links=follow_links).files())
+            prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
+            walk = _Walk(source, follow_links=follow_links)
+            entries = {f"{prefix}{name}": file for name, file in walk.files()}
         elif source.exists() or source.is_symlink():
             entries = {source.name: select(source, follow_links=follow_links)}
         else:

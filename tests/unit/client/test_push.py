@@ -41,6 +41,12 @@ def test_push_publishes_a_folder(fake, client, folder):
     assert client.load("ada/ones").graph.name == "ones"
 
 
+def test_a_folder_beside_other_paths_keeps_its_name(fake, client, folder):
+    client.push("ada/ones", folder / "model.onnx", folder / "weights.bin", folder / "data")
+    paths = sorted(file["path"] for file in fake.versions["ada/ones"][0]["files"])
+    assert paths == ["data/input_0.pb", "model.onnx", "weights.bin"]
+
+
 def test_second_push_sends_no_byte_twice(fake, client, folder):
     client.push("ada/ones", folder)
     sent = fake.received_bytes
@@ -146,7 +152,7 @@ def test_bad_input_is_refused_before_anything_is_sent(fake, client, folder, tmp_
     with pytest.raises(problems.InvalidRequest, match="neither a file nor a folder"):
         client.push("ada/ones", folder / "nothing.onnx")
     with pytest.raises(problems.InvalidRequest, match="given twice"):
-        client.push("ada/ones", folder, tmp_path / "other")
+        client.push("ada/ones", folder / "model.onnx", tmp_path / "other" / "model.onnx")
     with pytest.raises(problems.ModelMissing, match=r"ends in \.onnx"):
         client.push("ada/ones", folder / "weights.bin")
     (folder / "back\\slash.onnx").write_bytes(b"x")
