@@ -24,7 +24,12 @@ def add_push(commands: Any) -> None:
         "version of a model. A README.md among them is the card.",
     )
     push.add_argument("ref", help="namespace/model")
-    push.add_argument("paths", nargs="+", metavar="path", help="a file or a folder; a single folder is sent without its own name")
+    push.add_argument(
+        "paths",
+        nargs="+",
+        metavar="path",
+        help="a file or a folder; a single folder is sent without its own name",
+    )
     push.add_argument("--card", metavar="FILE", help="the card, Markdown with YAML front matter")
     push.add_argument("--message", "-m", help="what this version changes")
     push.add_argument("--label", help="a name for the version, such as 1.4.0")

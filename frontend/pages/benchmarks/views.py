@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.benchmarks import quality, run, run_facts
-from frontend.pages.models.views import context
 from frontend.parts import labels
 from frontend.presenters import speeds, timings, version_head
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can

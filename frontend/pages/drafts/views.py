@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.cards import editor
-from frontend.pages.models.views import context
 from frontend.parts import labels
 from frontend.presenters import facts, multipart, verdicts, version_head
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from registry.cards import cards, refused_cards
 from registry.core.permissions import can, require

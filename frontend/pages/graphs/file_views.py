@@ -10,10 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from frontend.pages.graphs import file_contents
-from frontend.pages.models.views import context
-from frontend.pages.people import access_views
 from frontend.parts import labels, markdown
 from frontend.presenters import version_head
+from frontend.presenters.version_page import context, redirect_to_request
 from registry.versions import file_history, selectors
 from runners.graphs import tensors
 from runners.models import Job
@@ -31,7 +30,7 @@ CARD = "README.md"
 def show(request: HttpRequest, namespace: str, name: str, number: int, path: str) -> HttpResponse:
     """A file in words; POST has its tensors looked at. Raises NotFound, Withdrawn, AccessNeeded."""
     version = selectors.whole_version(request.user, namespace, name, number)
-    if elsewhere := access_views.sent_to_ask(request, version.model):
+    if elsewhere := redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
     if request.method == "POST":

@@ -15,8 +15,8 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.pages.graphs import netron, network
-from frontend.pages.models.views import context
 from frontend.presenters import differences, facts, version_head
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from registry.api import downloads
 from registry.models import Version

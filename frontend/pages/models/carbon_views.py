@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend.pages.models.views import context
 from frontend.parts import labels
 from frontend.presenters import carbon, declarations, timings
+from frontend.presenters.version_page import context
 from registry.catalogue import emissions
 from registry.versions import selectors
 from runners.benchmarks import timelines

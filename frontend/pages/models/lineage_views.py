@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.pages.models import lineage
-from frontend.pages.models.views import context
+from frontend.presenters.version_page import context
 from metadata.graphs import relatives
 from registry.versions import selectors
 

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.pages.models import provenance
-from frontend.pages.models.views import context
 from frontend.presenters import statements
+from frontend.presenters.version_page import context
 from metadata.graphs import relatives, subjects
 from metadata.store import negotiation
 from registry.versions import selectors

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from frontend.pages.models import annotated_files
-from frontend.pages.models.views import context
 from frontend.presenters import conformance, multipart, version_head
 from frontend.presenters import variants as presenter_variants
 from frontend.presenters.forms import DeriveForm
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from metadata.exports import annotated_files as export_annotated_files
 from registry.core.permissions import can, require

@@ -14,11 +14,9 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.federated import trainings
 from frontend.pages.models import lineage
-from frontend.pages.people import access_views
 from frontend.parts import labels, markdown
 from frontend.presenters import (
     browser_support,
-    carbon,
     comparison,
     comparison_facts,
     conformance,
@@ -30,7 +28,9 @@ from frontend.presenters import (
     typed_links,
     verdicts,
     version_head,
+    version_page,
 )
+from frontend.presenters.version_page import context
 from metadata.exports import signposting
 from metadata.rdf.iris import Places
 from metadata.validation import reports
@@ -41,7 +41,6 @@ from registry.core import usage
 from registry.core.permissions import can
 from registry.versions import file_history, selectors
 from runners.benchmarks import selectors as benchmark_selectors
-from runners.benchmarks import timelines
 from runners.graphs import networks, tensors
 from runners.proofs import selectors as proof_selectors
 from runners.proofs.results import EVIDENCE
@@ -51,9 +50,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
     from registry.models import Dataset, File, RegisteredModel, Variant, Version
-    from runners.models import Measurement
 
-VERSIONS_SHOWN = 100
 DERIVED_SHOWN = 4
 PAGE = 50
 # Group of files -> heading, what they are.
@@ -67,57 +64,6 @@ GROUPS = {
     "tensors": ("Tensors", "Figures of the tensors in a file, which the page of that file shows."),
     "evidence": ("Evidence", "Nodes on which a runtime disagreed, cut out with their inputs."),
 }
-
-
-def context(
-    request: HttpRequest, version: Version, tab: str, variant: Variant | None = None
-) -> dict[str, Any]:
-    """What the head of every page of a version needs; its variant is the one of the address."""
-    model = version.model
-    named = selectors.named_versions(request.user, model)
-    listed = list(named[:VERSIONS_SHOWN])
-    count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
-    newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
-    variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
-    head = version_head.head(
-        version,
-        tab,
-        # What is shown can be told in the list, however old it is.
-        listed if version in listed else [*listed, version],
-        selectors.refs_of(request.user, model),
-        newest.number if newest else None,
-        variant,
-        count,
-    )
-    best, told = timelines.fastest_of(variant), timelines.with_energy(variant)
-    for row in (best, told):
-        if row is not None and variant is not None:
-            # Their version is here, so that no address asks for it anew.
-            row.variant, variant.version = variant, version
-    return {
-        "section": "models",
-        "head": head,
-        "fastest": timings.brief(best) if best else None,
-        "fastest_url": timings.address(best) if best else "",
-        "running": _running(told),
-        "glyphs": conformance.glyphs(proof_selectors.results_of(version), variant),
-        "version": version,
-        "model": model,
-        "variant": variant,
-        "may_edit": can(request.user, "model.edit", model),
-        "may_have": selectors.may_have_files(request.user, model),
-    }
-
-
-def _running(row: Measurement | None) -> dict[str, str] | None:
-    """The carbon of a thousand runs, how it is known, and the run that tells it."""
-    if row is None or row.carbon_g is None:
-        return None
-    return {
-        "amount": carbon.of_thousand(row),
-        "kind": row.carbon_provenance,
-        "url": timings.address(row),
-    }
 
 
 def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
@@ -226,7 +172,7 @@ def content(
 ) -> HttpResponseBase:
     """The bytes of one file, as an attachment that a browser never opens as a page."""
     version = selectors.version(request.user, namespace, name, number)
-    if elsewhere := access_views.sent_to_ask(request, version.model):
+    if elsewhere := version_page.redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
     response = downloads.send(request, file.blob, path, immutable=False)

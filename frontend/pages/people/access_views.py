@@ -39,21 +39,6 @@ SHOWN = 200
 LONGEST = 2_000
 
 
-def sent_to_ask(request: HttpRequest, model: RegisteredModel) -> HttpResponse | None:
-    """Where a browser whose reader may not have the files is led; None for who may.
-
-    Raises AccessNeeded for programs.
-    """
-    try:
-        selectors.require_files(request.user, model)
-    except problems.AccessNeeded:
-        if "text/html" not in request.headers.get("Accept", ""):
-            raise
-        place = [model.namespace.slug, model.name]
-        return HttpResponseRedirect(reverse("model-access", args=place))
-    return None
-
-
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:

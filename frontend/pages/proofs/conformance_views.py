@@ -11,9 +11,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.models.views import context
 from frontend.parts import formatting
 from frontend.presenters import conformance, figures, version_head
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can

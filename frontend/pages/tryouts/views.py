@@ -11,10 +11,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.models.views import context
 from frontend.pages.tryouts import input_form, page, snippets
 from frontend.parts.caching import conditional
 from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
+from frontend.presenters.version_page import context
 from hub.protocol import problems
 from registry.storage.files import store
 from registry.versions import selectors

@@ -1,0 +1,89 @@
+"""What the pages of a version share: the context of their head, and who may have its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponseRedirect
+from django.urls import reverse
+
+from frontend.presenters import carbon, conformance, timings, version_head
+from hub.protocol import problems
+from registry.core.permissions import can
+from registry.versions import selectors
+from runners.benchmarks import timelines
+from runners.proofs import selectors as proof_selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from registry.models import RegisteredModel, Variant, Version
+    from runners.models import Measurement
+
+VERSIONS_SHOWN = 100
+
+
+def context(
+    request: HttpRequest, version: Version, tab: str, variant: Variant | None = None
+) -> dict[str, Any]:
+    """What the head of every page of a version needs; its variant is the one of the address."""
+    model = version.model
+    named = selectors.named_versions(request.user, model)
+    listed = list(named[:VERSIONS_SHOWN])
+    count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
+    newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
+    variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
+    head = version_head.head(
+        version,
+        tab,
+        # What is shown can be told in the list, however old it is.
+        listed if version in listed else [*listed, version],
+        selectors.refs_of(request.user, model),
+        newest.number if newest else None,
+        variant,
+        count,
+    )
+    best, told = timelines.fastest_of(variant), timelines.with_energy(variant)
+    for row in (best, told):
+        if row is not None and variant is not None:
+            # Their version is here, so that no address asks for it anew.
+            row.variant, variant.version = variant, version
+    return {
+        "section": "models",
+        "head": head,
+        "fastest": timings.brief(best) if best else None,
+        "fastest_url": timings.address(best) if best else "",
+        "running": _running(told),
+        "glyphs": conformance.glyphs(proof_selectors.results_of(version), variant),
+        "version": version,
+        "model": model,
+        "variant": variant,
+        "may_edit": can(request.user, "model.edit", model),
+        "may_have": selectors.may_have_files(request.user, model),
+    }
+
+
+def _running(row: Measurement | None) -> dict[str, str] | None:
+    """The carbon of a thousand runs, how it is known, and the run that tells it."""
+    if row is None or row.carbon_g is None:
+        return None
+    return {
+        "amount": carbon.of_thousand(row),
+        "kind": row.carbon_provenance,
+        "url": timings.address(row),
+    }
+
+
+def redirect_to_request(request: HttpRequest, model: RegisteredModel) -> HttpResponse | None:
+    """The redirect to the page that requests access; None for readers who may have the files.
+
+    Raises AccessNeeded for programs.
+    """
+    try:
+        selectors.require_files(request.user, model)
+    except problems.AccessNeeded:
+        if "text/html" not in request.headers.get("Accept", ""):
+            raise
+        place = [model.namespace.slug, model.name]
+        return HttpResponseRedirect(reverse("model-access", args=place))
+    return None
