@@ -198,7 +198,8 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "hub",
+        # Objects are stored as their code was: another release must not read them.
+        "KEY_PREFIX": f"hub-{__version__}",
     }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -210,7 +211,9 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 50_000},
     },
 }
-CACHES["counters"] = CACHES["default"] if REDIS_URL else CACHES["process"]
+CACHES["counters"] = (
+    CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
+)
 
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
