@@ -12,8 +12,10 @@ from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
 from registry.core import usage
+from runners import pools
 from runners.benchmarks import scheduling
 from runners.federated import jobs
+from runners.models import Job
 from runners.proofs import verification
 from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
@@ -42,12 +44,13 @@ def _leave_no_orphan(**_: Any) -> None:
 
 @shared_task(name=notifications.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
 def run_job(uuid: str) -> None:
-    """Claim the job that the bell rang for, and do it; somebody else's is left alone."""
+    """Claim the job whose turn it is in the queue of the one that the message names, and do it."""
     name = registration.name(_main)
     queues, capabilities = services.offered_by(name)
-    job = services.claim(
-        name, queues, uuid=uuid, host=registration.host(), capabilities=capabilities
-    )
+    named = Job.objects.filter(pk=uuid).values_list("queue", flat=True).first()
+    if named not in pools.queues_of(queues):
+        return
+    job = services.claim(name, [named], host=registration.host(), capabilities=capabilities)
     if job is not None:
         execute(job, _sandbox())
 

@@ -211,9 +211,7 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 50_000},
     },
 }
-CACHES["counters"] = (
-    CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
-)
+CACHES["counters"] = CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
 
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]

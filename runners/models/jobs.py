@@ -87,6 +87,7 @@ class Job(models.Model):
     report = models.JSONField(null=True, blank=True)
     key = models.CharField(max_length=64)
     queued_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now, help_text="its turn, by priority and age")
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -125,7 +126,7 @@ class Job(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["queue", "priority", "queued_at"],
+                fields=["queue", "due_at"],
                 condition=Q(state="queued"),
                 name="job_waiting",
             ),
@@ -183,6 +184,7 @@ class Attempt(models.Model):
                 name="attempt_ended_has_time",
             ),
         ]
+        indexes = [models.Index(fields=["ended_at"], name="attempt_by_end")]
 
     def __str__(self) -> str:
         return f"{self.job_id} attempt {self.number}"

@@ -5,7 +5,6 @@ Jobs that belong to no version are the hub's own, and everybody may see them.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Exists, OuterRef, Q
@@ -15,18 +14,16 @@ from hub.protocol import problems
 from registry.models import RegisteredModel, Version
 from runners import pools
 from runners.models import Bar, Host, Job, Worker
-from runners.queue import aliases
+from runners.queue import aliases, order
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from uuid import UUID
 
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-
-WORKER_LOST = timedelta(seconds=90)
 
 
 def jobs(actor: Actor) -> QuerySet[Job]:
@@ -56,19 +53,9 @@ def job(actor: Actor, uuid: UUID) -> Job:
     return found
 
 
-def ahead_of(waiting: Job) -> int:
-    """How many jobs of its queue are taken before this one."""
-    queues = pools.queues_of([waiting.queue])
-    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=queues)
-    earlier = rows.filter(priority__lt=waiting.priority) | rows.filter(
-        priority=waiting.priority, queued_at__lt=waiting.queued_at
-    )
-    return earlier.count()
-
-
 def live_workers(queue: str = "") -> list[Worker]:
     """Workers seen of late, of one queue or all."""
-    rows = Worker.objects.filter(seen_at__gt=timezone.now() - WORKER_LOST)
+    rows = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [row for row in rows if not queue or queue in row.queues]
 
 
@@ -83,9 +70,11 @@ def why_waiting(waiting: Job) -> str:
     if waiting.not_before > now:
         again = "another attempt " if waiting.attempt else ""
         return f"{again}not before {waiting.not_before:%Y-%m-%d %H:%M:%S} UTC"
-    ahead = ahead_of(waiting)
+    ahead = order.ahead_of(waiting).count()
     if ahead:
-        return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}"
+        wait = order.expected_wait(waiting)
+        about = f", about {_minutes(wait)}" if wait is not None else ""
+        return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}{about}"
     kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
     if kept is not None:
         machine = aliases.host(kept.name)
@@ -125,6 +114,11 @@ def page_of_jobs(
     if before is not None:
         rows = rows.filter(queued_at__lt=before)
     return list(rows[:limit])
+
+
+def _minutes(wait: timedelta) -> str:
+    minutes = round(wait.total_seconds() / 60)
+    return f"{minutes} min" if minutes else "less than a minute"
 
 
 def _key(actor: Actor) -> int:

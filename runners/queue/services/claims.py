@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from runners import pools
 from runners.models import Attempt, Host, Job, Worker
+from runners.queue import order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,10 +62,8 @@ def _claim(
     rows = _allowed_on(place, rows, now)
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
-    if connection.features.has_select_for_update_skip_locked:
-        rows = rows.select_for_update(skip_locked=True)
     while True:
-        job = rows.order_by("priority", "queued_at", "pk").first()
+        job = _next(rows, now)
         if job is None:
             return None
         if pools.unmet(job.requires, capabilities):
@@ -76,6 +75,17 @@ def _claim(
             return None
         else:
             return _take(job, worker, host, gpu, now)
+
+
+def _next(rows: Any, now: datetime) -> Job | None:
+    """The job whose turn it is, locked where the database can pass over what others claim."""
+    for own in order.turns(rows, now):
+        if connection.features.has_select_for_update_skip_locked:
+            own = own.select_for_update(skip_locked=True, of=("self",))  # noqa: PLW2901
+        job: Job | None = own.first()
+        if job is not None:
+            return job
+    return None
 
 
 def _lock(host: str) -> Host:

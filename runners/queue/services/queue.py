@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F, Value
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -15,7 +17,7 @@ from registry.core.permissions import require, require_user
 from registry.models import File
 from runners import pools
 from runners.models import Bar, Job
-from runners.queue import notifications
+from runners.queue import notifications, order
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -76,6 +78,7 @@ def enqueue(
         max_attempts=max_attempts,
         key=key,
     )
+    job.due_at = order.due_at(priority, job.queued_at)
     if not_before is not None:
         job.not_before = not_before
     bar = Bar.objects.standing_on(job).first()
@@ -88,6 +91,7 @@ def enqueue(
         live = same.filter(state__in=Job.LIVE).first()
         if live is None:
             raise
+        _raise(live, job)
         return live
     transaction.on_commit(lambda: notifications.ring(job))
     return job
@@ -111,6 +115,21 @@ def cancel(actor: Actor, *, job: Job) -> Job:
         raise problems.StateConflict(f"This job is {job.state} already; nothing is left to cancel.")
     job.refresh_from_db()
     return job
+
+
+def _raise(live: Job, asked: Job) -> None:
+    """Let a job that waits take the place of the same work that is asked for more urgently."""
+    raised = Job.objects.filter(
+        pk=live.pk, state=Job.State.QUEUED, priority__gt=asked.priority
+    ).update(
+        priority=asked.priority,
+        queue=asked.queue,
+        due_at=Least(F("due_at"), Value(asked.due_at)),
+        not_before=Least(F("not_before"), Value(asked.not_before)),
+    )
+    if raised:
+        live.refresh_from_db()
+        transaction.on_commit(lambda: notifications.ring(live))
 
 
 def _subject_of(version: Version | None, entry: str) -> str:

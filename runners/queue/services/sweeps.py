@@ -51,7 +51,7 @@ def _ring_again() -> None:
         return
     queues = free_queues()
     rows = waiting.filter(Q(queue__in=queues) | Q(rung_at=None))
-    for job in rows.order_by(F("rung_at").asc(nulls_first=True), "priority", "queued_at")[:AT_ONCE]:
+    for job in rows.order_by(F("rung_at").asc(nulls_first=True), "due_at")[:AT_ONCE]:
         if not notifications.ring(job):
             break  # the broker is away, and each further try would take its time
 

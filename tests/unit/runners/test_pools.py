@@ -12,7 +12,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from runners import pools
 from runners.models import Host, Job, Worker
-from runners.queue import aliases, selectors, services
+from runners.queue import aliases, order, selectors, services
 from runners.queue.services import claims
 from tests import factories
 
@@ -100,7 +100,7 @@ def test_a_build_takes_its_own_jobs_alone():
 def test_the_urgent_worker_takes_what_somebody_waits_for():
     later, now = put(priority=3), put(priority=0)
     assert (later.queue, now.queue) == ("cpu", "cpu.urgent")
-    assert selectors.ahead_of(later) == 1
+    assert order.ahead_of(later).count() == 1
     assert services.claim("u", ["cpu.urgent"]) == now
     assert services.claim("u", ["cpu.urgent"]) is None
     services.see("u", host="h", pool="cpu.urgent", capabilities=OWN)

@@ -1,0 +1,103 @@
+"""The order in which waiting jobs are taken.
+
+A job is due when it was queued, and later by ``STEP`` for each step of its priority: first
+evidence comes before deep evidence, and a job that waits long enough comes first of all. Namespaces
+take turns: the time of workers that one used lately delays its jobs by as much. Urgent jobs, for
+which a person is waiting, go before all others and take turns among themselves.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Min, Q
+from django.utils import timezone
+
+from runners import pools
+from runners.models import Attempt, Job, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+
+STEP = timedelta(minutes=10)
+WINDOW = timedelta(minutes=15)
+WORKER_LOST = timedelta(seconds=90)
+_NAMESPACE = "version__model__namespace"
+
+
+def due_at(priority: int, queued_at: datetime) -> datetime:
+    """When a job of this priority is due."""
+    return queued_at + priority * STEP
+
+
+def turns(rows: QuerySet[Job], now: datetime) -> Iterator[QuerySet[Job]]:
+    """The waiting jobs by whose turn it is: one namespace's at a time, each in its order."""
+    for part in (rows.filter(priority=Job.URGENT), rows.exclude(priority=Job.URGENT)):
+        earliest = dict(
+            part.values_list(_NAMESPACE).annotate(due=Min("due_at")).order_by().values_list(
+                _NAMESPACE, "due"
+            )
+        )  # fmt: skip
+        used = _used(now) if len(earliest) > 1 else {}
+        for key in sorted(
+            earliest, key=lambda key: (earliest[key] + used.get(key, timedelta()), key or 0)
+        ):
+            own = part.filter(version=None) if key is None else part.filter(**{_NAMESPACE: key})
+            yield own.order_by("due_at", "queued_at", "pk")
+
+
+def ahead_of(waiting: Job) -> QuerySet[Job]:
+    """Jobs of the same queue that are due before this one; namespaces' turns may change it."""
+    rows = Job.objects.filter(
+        state=Job.State.QUEUED, queue__in=pools.queues_of([waiting.queue])
+    ).exclude(pk=waiting.pk)
+    earlier = Q(due_at__lt=waiting.due_at) | Q(
+        due_at=waiting.due_at, queued_at__lt=waiting.queued_at
+    )
+    if waiting.priority == Job.URGENT:
+        return rows.filter(earlier, priority=Job.URGENT)
+    return rows.filter(earlier | Q(priority=Job.URGENT))
+
+
+def expected_wait(waiting: Job) -> timedelta | None:
+    """How long the jobs ahead will take the workers of their queue; None where none is known.
+
+    Each kind counts with the mean of its attempts that succeeded in the last day.
+    """
+    kinds = dict(ahead_of(waiting).values_list("kind").annotate(n=Count("pk")).order_by())
+    slots = sum(
+        worker.slots
+        for worker in Worker.objects.filter(seen_at__gt=timezone.now() - WORKER_LOST)
+        if waiting.queue in worker.queues
+    )
+    took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
+    means = dict(
+        Attempt.objects.filter(
+            job__kind__in=kinds,
+            outcome=Attempt.Outcome.SUCCEEDED,
+            ended_at__gt=timezone.now() - timedelta(days=1),
+        )
+        .values_list("job__kind")
+        .annotate(mean=Avg(took))
+        .order_by()
+    )
+    if not slots or kinds.keys() - means.keys():
+        return None
+    total: timedelta = sum((n * means[kind] for kind, n in kinds.items()), timedelta())
+    return total / slots
+
+
+def _used(now: datetime) -> dict[Any, timedelta]:
+    """The time of workers that each namespace used in the last quarter of an hour."""
+    began = now - WINDOW
+    rows = Attempt.objects.filter(Q(ended_at=None) | Q(ended_at__gt=began)).values_list(
+        f"job__{_NAMESPACE}", "started_at", "ended_at"
+    )
+    used: dict[Any, timedelta] = {}
+    for namespace, start, end in rows:
+        spent = (end or now) - max(start, began)
+        used[namespace] = used.get(namespace, timedelta()) + max(spent, timedelta())
+    return used
