@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from runners import tasks
 from runners.models import Attempt, Job
 from runners.queue import order, selectors, services
 from tests import factories
@@ -119,3 +120,18 @@ def test_a_waiting_job_says_how_long():
     Job.objects.filter(pk=before.pk).update(kind="convert")
     assert order.expected_wait(waiting) is None
     assert selectors.why_waiting(waiting) == "1 job ahead in cpu"
+
+
+def test_a_message_is_a_hint_that_work_waits(monkeypatch):
+    """A worker takes what is due first in the queue of the job that a message names."""
+    services.see("w", host="h", pool="cpu", capabilities=OWN)
+    taken = []
+    monkeypatch.setattr(tasks.registration, "name", lambda _: "w")
+    monkeypatch.setattr(tasks, "_sandbox", lambda: None)
+    monkeypatch.setattr(tasks, "execute", lambda job, _: taken.append(job))
+    later, sooner, elsewhere = put(priority=9), put(priority=3), put(pool="bench-cpu")
+    tasks.run_job(str(later.pk))
+    tasks.run_job(str(elsewhere.pk))
+    tasks.run_job(str(later.pk))
+    tasks.run_job(str(later.pk))
+    assert taken == [sooner, later]
