@@ -57,6 +57,7 @@ def summary(offered: dict[str, Any]) -> dict[str, Any]:
         "isolation": found["isolation"]["name"],
         "runtimes": found["runtimes"],
         "providers": found["providers"],
+        "failed": found["failed"],
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from runners.engine.benchmark import providers
@@ -50,3 +52,19 @@ def test_a_runtime_that_crashes_is_not_offered(layers, monkeypatch):
     told = providers.offer(layers)
     assert (told["runtimes"], told["providers"]) == ({}, [])
     assert told["failed"]["onnxruntime"].startswith("signalled")
+
+
+def test_a_library_that_cannot_be_loaded_is_named(layers, monkeypatch, tmp_path):
+    """ONNX Runtime writes the cause to its log alone; here the library is no library."""
+    import onnxruntime
+
+    (tmp_path / "capi").mkdir()
+    shared = "libonnxruntime_providers_shared.so"
+    real = Path(onnxruntime.__file__).parent / "capi" / shared
+    (tmp_path / "capi" / shared).write_bytes(real.read_bytes())
+    (tmp_path / "capi" / "libonnxruntime_providers_cuda.so").write_text("no library\n" * 100)
+    monkeypatch.setattr(onnxruntime, "__file__", str(tmp_path / "__init__.py"))
+    cause = providers._try("CUDAExecutionProvider")
+    assert cause.startswith("libonnxruntime_providers_cuda.so cannot be loaded: ")
+    assert "invalid ELF header" in cause
+    assert providers._try(CPU) == ""

@@ -7,6 +7,7 @@ the right result, inside a child as confined as those that open uploads.
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -97,12 +98,40 @@ def _try(provider: str) -> str:
     if provider != CPU:
         # The CPU is always allowed to take a node, and to be named beside this flag is an error.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    session = onnxruntime.InferenceSession(raw, options, providers=[provider])
+    try:
+        # With its fallback, the Python binding tries again on the CPU and hides the first error.
+        session = onnxruntime.InferenceSession(
+            raw, options, providers=[provider], enable_fallback=0
+        )
+    except Exception:
+        if cause := _load_error(provider):
+            return cause
+        raise
     if session.get_providers()[0] != provider:
-        return "the runtime put another provider in its place"
+        return _load_error(provider) or "the runtime put another provider in its place"
     (found,) = session.run(None, inputs)
     if not np.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE):
         return "its result differs from the CPU's"
+    return ""
+
+
+def _load_error(provider: str) -> str:
+    """Why a provider's own library cannot be loaded; ONNX Runtime writes it to its log alone.
+
+    Asked after the runtime has failed: a library that is loaded before has no host to call.
+    """
+    import onnxruntime  # noqa: PLC0415
+
+    folder = Path(onnxruntime.__file__).parent / "capi"
+    name = provider.removesuffix("ExecutionProvider").lower()
+    library = folder / f"libonnxruntime_providers_{name}.so"
+    if not library.is_file():
+        return ""
+    try:
+        ctypes.CDLL(str(folder / "libonnxruntime_providers_shared.so"), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(library))
+    except OSError as error:
+        return f"{library.name} cannot be loaded: {error}"
     return ""
 
 
