@@ -126,6 +126,10 @@ class WorkerOutput(serializers.Serializer[Worker]):
     slots = serializers.IntegerField(help_text="jobs that it does at once")
     runtimes = serializers.SerializerMethodField(help_text="name and version")
     providers = serializers.SerializerMethodField(help_text="execution providers that work there")
+    unavailable = serializers.SerializerMethodField(
+        help_text="runtimes and execution providers that failed their test there; the reason of "
+        "each is shown to administrators"
+    )
     isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
     versions = serializers.SerializerMethodField()
     started_at = serializers.DateTimeField()
@@ -136,6 +140,10 @@ class WorkerOutput(serializers.Serializer[Worker]):
 
     def get_providers(self, worker: Any) -> list[str]:
         return list(worker.capabilities.get("providers", []))
+
+    def get_unavailable(self, worker: Any) -> dict[str, str]:
+        failed = worker.capabilities.get("failed", {})
+        return {name: failed[name] if _sees_names(self.context) else "" for name in sorted(failed)}
 
     def get_isolation(self, worker: Any) -> str:
         return str(worker.capabilities.get("isolation", {}).get("name", "none"))

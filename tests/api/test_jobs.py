@@ -101,7 +101,9 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
 
 def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
     assert api().get("workers").json()["items"] == []
-    services.see("rack7-17", host="rack7", pool="cpu,light", capabilities=CAPABILITIES, slots=2)
+    failed = {"CUDAExecutionProvider": "libcublasLt.so.13: cannot open shared object file"}
+    offered = CAPABILITIES | {"failed": failed}
+    services.see("rack7-17", host="rack7", pool="cpu,light", capabilities=offered, slots=2)
     offers = {
         "queues": ["cpu.urgent", "cpu", "light"],
         "slots": 2,
@@ -109,6 +111,7 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
         "providers": ["CPUExecutionProvider"],
         "isolation": "full",
         "versions": {"onnx": "1.23.2"},
+        "unavailable": {"CUDAExecutionProvider": ""},
     }
     for client in (api(), api(ada), api(admin, ["write"])):
         (shown,) = client.get("workers").json()["items"]
@@ -118,6 +121,7 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
         assert "rack7" not in str(names)
     (shown,) = api(admin).get("workers").json()["items"]
     assert (shown["name"], shown["host"]) == ("rack7-17", "rack7")
+    assert shown["unavailable"] == failed
 
 
 def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):
