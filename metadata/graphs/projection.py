@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
 from metadata.graphs import (
     assertions,
     benchmarks,
@@ -17,7 +18,6 @@ from metadata.graphs import (
     entity_labels,
     evaluations,
     metrics,
-    modalities,
     onnx_facts,
     origins,
     rounds,
@@ -43,7 +43,6 @@ from metadata.rdf.terms import (
     SKOS,
     SPDX,
 )
-from registry.cards.tasks import DOMAIN_OF
 
 if TYPE_CHECKING:
     from metadata.graphs.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
@@ -147,13 +146,14 @@ def catalogue_graph(home: str) -> str:
     graph.add(catalogue, f"{DCTERMS}description", quads.string(description, "en"))
     graph.add(catalogue, f"{DCTERMS}publisher", quads.link(places.worker))
     graph.add(catalogue, f"{FOAF}homepage", quads.link(f"{home}/"))
-    for task, domain in DOMAIN_OF.items():
-        for name in (task, domain):
+    for task in filter(lambda one: one.domain, TASKS.values()):
+        for name in (task.name, task.domain):
             graph.type(places.task(name), f"{SKOS}Concept")
             graph.add(places.task(name), f"{SKOS}notation", quads.string(name))
             label = quads.string(name.replace("-", " "), "en")
             graph.add(places.task(name), f"{SKOS}prefLabel", label)
-        graph.add(places.task(task), f"{SKOS}broader", quads.link(places.task(domain)))
+        broader = quads.link(places.task(task.domain))
+        graph.add(places.task(task.name), f"{SKOS}broader", broader)
     for names, is_part_of in assertions.TESTS:
         test = places.test(*names)
         graph.type(test, f"{EARL}TestCase")
@@ -263,11 +263,14 @@ def _file(graph: Graph, places: Places, version: str, of: FileFacts) -> None:
 def _modalities(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
     """What goes in and out: as the main variant denotes it, else as the declared task implies."""
     told = of.variants[0].facts if of.variants else {}
-    implied = modalities.OF_TASK.get(of.task.strip().lower(), ((), ()))
-    sides = ((f"{IT6}hasInputModality", "inputs"), (f"{IT6}hasOutputModality", "outputs"))
-    for (predicate, key), by_task in zip(sides, implied, strict=True):
+    task = TASKS.get(of.task.strip().lower())
+    sides = (
+        (f"{IT6}hasInputModality", "inputs", task.inputs if task else ()),
+        (f"{IT6}hasOutputModality", "outputs", task.outputs if task else ()),
+    )
+    for predicate, key, by_task in sides:
         rows = onnx_facts.rows(told.get(key))
-        words = [modalities.DENOTED.get(str(row.get("denotation")).upper(), "") for row in rows]
+        words = [DENOTED_MODALITIES.get(str(row.get("denotation")).upper(), "") for row in rows]
         for name in sorted(filter(None, words)) or by_task:
             graph.add(version, predicate, quads.link(places.modality(name)))
 

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 from frontend.pages.cards import fields, forms
 from frontend.parts import labels
 from hub.protocol import inputs, problems
+from hub.protocol.vocabularies import LICENCES, REPORTED_METRICS, TASKS
 from registry.cards import (
     cards,
     edits,
     imports,
     mentions,
     merges,
-    metrics,
     resolution,
     suggestions,
     vocabularies,
@@ -221,8 +221,8 @@ def _choices() -> dict[str, Any]:
     entries = selectors.page(limit=DATASETS_OFFERED)
     return {
         "datasets": [(one.slug, one.title) for one in entries],
-        "licences": sorted({*labels.LICENCES, *vocabularies.LICENCES}, key=str.lower),
-        "tasks": [(task, labels.task(task)) for task in vocabularies.TASKS],
+        "licences": sorted(LICENCES, key=str.lower),
+        "tasks": [(task, labels.task(task)) for task in TASKS],
         "precisions": vocabularies.PRECISIONS,
-        "metrics": sorted(metrics.REPORTED),
+        "metrics": sorted(REPORTED_METRICS),
     }

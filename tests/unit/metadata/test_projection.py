@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
+from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references, training
 from metadata.rdf import iris, quads, terms
 from metadata.store import negotiation
-from registry.cards import tasks
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -410,7 +410,7 @@ def test_the_catalogue_knows_domains_of_tasks():
     graph = read(projection.catalogue_graph(HOME))
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
-    assert set(tasks.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
+    assert set(TASKS_OF) >= {"nlp", "cv", "audio", "tabular"}
     assert training.generation(iris.Places(HOME), {}) == ""
 
 
