@@ -203,7 +203,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         given = _given(runtime)
         yield "conformance", given
         if runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED:
-            if variant.facts and variant.facts.get("method", 1) < METHOD:
+            if variant.facts and variant.typed_facts.method < METHOD:
                 yield "describe", {**given, "method": METHOD}
             yield (
                 "upgrade",

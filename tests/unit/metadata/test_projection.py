@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
+from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references, training
 from metadata.rdf import iris, quads, terms
@@ -49,7 +50,7 @@ ONNX = {
     "precision_profile": {"bytes_by_dtype": {"float32": 1000, "int64": 2}, "forms": ["qdq"]},
     "producer": {"name": "pytorch", "version": "2.13"},
 }
-MAIN = facts.VariantFacts("default", "model.onnx", "uploaded", 17, 8, "fp32", 12, ONNX)
+MAIN = facts.VariantFacts("default", "model.onnx", "uploaded", 17, 8, "fp32", 12, Facts.read(ONNX))
 SMALL = facts.VariantFacts(
     "int8",
     "model.int8.onnx",
@@ -349,7 +350,7 @@ def test_a_card_of_any_shape_is_no_error(shape, field):
 
 @pytest.mark.parametrize("shape", [None, 3, "x", [1, {}], {"a": 2}, [[None]]])
 def test_facts_of_any_shape_are_no_error(shape):
-    broken = replace(MAIN, facts=dict.fromkeys(ONNX, shape))
+    broken = replace(MAIN, facts=Facts.read(dict.fromkeys(ONNX, shape)))
     read(projection.version_graph(replace(KNOWN, variants=(broken,)), HOME))
 
 

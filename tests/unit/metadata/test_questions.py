@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyoxigraph
 import pytest
 
+from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris
@@ -35,7 +36,7 @@ def version(name, *, number=1, sizes=(100,), card=None, told=None, precision="fp
         "f0.onnx",
         opset=more.pop("opset", 17),
         precision=precision,
-        facts={"producer": {"name": "pytorch", "version": "2"}} | (told or {}),
+        facts=Facts.read({"producer": {"name": "pytorch", "version": "2"}} | (told or {})),
     )
     return facts.VersionFacts(
         namespace="lab",
