@@ -145,9 +145,9 @@ class Truth:
         return {slug: _cut(slug, sorted(set(rows))) for slug, rows in found.items()}
 
     def _domain(self, one: VersionFacts) -> str:
-        from registry.cards.tasks import DOMAIN_OF
+        from hub.protocol.vocabularies import TASKS
 
-        return self._places.task(DOMAIN_OF[one.task])
+        return self._places.task(TASKS[one.task].domain)
 
     def _parent(self, iri: str) -> str | None:
         base = self._of[iri].card.get("base_model")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import inputs
+from hub.protocol.facts import Facts, read_ports
 from registry.cards import cards
 from registry.core import outbox
 from registry.models import Check, File, Variant, Version
@@ -93,7 +93,8 @@ def _take_facts(job: Job) -> None:
     """A described file becomes a variant; that of a submitted version is checked next."""
     version = job.version
     assert version is not None  # noqa: S101 - told the type checker what every such job has
-    facts = (job.report or {}).get("facts", {})
+    stored = (job.report or {}).get("facts", {})
+    facts = Facts.read(stored)
     paths = models_of(version)
     known = checks.describe(
         version=version,
@@ -101,11 +102,11 @@ def _take_facts(job: Job) -> None:
         found=checks.Described(
             name=variant_name(job.entry, paths),
             path=job.entry,
-            facts=facts,
-            opset=facts.get("opset"),
-            ir_version=facts.get("ir_version"),
-            precision=str(facts.get("precision") or ""),
-            parameters=facts.get("parameters"),
+            facts=stored,
+            opset=facts.opset,
+            ir_version=facts.ir_version,
+            precision=facts.precision,
+            parameters=facts.parameters,
             job_uuid=job.pk,
         ),
     )
@@ -170,7 +171,7 @@ def _contradictions(version: Version) -> list[dict[str, Any]]:
     if not version.card.get("inputs"):
         return []
     facts = Variant.objects.filter(version=version).values_list("facts__inputs", flat=True)
-    model = [one for rows in facts for one in inputs.model_inputs(rows)]
+    model = [port for rows in facts for port in read_ports(rows)]
     files = list(version.files.filter(derived=False).values_list("path", flat=True))
     return [
         {

@@ -10,13 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"
 QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-9-]{1,30})?$"
 # What a worker of the hub's own environment brings, and what `hub worker` starts.
-OWN_RUNTIMES = ("onnxruntime", "onnx-reference")
+OWN_RUNTIMES = (ONNXRUNTIME, REFERENCE)
 EMBEDDED = ("cpu", "bench-cpu", "light")
 # Where the work waits that somebody is waiting for: a worker may be kept free for it alone.
 URGENT = "cpu.urgent"

@@ -5,59 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
-LICENCES = (
-    "Apache-2.0",
-    "MIT",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "ISC",
-    "MPL-2.0",
-    "GPL-2.0-only",
-    "GPL-3.0-only",
-    "GPL-3.0-or-later",
-    "LGPL-3.0-only",
-    "AGPL-3.0-only",
-    "Unlicense",
-    "CC0-1.0",
-    "CC-BY-4.0",
-    "CC-BY-SA-4.0",
-    "CC-BY-NC-4.0",
-    "CC-BY-NC-SA-4.0",
-    "CC-BY-ND-4.0",
-    "OFL-1.1",
-    "EPL-2.0",
-    "Zlib",
-)
-TASKS = (
-    "audio-classification",
-    "automatic-speech-recognition",
-    "depth-estimation",
-    "feature-extraction",
-    "fill-mask",
-    "graph-ml",
-    "image-classification",
-    "image-segmentation",
-    "image-to-image",
-    "keypoint-detection",
-    "mask-generation",
-    "object-detection",
-    "question-answering",
-    "reinforcement-learning",
-    "sentence-similarity",
-    "summarization",
-    "tabular-classification",
-    "tabular-regression",
-    "text-classification",
-    "text-generation",
-    "text-to-image",
-    "text-to-speech",
-    "time-series-forecasting",
-    "token-classification",
-    "translation",
-    "zero-shot-classification",
-)
-# Lists hold licence ids in lower case; people write them as SPDX does.
-_LICENCES = {name.lower(): name for name in LICENCES}
+from hub.protocol.vocabularies import LICENCE_OF, RUNTIMES
+
 _KINDS = {
     ".onnx": "ONNX model",
     ".data": "external weights",
@@ -101,12 +50,6 @@ PERSONAL = {
     "anonymised": "anonymised",
     "no": "no, not about people",
 }
-RUNTIMES = {
-    "onnxruntime": "ONNX Runtime",
-    "onnxruntime-web": "ONNX Runtime Web",
-    "onnx-reference": "ONNX reference",
-    "openvino": "OpenVINO",
-}
 RECIPES = {
     "fp16": "fp16, half precision",
     "int8": "int8, dynamic",
@@ -121,7 +64,7 @@ def task(slug: str) -> str:
 
 def licence(name: str) -> str:
     """Apache-2.0, for ``apache-2.0``."""
-    return _LICENCES.get(name.lower(), name)
+    return LICENCE_OF.get(name.lower(), name)
 
 
 def job(kind: str, given: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from django import forms
 
 from frontend.parts import labels
 from frontend.presenters.forms import Named
+from hub.protocol.vocabularies import TASKS
 from registry.models import RegisteredModel
 from registry.versions.services import access
 
@@ -79,7 +80,7 @@ class DescribeForm(forms.Form):
         field = self.fields["task"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
         # What a card said may be no task of the list; to keep it is no mistake.
-        known = [*labels.TASKS, *([task] if task and task not in labels.TASKS else [])]
+        known = [*TASKS, *([task] if task and task not in TASKS else [])]
         field.choices = [("", "not declared"), *((one, labels.task(one)) for one in known)]
 
     def clean_keywords(self) -> list[str]:

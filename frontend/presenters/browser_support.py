@@ -7,12 +7,15 @@ limits may still be refused; the page then names the reason and the run on the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frontend.presenters import browser_runtime
+from hub.protocol.facts import DEFAULT_DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from hub.protocol.facts import Facts
 
 # onnxruntime-web 1.30.0. Below opset 7 some operators have no implementation.
 OPSETS = {"ai.onnx": (7, 26), "ai.onnx.ml": (1, 5)}
@@ -33,7 +36,7 @@ ABSENT = {
 MOST_BYTES = 1_500_000_000
 
 
-def obstacles(facts: dict[str, Any], size: int) -> tuple[str, ...]:
+def obstacles(facts: Facts, size: int) -> tuple[str, ...]:
     """Why the browser's runtime cannot run a model of these facts and bytes; empty where it can.
 
     Each is the end of a sentence such as "It cannot run in a browser: …".
@@ -41,7 +44,7 @@ def obstacles(facts: dict[str, Any], size: int) -> tuple[str, ...]:
     return tuple(_obstacles(facts, size))
 
 
-def _obstacles(facts: dict[str, Any], size: int) -> Iterator[str]:
+def _obstacles(facts: Facts, size: int) -> Iterator[str]:
     if not browser_runtime.is_here():
         yield (
             f"this hub has no browser runtime; its operator has not fetched "
@@ -51,51 +54,36 @@ def _obstacles(facts: dict[str, Any], size: int) -> Iterator[str]:
         yield f"the model has {size / 1e9:.1f} GB, and a page can load {MOST_BYTES / 1e9:.1f} GB"
     yield from _versions(facts)
     yield from _operators(facts)
-    if facts.get("precision") == "bf16":
+    if facts.precision == "bf16":
         yield "the browser runtime does not compute with bfloat16"
-    outputs = [one for one in facts.get("outputs") or [] if isinstance(one, dict)]
-    if outputs and not any(one.get("type") == "tensor" for one in outputs):
+    if facts.outputs and not any(port.type.kind == "tensor" for port in facts.outputs):
         yield "none of its outputs is a tensor"
 
 
-def _versions(facts: dict[str, Any]) -> Iterator[str]:
-    opsets = facts.get("opsets")
-    opsets = opsets if isinstance(opsets, dict) else {}
-    if facts.get("opsets") == {}:
+def _versions(facts: Facts) -> Iterator[str]:
+    opsets = facts.opsets or {}
+    if facts.opsets == {}:
         yield "the file names no opset, which the browser runtime requires"
-    used = {
-        str(row.get("domain") or "ai.onnx")
-        for row in facts.get("operators") or []
-        if isinstance(row, dict)
-    }
+    used = {one.domain or DEFAULT_DOMAIN for one in facts.operators}
     for domain, (low, high) in OPSETS.items():
         version = opsets.get(domain)
-        if domain in used and isinstance(version, int) and not low <= version <= high:
-            title = "opset" if domain == "ai.onnx" else f"opset of {domain}"
+        if domain in used and version is not None and not low <= version <= high:
+            title = "opset" if domain == DEFAULT_DOMAIN else f"opset of {domain}"
             yield f"its {title} is {version}, and the browser runtime takes {low} to {high}"
-    written = facts.get("ir_version")
-    if isinstance(written, int) and written > IR_VERSIONS[1]:
+    written = facts.ir_version
+    if written is not None and written > IR_VERSIONS[1]:
         yield (f"its IR version is {written}, and the browser runtime takes up to {IR_VERSIONS[1]}")
 
 
-def _operators(facts: dict[str, Any]) -> Iterator[str]:
-    own = {
-        (str(one.get("domain", "")), str(one.get("name", "")))
-        for one in facts.get("functions") or []
-        if isinstance(one, dict)
-    }
-    opset = facts.get("opset") if isinstance(facts.get("opset"), int) else 0
+def _operators(facts: Facts) -> Iterator[str]:
     lacking = []
-    for row in facts.get("operators") or []:
-        if not isinstance(row, dict):
+    for one in facts.operators:
+        if (one.domain, one.name) in facts.functions:
             continue
-        domain, name = str(row.get("domain", "")), str(row.get("name", ""))
-        if (domain, name) in own:
-            continue
-        if domain not in DOMAINS:
-            lacking.append(f"{domain}:{name}")
-        elif domain in ("", "ai.onnx") and (opset or 0) >= ABSENT.get(name, 1 << 30):
-            lacking.append(name)
+        if one.domain not in DOMAINS:
+            lacking.append(f"{one.domain}:{one.name}")
+        elif one.is_standard and (facts.opset or 0) >= ABSENT.get(one.name, 1 << 30):
+            lacking.append(one.name)
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         yield f"the browser runtime has no {', '.join(lacking[:3])}{more}"

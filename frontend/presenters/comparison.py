@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from frontend.presenters import facts, version_head
 from hub.protocol import problems, refs
+from hub.protocol.facts import Facts
 from registry.versions import moves, selectors
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.proofs import selectors as proof_selectors
@@ -129,7 +130,7 @@ def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refuse
             refused.append(Refused(ref, problem.detail))
             continue
         mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
-        graph = facts.read(variant.facts if variant else {})
+        graph = facts.read(variant.typed_facts if variant else Facts())
         columns.append(Column(ref, version, variant, mine, graph))
     columns = _timed(
         columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}

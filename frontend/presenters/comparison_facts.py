@@ -160,10 +160,8 @@ def _size(column: Column) -> Cell:
     variant = column.variant
     if variant is None:
         return Cell(NOT_READ, absent=True)
-    external = variant.facts.get("external_files")
-    told = external if isinstance(external, list) else []
-    named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
-    files = [file for file in column.version.files.all() if file.path in named]
+    paths = variant.paths
+    files = [file for file in column.version.files.all() if file.path in paths]
     return _count(sum(file.blob.size for file in files), formatting.size)
 
 

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts import formatting
 from frontend.parts.svg import barcode
 from frontend.presenters import version_head
+from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -237,7 +238,7 @@ def _of_model(row: Mapping[str, Any]) -> tuple[str, str, str]:
 def _band(said: Any) -> SafeString:
     """A graph's barcode, and below it the cells in which something is other."""
     told = _mapping(said)
-    cells, marks = barcode.unpacked(told), told.get("marks")
+    cells, marks = read_barcode(told), told.get("marks")
     if not cells:
         return mark_safe("")
     strip: dict[str, list[str]] = {}

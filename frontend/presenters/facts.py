@@ -1,18 +1,18 @@
-"""What the engine read in a graph, as the pages show it.
-
-The facts crossed a process that had opened somebody's upload: what has another shape than expected
-is left out, never guessed and never an error.
-"""
+"""What the engine read in a graph, as the pages show it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from frontend.parts.svg.barcode import CATEGORIES, unpacked
+from frontend.parts.svg.barcode import CATEGORIES
 from runners.engine.onnx_files.vocabulary import CATEGORIES as FAMILIES
 from runners.engine.onnx_files.vocabulary import CATEGORY_OF, OTHER
+
+if TYPE_CHECKING:
+    from hub.protocol import facts as protocol
+    from hub.protocol.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,64 +65,24 @@ class Graph:
         )
 
 
-def read(facts: dict[str, Any]) -> Graph:
-    """Facts as stored with a variant."""
-    nodes = facts.get("nodes")
-    total = nodes.get("total") if isinstance(nodes, dict) else None
+def read(facts: Facts) -> Graph:
+    """The facts of one variant as pages show them."""
+    operators = ((one.title, one.count) for one in facts.operators if one.count)
     return Graph(
-        inputs=_ports(facts.get("inputs")),
-        outputs=_ports(facts.get("outputs")),
-        nodes=total if isinstance(total, int) else None,
-        operators=_operators(facts.get("operators")),
-        barcode=unpacked(facts.get("barcode")),
-        producer=_producer(facts.get("producer")),
+        inputs=tuple(map(_port, facts.inputs)),
+        outputs=tuple(map(_port, facts.outputs)),
+        nodes=facts.nodes,
+        operators=tuple(sorted(operators, key=lambda pair: (-pair[1], pair[0]))),
+        barcode=facts.barcode,
+        producer=str(facts.producer),
     )
 
 
-def _operators(rows: Any) -> tuple[tuple[str, int], ...]:
-    found = []
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, dict) and isinstance(row.get("count"), int):
-            domain = str(row.get("domain", ""))
-            prefix = "" if domain in ("", "ai.onnx") else f"{domain}."
-            found.append((prefix + str(row.get("name", "")), int(row["count"])))
-    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+def _port(of: protocol.Port) -> Port:
+    shape = of.type.shape
+    dims = None if shape is None else tuple(map(_dim, shape))
+    return Port(of.name, str(of.type), dims)
 
 
-def _producer(said: Any) -> str:
-    if isinstance(said, dict):
-        return " ".join(str(part) for part in said.values() if part)
-    return said if isinstance(said, str) else ""
-
-
-def _ports(rows: Any) -> tuple[Port, ...]:
-    if not isinstance(rows, list):
-        return ()
-    return tuple(
-        Port(str(row.get("name", "")), _type(row), _dims(row.get("shape")))
-        for row in rows
-        if isinstance(row, dict)
-    )
-
-
-def _type(said: dict[str, Any]) -> str:
-    """float32 for a tensor, sequence of map of int64 to float32 for what holds others."""
-    kind = str(said.get("type", "unknown"))
-    if kind == "tensor":
-        return str(said.get("dtype", "unknown"))
-    if kind == "sparse_tensor":
-        return f"sparse {said.get('dtype', 'unknown')}"
-    if kind == "map" and isinstance(said.get("value"), dict):
-        return f"map of {said.get('key', 'unknown')} to {_type(said['value'])}"
-    if isinstance(said.get("element"), dict):
-        return f"{kind} of {_type(said['element'])}"
-    return kind
-
-
-def _dims(shape: Any) -> tuple[Dim, ...] | None:
-    if not isinstance(shape, list):
-        return None
-    return tuple(
-        Dim(str(size), free=False) if isinstance(size, int) else Dim(str(size or "?"), free=True)
-        for size in shape
-    )
+def _dim(size: int | str | None) -> Dim:
+    return Dim("?" if size is None else str(size), free=not isinstance(size, int))

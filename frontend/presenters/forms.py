@@ -10,6 +10,7 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from frontend.parts import labels
 from frontend.presenters import variants as presenter_variants
 from hub.protocol import problems, refs
+from hub.protocol.vocabularies import TASKS
 from registry.api import sign_in
 from registry.people.services import users
 
@@ -102,7 +103,7 @@ class ModelForm(VersionForm):
     task = forms.ChoiceField(
         label="Task",
         required=False,
-        choices=[("", "not declared"), *((task, labels.task(task)) for task in labels.TASKS)],
+        choices=[("", "not declared"), *((task, labels.task(task)) for task in TASKS)],
     )
     summary = forms.CharField(
         label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."

@@ -175,10 +175,8 @@ def _graph(version: Version, row: Variant, source: Variant | None) -> str:
 
 def _size(files: Iterable[File], variant: Variant) -> int:
     """The bytes of a variant's model and of the weights beside it."""
-    external = variant.facts.get("external_files")
-    told = external if isinstance(external, list) else []
-    named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
-    return sum(file.blob.size for file in files if file.path in named)
+    paths = variant.paths
+    return sum(file.blob.size for file in files if file.path in paths)
 
 
 def _step(rung: selectors.Rung) -> Step:

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts import labels as words
-from frontend.parts.svg.barcode import unpacked
 from frontend.presenters import declarations, facts
 from hub.protocol import problems, proofs
+from hub.protocol.facts import Facts, read_barcode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,7 +136,7 @@ def row(document: Any) -> Row:
         summary=document.model.summary,
         task=words.task(document.task),
         license=words.licence(document.license),
-        barcode=unpacked(latest.get("barcode")),
+        barcode=read_barcode(latest.get("barcode")),
         parameters=document.parameters,
         uncounted=document.parameters is None and bool(document.precision),
         opset=document.opset,
@@ -164,7 +164,7 @@ def head(
     place = (model.namespace.slug, model.name, version.number)
     files = list(version.files.all())
     shown = own_files(version, variant)
-    graph = facts.read(variant.facts if variant else {})
+    graph = facts.read(variant.typed_facts if variant else Facts())
     versions = tuple(_choice(other, version, latest) for other in others)
     choice = choice_of(version, variant)
     here = {name: reverse(view, args=place) + choice for name, (_, view) in TABS.items()}
@@ -254,21 +254,17 @@ def own_files(version: Version, variant: Variant | None) -> list[File]:
     files = list(version.files.all())
     if variant is None or variant.origin == "uploaded":
         return [file for file in files if not file.derived]
-    external = variant.facts.get("external_files")
-    told = external if isinstance(external, list) else []
-    named = {row.get("path") for row in told if isinstance(row, dict)} | {variant.entry.path}
-    return [file for file in files if file.path in named]
+    paths = variant.paths
+    return [file for file in files if file.path in paths]
 
 
 def own_model(version: Version, variant: Variant | None) -> list[File]:
     """What loads a variant: its entry first, then its external data; no test data, no card."""
     if variant is None:
         return []
-    external = variant.facts.get("external_files")
-    told = external if isinstance(external, list) else []
-    named = {row.get("path") for row in told if isinstance(row, dict)}
-    files = [file for file in version.files.all() if file.path in named]
-    return [file for file in version.files.all() if file.pk == variant.entry_id] + files
+    paths = variant.paths
+    files = [file for file in version.files.all() if file.path in paths]
+    return sorted(files, key=lambda file: file.pk != variant.entry_id)
 
 
 def _ready(version: Version, variant: Variant | None) -> str:

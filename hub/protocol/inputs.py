@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from hub.protocol.facts import Port
+
 Channels = Literal["RGB", "BGR", "grey"]
 Layout = Literal["NCHW", "NHWC", "CHW", "HWC"]
 Polarity = Literal["light-on-dark", "dark-on-light"]
@@ -279,15 +281,6 @@ class DeclaredInput:
         return {name: value for name, value in rows.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInput:
-    """An input that the model has: its type as ONNX names it, and its sizes (None where free)."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | None, ...] | None = None
-
-
 def depth(channels: Channels) -> int:
     """The number of channels: 1 for grey, else 3."""
     return 1 if channels == "grey" else 3
@@ -391,26 +384,9 @@ def parse(
     return tuple(inputs)
 
 
-def model_inputs(rows: Any) -> tuple[ModelInput, ...]:
-    """The inputs that the facts of a described file list; what is no tensor has the type ""."""
-    inputs = []
-    for row in rows if isinstance(rows, list) else []:
-        if not isinstance(row, dict):
-            continue
-        shape = row.get("shape")
-        sizes = (
-            tuple(size if isinstance(size, int) else None for size in shape)
-            if isinstance(shape, list)
-            else None
-        )
-        dtype = str(row.get("dtype", "")) if row.get("type") == "tensor" else ""
-        inputs.append(ModelInput(str(row.get("name", "")), dtype, sizes))
-    return tuple(inputs)
-
-
 def compare(
     declared: Iterable[DeclaredInput],
-    inputs: Iterable[ModelInput],
+    inputs: Iterable[Port],
     notes: Notes,
     *,
     files: Collection[str] | None = None,
@@ -433,7 +409,7 @@ def compare(
             _shapes(one.image, known[one.name], notes, f"{place}/image")
 
 
-def _unknown(name: str, known: Mapping[str, ModelInput], notes: Notes, place: str) -> None:
+def _unknown(name: str, known: Mapping[str, Port], notes: Notes, place: str) -> None:
     near = notes.guess(name, known, 0.6)
     if not near and len(known) == 1:
         near = next(iter(known))
@@ -442,9 +418,9 @@ def _unknown(name: str, known: Mapping[str, ModelInput], notes: Notes, place: st
     notes.error(place, f"The model has no input {name[:80]}.", cure)
 
 
-def _types(one: DeclaredInput, real: ModelInput, notes: Notes, place: str) -> None:
+def _types(one: DeclaredInput, real: Port, notes: Notes, place: str) -> None:
     """What the type of the model's input rules out."""
-    dtype = real.dtype
+    dtype = real.type.tensor_dtype
     what = f"{one.name} is {dtype}" if dtype else f"{one.name} is not a tensor"
     limits = _INTEGERS.get(dtype)
     numeric = limits is not None or dtype.startswith(("float", "bfloat"))
@@ -478,9 +454,9 @@ def _types(one: DeclaredInput, real: ModelInput, notes: Notes, place: str) -> No
                 )
 
 
-def _shapes(image: Image, real: ModelInput, notes: Notes, place: str) -> None:
+def _shapes(image: Image, real: Port, notes: Notes, place: str) -> None:
     """What the sizes of the model's input rule out for a picture."""
-    shape = real.shape
+    shape = real.type.sizes
     if shape is None:
         return
     sizes = "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

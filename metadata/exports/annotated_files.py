@@ -41,10 +41,5 @@ def of_variants(version: Version, variants: list[Variant]) -> dict[str, Copy]:
 
 def _properties(of: Sheet, variant: Variant) -> dict[str, str]:
     front, _ = exports.front_of(variant.version)
-    return annotation.properties(of, front, settings.HUB_PUBLIC_URL, _author(variant))
-
-
-def _author(variant: Variant) -> str:
-    """Who the file itself says made it."""
-    told = variant.facts.get("metadata")
-    return str(told.get("model_author") or "") if isinstance(told, dict) else ""
+    author = variant.typed_facts.metadata.get("model_author", "")  # who the file says made it
+    return annotation.properties(of, front, settings.HUB_PUBLIC_URL, author)

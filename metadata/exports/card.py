@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from registry.cards.vocabularies import LICENCES
+from hub.protocol.vocabularies import LICENCE_OF
 
 if TYPE_CHECKING:
     from metadata.exports.sheet import Sheet
@@ -78,7 +78,7 @@ def _licence(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
         return {}
     slug = of.licence.rsplit("/", 1)[-1]
     known = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)
-    if known in LICENCES:
+    if known in LICENCE_OF:
         return {"license": known}
     told = {"license": "other", "license_name": of.licence_id or slug}
     if of.licence_id:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from metadata.rdf import quads
 from metadata.rdf.terms import DCTERMS, EARL
 
@@ -32,7 +33,7 @@ _OUTCOMES = {
     "not run": "untested",
 }
 _STAGES = ("scan", "checker", "inference", "load")
-_RUNTIMES = ("onnx-reference", "onnxruntime", "openvino")
+_RUNTIMES = (REFERENCE, ONNXRUNTIME, OPENVINO)
 _CHECKS = ("bundled", "reference", "optimisation", "determinism")
 # Names of a test in its IRI, and those of the test that it is a part of.
 TESTS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (

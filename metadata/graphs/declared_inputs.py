@@ -32,7 +32,7 @@ def tell(
     paths = {file.path for file in files}
     declared = inputs.parse(card.get("inputs")) if isinstance(card, dict) else ()
     for variant in variants:
-        names = {one.name for one in inputs.model_inputs(variant.facts.get("inputs"))}
+        names = {port.name for port in variant.facts.inputs}
         for one in declared:
             if one.name not in names:
                 continue

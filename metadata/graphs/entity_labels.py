@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metadata.graphs import modalities
+from hub.protocol.vocabularies import MODALITIES
 from metadata.rdf import languages, quads, terms
 from metadata.rdf.terms import DCTERMS, IT6, SKOS, SPDX
 
@@ -60,7 +60,7 @@ def tell(graph: Graph, places: Places) -> None:
     for ending, title in FORMATS.items():
         _concept(graph, places.format(ending), ending, title)
     graph.type(f"{SPDX}checksumAlgorithm_sha256", f"{SPDX}ChecksumAlgorithm")
-    for name in modalities.EVERY:
+    for name in MODALITIES:
         graph.type(places.modality(name), f"{IT6}Modality")
         _concept(graph, places.modality(name), name, name)
 

@@ -9,6 +9,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hub.protocol.vocabularies import SHARES
 from metadata.graphs import datasets, metrics
 from metadata.graphs.datasets import LISTED, mappings
 from metadata.rdf import quads
@@ -63,7 +64,7 @@ def reported(card: dict[str, Any]) -> Iterator[Reported]:
         on = dataset if isinstance(dataset, dict) else {"name": dataset}
         names = [on.get(key) for key in ("type", "id", "name")]
         named = next((one for one in names if isinstance(one, str)), "")
-        if metric not in reported_metrics.SHARES or value is None or not named.strip():
+        if metric not in SHARES or value is None or not named.strip():
             continue
         share = float(reported_metrics.scaled(metric, value, unit)[0])
         if 0 <= share <= 1:

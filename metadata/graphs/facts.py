@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.facts import Facts
+
 if TYPE_CHECKING:
     from datetime import date, datetime
     from decimal import Decimal
@@ -46,7 +48,7 @@ class VariantFacts:
     ir_version: int | None = None
     precision: str = ""
     parameters: int | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
     source: str = ""
     derivation: dict[str, Any] = field(default_factory=dict)
     proof_strength: str = ""

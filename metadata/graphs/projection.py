@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from hub.protocol.facts import Facts
+from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
 from metadata.graphs import (
     assertions,
     benchmarks,
@@ -17,7 +19,6 @@ from metadata.graphs import (
     entity_labels,
     evaluations,
     metrics,
-    modalities,
     onnx_facts,
     origins,
     rounds,
@@ -43,7 +44,6 @@ from metadata.rdf.terms import (
     SKOS,
     SPDX,
 )
-from registry.cards.tasks import DOMAIN_OF
 
 if TYPE_CHECKING:
     from metadata.graphs.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
@@ -147,13 +147,14 @@ def catalogue_graph(home: str) -> str:
     graph.add(catalogue, f"{DCTERMS}description", quads.string(description, "en"))
     graph.add(catalogue, f"{DCTERMS}publisher", quads.link(places.worker))
     graph.add(catalogue, f"{FOAF}homepage", quads.link(f"{home}/"))
-    for task, domain in DOMAIN_OF.items():
-        for name in (task, domain):
+    for task in filter(lambda one: one.domain, TASKS.values()):
+        for name in (task.name, task.domain):
             graph.type(places.task(name), f"{SKOS}Concept")
             graph.add(places.task(name), f"{SKOS}notation", quads.string(name))
             label = quads.string(name.replace("-", " "), "en")
             graph.add(places.task(name), f"{SKOS}prefLabel", label)
-        graph.add(places.task(task), f"{SKOS}broader", quads.link(places.task(domain)))
+        broader = quads.link(places.task(task.domain))
+        graph.add(places.task(task.name), f"{SKOS}broader", broader)
     for names, is_part_of in assertions.TESTS:
         test = places.test(*names)
         graph.type(test, f"{EARL}TestCase")
@@ -220,7 +221,7 @@ def _identity(graph: Graph, places: Places, version: str, of: VersionFacts) -> N
 def _description(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
     for predicate in (f"{DCTERMS}title", f"{SCHEMA}name"):
         graph.add(version, predicate, quads.words(of.name))
-    fallback = of.variants[0].facts.get("doc") if of.variants else ""
+    fallback = of.variants[0].facts.doc if of.variants else ""
     told = str(of.body or of.summary or fallback or "")
     shown = told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
     graph.add(version, f"{DCTERMS}description", quads.words(shown))
@@ -262,21 +263,22 @@ def _file(graph: Graph, places: Places, version: str, of: FileFacts) -> None:
 
 def _modalities(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
     """What goes in and out: as the main variant denotes it, else as the declared task implies."""
-    told = of.variants[0].facts if of.variants else {}
-    implied = modalities.OF_TASK.get(of.task.strip().lower(), ((), ()))
-    sides = ((f"{IT6}hasInputModality", "inputs"), (f"{IT6}hasOutputModality", "outputs"))
-    for (predicate, key), by_task in zip(sides, implied, strict=True):
-        rows = onnx_facts.rows(told.get(key))
-        words = [modalities.DENOTED.get(str(row.get("denotation")).upper(), "") for row in rows]
+    main = of.variants[0].facts if of.variants else Facts()
+    task = TASKS.get(of.task.strip().lower())
+    sides = (
+        (f"{IT6}hasInputModality", main.inputs, task.inputs if task else ()),
+        (f"{IT6}hasOutputModality", main.outputs, task.outputs if task else ()),
+    )
+    for predicate, ports, by_task in sides:
+        words = [DENOTED_MODALITIES.get(port.denotation.upper(), "") for port in ports]
         for name in sorted(filter(None, words)) or by_task:
             graph.add(version, predicate, quads.link(places.modality(name)))
 
 
 def _file_claims(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
     """Author and licence as the file itself has them, and whether the card says otherwise."""
-    told = of.variants[0].facts.get("metadata") if of.variants else None
-    props = {str(key).lower(): value for key, value in told.items()} if _is_mapping(told) else {}
-    author, licence = (str(props.get(f"model_{what}") or "") for what in ("author", "license"))
+    props = of.variants[0].facts.properties if of.variants else {}
+    author, licence = (props.get(f"model_{what}", "") for what in ("author", "license"))
     graph.add(version, places.term("authorInFile"), quads.string(author))
     if licence.strip():
         named = quads.link(places.licence(licence))

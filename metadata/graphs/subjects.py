@@ -279,7 +279,7 @@ def _variant(row: Variant, jobs: dict[str, facts.JobFacts]) -> facts.VariantFact
         ir_version=row.ir_version,
         precision=row.precision,
         parameters=row.parameters,
-        facts=row.facts,
+        facts=row.typed_facts,
         source=row.derived_from.name if row.derived_from else "",
         derivation=row.derivation,
         proof_strength=row.proof_strength,

@@ -62,14 +62,14 @@ def generation(places: Places, card: dict[str, Any]) -> str:
 
 
 def _tool(graph: Graph, version: str, made: str, of: VersionFacts) -> None:
-    producer = of.variants[0].facts.get("producer") if of.variants else None
-    if not isinstance(producer, dict) or not producer.get("name"):
+    producer = of.variants[0].facts.producer if of.variants else None
+    if not producer or not producer.name:
         return
     tool = f"{version}#producer"
     graph.add(made, f"{PROV}wasAssociatedWith", quads.link(tool))
     graph.type(tool, f"{PROV}SoftwareAgent", f"{FOAF}Agent")
-    graph.add(tool, f"{FOAF}name", quads.string(producer["name"]))
-    graph.add(tool, f"{DCAT}version", quads.string(producer.get("version")))
+    graph.add(tool, f"{FOAF}name", quads.string(producer.name))
+    graph.add(tool, f"{DCAT}version", quads.string(producer.version))
 
 
 def _lineage(graph: Graph, places: Places, version: str, made: str, of: VersionFacts) -> None:

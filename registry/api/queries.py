@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from registry.cards.tasks import TASKS_OF
+from hub.protocol.vocabularies import TASKS_OF
 from registry.catalogue.facets import GROUPS
 from registry.catalogue.search import FASTEST, SORTS
 from registry.catalogue.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS

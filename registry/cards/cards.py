@@ -19,7 +19,8 @@ from registry.core import parsing
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hub.protocol.inputs import DeclaredInput, ModelInput
+    from hub.protocol.facts import Port
+    from hub.protocol.inputs import DeclaredInput
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
@@ -134,7 +135,7 @@ def _examined(head: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def contradictions(
-    text: str, model: Collection[ModelInput], files: Collection[str]
+    text: str, model: Collection[Port], files: Collection[str]
 ) -> tuple[Finding, ...]:
     """What a card declares of inputs that the model does not have so, or of files that are missing.
 

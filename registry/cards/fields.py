@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
+from hub.protocol.vocabularies import TASKS
 from registry.cards import emissions, origins, results, values, vocabularies
 from registry.cards.findings import escaped
 from registry.cards.values import chosen, date, doi, licence, listed, mapping, text, usual, word
@@ -48,7 +49,7 @@ FIELDS: dict[str, Check] = {
     "license_name": text,
     "license_link": text,
     "library_name": text,
-    "pipeline_tag": usual(vocabularies.TASKS, what="task"),
+    "pipeline_tag": usual(TASKS, what="task"),
     "tags": listed(word, wanted="a list of words"),
     "language": listed(values.language, wanted="a language code or a list of them"),
     "datasets": listed(text, wanted="a list of data sets"),

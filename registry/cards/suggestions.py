@@ -17,7 +17,9 @@ from registry.cards.imports.files import words
 from registry.core import parsing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from hub.protocol.facts import Facts
 
 _LITERAL_CHARACTERS = 2000
 _PRECISIONS = {
@@ -65,7 +67,7 @@ class Suggestion:
     origin: str
 
 
-def of(facts: dict[str, Any]) -> list[Suggestion]:
+def of(facts: Facts) -> list[Suggestion]:
     """What the facts of a described file suggest, one for each field, the best source first."""
     found: dict[str, Suggestion] = {}
     for one in _all(facts):
@@ -74,13 +76,8 @@ def of(facts: dict[str, Any]) -> list[Suggestion]:
     return list(found.values())
 
 
-def _all(facts: dict[str, Any]) -> Iterator[Suggestion]:
-    said = facts.get("metadata")
-    props = {
-        str(key): value
-        for key, value in (said.items() if isinstance(said, dict) else ())
-        if isinstance(value, str)
-    }
+def _all(facts: Facts) -> Iterator[Suggestion]:
+    props = facts.metadata
     yield from _standard(props)
     yield from _embedded_card(props.get("model_card", ""))
     if "names" in props and ("stride" in props or "imgsz" in props):
@@ -90,7 +87,7 @@ def _all(facts: dict[str, Any]) -> Iterator[Suggestion]:
     yield from _plain(facts)
 
 
-def _standard(props: dict[str, str]) -> Iterator[Suggestion]:
+def _standard(props: Mapping[str, str]) -> Iterator[Suggestion]:
     authors = [words(name, 200) for name in props.get("model_author", "").split(",")]
     yield Suggestion("creators", [name for name in authors if name][:50], "model_author")
     yield Suggestion("license", _licence(props.get("model_license", "")), "model_license")
@@ -117,7 +114,7 @@ def _good_fields(head: str) -> dict[str, Any]:
     }
 
 
-def _ultralytics(props: dict[str, str]) -> Iterator[Suggestion]:
+def _ultralytics(props: Mapping[str, str]) -> Iterator[Suggestion]:
     yield Suggestion("summary", words(props.get("description"), 300), "description")
     if author := words(props.get("author"), 200):
         yield Suggestion("creators", [author], "author")
@@ -135,7 +132,7 @@ def _ultralytics(props: dict[str, str]) -> Iterator[Suggestion]:
         yield Suggestion("postprocessing", f"Classes by index: {told}{more}.", "names")
 
 
-def _images(props: dict[str, str]) -> str:
+def _images(props: Mapping[str, str]) -> str:
     said = []
     for key, value in props.items():
         if form := _IMAGES.get(key.lower()):
@@ -143,16 +140,13 @@ def _images(props: dict[str, str]) -> str:
     return f"Pictures: {', '.join(sorted(said))}." if said else ""
 
 
-def _plain(facts: dict[str, Any]) -> Iterator[Suggestion]:
-    doc = facts.get("doc") if isinstance(facts.get("doc"), str) else ""
-    sentence = re.match(r".{20,}?[.!?](?= |$)", words(doc, 600))
+def _plain(facts: Facts) -> Iterator[Suggestion]:
+    sentence = re.match(r".{20,}?[.!?](?= |$)", words(facts.doc, 600))
     if sentence:
         yield Suggestion("summary", words(sentence.group(), 300), "doc_string")
-    producer = facts.get("producer")
-    name = producer.get("name") if isinstance(producer, dict) else ""
-    library = _LIBRARIES.get(str(name).strip().lower())
+    library = _LIBRARIES.get(facts.producer.name.strip().lower())
     yield Suggestion("library_name", library, "producer_name")
-    yield Suggestion("precision", _PRECISIONS.get(str(facts.get("precision"))), "the weights")
+    yield Suggestion("precision", _PRECISIONS.get(facts.precision), "the weights")
 
 
 def _licence(said: str) -> str:

@@ -10,6 +10,7 @@ import datetime
 import re
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import LICENCE_OF
 from registry.cards import vocabularies
 from registry.cards.findings import escaped
 
@@ -167,7 +168,7 @@ def licence(notes: Notes, pointer: str, value: Any) -> None:
         return
     if vocabularies.is_licence(value) or _IRI.fullmatch(value.strip()):
         return
-    meant = notes.guess(value.removesuffix("license"), vocabularies.LICENCES)
+    meant = notes.guess(value.removesuffix("license"), LICENCE_OF)
     cure = f"{value} -> {meant}." if meant else "Write an SPDX id, or other with license_name."
     notes.warn(pointer, f"{value[:60]!r} is no licence that SPDX or Hugging Face knows.", cure)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
-from registry.cards.tasks import TASKS_OF
 from registry.catalogue import full_text, tags
 from registry.models import DocumentFact, DocumentKeyword
 from registry.versions import selectors

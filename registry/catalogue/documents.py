@@ -158,7 +158,6 @@ def _keep(document: SearchDocument, facts: set[searchable.Fact]) -> None:
 
 def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
     sizes = version.files.filter(derived=False).aggregate(sum=Sum("blob__size"), n=Count("pk"))
-    facts = variant.facts if variant else {}
     return {
         "number": version.number,
         "label": version.label,
@@ -170,7 +169,7 @@ def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
         "entry": variant.entry.path if variant else None,
         "size": sizes["sum"] or 0,
         "files": sizes["n"],
-        "barcode": facts.get("barcode"),
+        "barcode": variant.facts.get("barcode") if variant else None,
         "summary": _summary(version),
         "training_carbon_kg": searchable.training_carbon_kg(version.card),
     }
@@ -185,5 +184,8 @@ def _body(model: RegisteredModel, version: Version | None, told: _Told) -> str:
     parts = [model.summary, told.task, told.license, " ".join(map(str, told.keywords))]
     if version:
         parts.append(Card(version.card, version.readme).body)
-        parts += [" ".join(searchable.operators(row.facts)) for row in version.variants.all()]
+        parts += [
+            " ".join(one.title for one in row.typed_facts.operators)
+            for row in version.variants.all()
+        ]
     return "\n".join(part for part in parts if part)[:BODY_CHARACTERS]

@@ -14,15 +14,13 @@ from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from hub.protocol.facts import Facts
     from registry.models import Variant, Version
 
 Fact = tuple[str, str]
 Reader = Callable[["Version"], Iterable[Fact]]
 
 VALUE_CHARACTERS = 96
-_DEFAULT_DOMAINS = ("", "ai.onnx")
 # Values of onnx docs/MetadataProps.md, whose keys and values are compared without case.
 _PIXEL_FORMAT = "image.bitmappixelformat"
 PIXEL_FORMATS = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
@@ -55,9 +53,9 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
         *(fact for reader in _readers for fact in reader(version)),
     }
     if main is not None:
-        found |= {("operator", name) for name in operators(main.facts)}
+        found |= {("operator", one.title) for one in main.typed_facts.operators}
         found |= {("evidence", "upgrade")} if _is_upgraded(version, main) else set()
-        found |= {("pixel_format", name) for name in pixel_formats(main.facts)}
+        found |= {("pixel_format", name) for name in pixel_formats(main.typed_facts)}
     return {(group, value) for group, value in found if value and len(value) <= VALUE_CHARACTERS}
 
 
@@ -93,21 +91,10 @@ def training_carbon_kg(card: Any) -> float | None:
     return found / 1000 if math.isfinite(found) and found >= 0 else None
 
 
-def operators(facts: dict[str, Any]) -> Iterator[str]:
-    """The operators of a graph: by name alone where ONNX defines them, else after their domain."""
-    for row in _mappings(facts.get("operators")):
-        name, domain = row.get("name"), str(row.get("domain", ""))
-        if isinstance(name, str) and name:
-            yield name if domain in _DEFAULT_DOMAINS else f"{domain}.{name}"
-
-
-def pixel_formats(facts: dict[str, Any]) -> Iterator[str]:
+def pixel_formats(facts: Facts) -> list[str]:
     """What an image input's pixels are, as ONNX spells it."""
-    metadata = facts.get("metadata")
-    for key, value in metadata.items() if isinstance(metadata, dict) else ():
-        if str(key).lower() == _PIXEL_FORMAT:
-            said = str(value).strip().lower()
-            yield from (word for word in PIXEL_FORMATS if word.lower() == said)
+    value = facts.properties.get(_PIXEL_FORMAT, "").strip().lower()
+    return [word for word in PIXEL_FORMATS if word.lower() == value]
 
 
 def personal_data(version: Version) -> set[str]:
@@ -169,7 +156,3 @@ def _status(said: Any) -> str:
         word = "yes" if word else "no"
     found = str(word).strip().lower()
     return found if found in PERSONAL_DATA else "unknown"
-
-
-def _mappings(said: Any) -> Iterator[dict[str, Any]]:
-    return (row for row in said if isinstance(row, dict)) if isinstance(said, list) else iter(())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.db import models
 from django.db.models import Q
 
 from hub.protocol import proofs
+from hub.protocol.facts import Facts
 from registry.models.blobs import Blob
 from registry.models.constraints import HEX40, matches, one_of
 from registry.models.versions import Version
@@ -115,6 +118,16 @@ class Variant(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def typed_facts(self) -> Facts:
+        """What the worker that read the model reported of it."""
+        return Facts.read(self.facts)
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that it is loaded from: its entry, and the weights beside it."""
+        return {self.entry.path, *(file.path for file in self.typed_facts.external_files)}
 
     @property
     def statement(self) -> proofs.Proof | None:

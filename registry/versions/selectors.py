@@ -223,20 +223,14 @@ def files_for(chosen: Variant) -> list[File]:
     rows = list(File.objects.filter(version=chosen.version_id).select_related("blob"))
     if chosen.origin == Variant.Origin.UPLOADED:
         return [file for file in rows if not file.derived]
-    needed = {chosen.entry.path, *_external_paths(chosen)}
+    needed = chosen.paths
     uploaded = Variant.objects.filter(
         version=chosen.version_id, origin=Variant.Origin.UPLOADED
     ).select_related("entry")
-    replaced = {path for row in uploaded for path in (row.entry.path, *_external_paths(row))}
+    replaced = {path for row in uploaded for path in row.paths}
     return [
         file for file in rows if file.path in needed or not (file.derived or file.path in replaced)
     ]
-
-
-def _external_paths(of: Variant) -> list[str]:
-    """The files of weights that a variant names, as the worker that read it says."""
-    listed = of.facts.get("external_files", [])
-    return [str(file["path"]) for file in listed if isinstance(file, dict) and "path" in file]
 
 
 def may_have_files(actor: Actor, of: RegisteredModel) -> bool:

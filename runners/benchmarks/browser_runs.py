@@ -134,9 +134,7 @@ def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _model(variant: Variant) -> dict[str, Any]:
-    external = variant.facts.get("external_files")
-    rows = external if isinstance(external, list) else []
-    paths = [str(row["path"]) for row in rows if isinstance(row, dict) and "path" in row]
+    paths = [one.path for one in variant.typed_facts.external_files]
     held = File.objects.filter(version=variant.version_id, path__in=paths).select_related("blob")
     found = list(held.order_by("path"))
     entry = variant.entry
@@ -152,12 +150,7 @@ def _model(variant: Variant) -> dict[str, Any]:
 
 def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
     """What all inputs have as their first size, where the model leaves it free; else 1."""
-    rows = variant.facts.get("inputs")
-    firsts = {
-        (row.get("shape") or [0])[0]
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    }
+    firsts = {(one.type.shape or [0])[0] for one in variant.typed_facts.inputs}
     sizes = {(one["shape"] or [0])[0] for one in inputs}
     free = bool(firsts) and not any(isinstance(first, int) for first in firsts)
     return sizes.pop() if free and len(sizes) == 1 and 0 not in sizes else 1

@@ -66,9 +66,6 @@ CHOSEN = (
 )  # fmt: skip
 
 
-_SAID = frozenset({"doc", "denotation"})
-
-
 @dataclass(frozen=True, slots=True)
 class Offer:
     """Something that live workers can time models with, and how such a job is queued."""
@@ -375,23 +372,14 @@ def _sides(baseline: Variant, candidate: Variant) -> dict[str, Any]:
 
 def _files(variant: Variant) -> dict[str, str]:
     """The files that a variant is loaded from, by path."""
-    external = variant.facts.get("external_files", [])
-    paths = {str(row["path"]) for row in external if isinstance(row, dict) and "path" in row}
-    rows = File.objects.filter(version=variant.version_id, path__in={variant.entry.path, *paths})
+    rows = File.objects.filter(version=variant.version_id, path__in=variant.paths)
     return dict(sorted(rows.values_list("path", "blob")))
 
 
 def _interface(variant: Variant) -> list[Any]:
     """What a variant declares of its inputs and outputs, without what is said for people."""
-    sides = (variant.facts.get(side) for side in ("inputs", "outputs"))
-    return [
-        [
-            {name: value for name, value in row.items() if name not in _SAID}
-            for row in (rows if isinstance(rows, list) else [])
-            if isinstance(row, dict)
-        ]
-        for rows in sides
-    ]
+    facts = variant.typed_facts
+    return [[(one.name, one.type) for one in side] for side in (facts.inputs, facts.outputs)]
 
 
 def _mark(entry: str, given: dict[str, Any]) -> tuple[Any, ...]:

@@ -7,9 +7,10 @@ to nobody else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hub.protocol import problems
+from hub.protocol.facts import Facts
 from registry.core.permissions import require
 from registry.models import File, Version
 from registry.versions import lifecycle
@@ -28,7 +29,7 @@ class Reading:
     """What is known of the file that a draft's card is about."""
 
     path: str = ""
-    facts: dict[str, Any] | None = None
+    facts: Facts | None = None
     origin: str = ""
     job: Job | None = None
 
@@ -74,7 +75,7 @@ def of(version: Version) -> Reading:
     ).order_by("-queued_at")[:20]
     read = next((job for job in jobs if job.state == Job.State.SUCCEEDED), None)
     if read is not None:
-        return Reading(entry.path, dict((read.report or {}).get("facts") or {}), entry.path, read)
+        return Reading(entry.path, Facts.read((read.report or {}).get("facts")), entry.path, read)
     newest = jobs[0] if jobs else None
     before = (
         Version.objects.filter(model=version.model_id, number__lt=version.number)
@@ -85,4 +86,4 @@ def of(version: Version) -> Reading:
     variant = next((row for row in before.variants.all() if row.facts), None) if before else None
     if before is None or variant is None:
         return Reading(entry.path, None, "", newest)
-    return Reading(entry.path, variant.facts, f"version {before.number}", newest)
+    return Reading(entry.path, variant.typed_facts, f"version {before.number}", newest)

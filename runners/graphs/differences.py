@@ -131,9 +131,7 @@ def forget(version: Version) -> int:
 
 def _given(before: Variant, after: Variant) -> dict[str, Any]:
     """What tells the sides: their names for people, and the earlier one's files by digest."""
-    external = before.facts.get("external_files", [])
-    paths = {str(row["path"]) for row in external if isinstance(row, dict) and "path" in row}
-    rows = File.objects.filter(version=before.version_id, path__in={before.entry.path, *paths})
+    rows = File.objects.filter(version=before.version_id, path__in=before.paths)
     return {
         "variant": after.name,
         "against": f"{AGAINST}/{before.entry.path}",

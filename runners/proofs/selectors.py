@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, F, Max
 
 from hub.protocol import problems
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.models import Variant
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import verification
@@ -290,7 +291,7 @@ def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list
     offered = [runtime.name for runtime in verification.current()]
     known = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
     names = {*offered, *known} - {""}
-    return sorted(names, key=lambda name: (name != "onnx-reference", name != "onnxruntime", name))
+    return sorted(names, key=lambda name: (name != REFERENCE, name != ONNXRUNTIME, name))
 
 
 def _rungs(job: Job) -> list[Rung]:

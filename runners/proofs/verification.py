@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems, proofs
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.core.permissions import require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
@@ -34,7 +35,7 @@ ASKED, SOON, LATER, IDLE = 2, 4, 7, 9
 BATCH = 20
 # While so many jobs wait, no more are owed for the sake of catching up.
 ENOUGH_WAITING = 200
-UPGRADING, REFERENCE = "onnxruntime", "onnx-reference"
+UPGRADING = ONNXRUNTIME
 SUITE_PARTS = 16
 
 
@@ -63,7 +64,7 @@ def offered() -> dict[tuple[str, str], str]:
     for worker in selectors.live_workers():
         versions = worker.capabilities.get("versions", {})
         for name in worker.capabilities.get("runtimes", {}):
-            version = versions.get("onnx" if name == "onnx-reference" else name)
+            version = versions.get("onnx" if name == REFERENCE else name)
             if version:
                 found[name, version] = str(versions.get("onnx", ""))
     return found
@@ -202,7 +203,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         given = _given(runtime)
         yield "conformance", given
         if runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED:
-            if variant.facts and variant.facts.get("method", 1) < METHOD:
+            if variant.facts and variant.typed_facts.method < METHOD:
                 yield "describe", {**given, "method": METHOD}
             yield (
                 "upgrade",

@@ -10,6 +10,7 @@ from onnx import numpy_helper
 from PIL import Image, ImageDraw
 
 from hub.protocol import inputs
+from hub.protocol.facts import read_ports
 from hub.server.samples import SAMPLES, files
 from registry.cards import cards
 from registry.cards.findings import Notes
@@ -52,7 +53,7 @@ def test_the_declared_inputs_fit_the_model(name):
         facts = describe(file.fileno(), "model.onnx", sizes)["facts"]
     notes = Notes()
     rows = declared(name)
-    inputs.compare(rows, inputs.model_inputs(facts["inputs"]), notes, files=paths)
+    inputs.compare(rows, read_ports(facts["inputs"]), notes, files=paths)
     assert rows
     assert notes.in_order() == ()
 

@@ -15,7 +15,8 @@ from django.db.models import prefetch_related_objects
 
 from frontend.parts.svg import charts
 from frontend.presenters import speeds, timings, version_head
-from metadata.graphs import evaluations, metrics
+from hub.protocol.vocabularies import METRICS
+from metadata.graphs import evaluations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +44,7 @@ class Axis(NamedTuple):
     @property
     def words(self) -> str:
         """Accuracy on cifar10, test."""
-        title = metrics.KNOWN[self.metric].title
+        title = METRICS[self.metric].title
         return f"{title} on {self.dataset}" + (f", {self.split}" if self.split else "")
 
 

@@ -11,14 +11,15 @@ from urllib.parse import urlencode
 
 from frontend.pages.cards import fields, forms
 from frontend.parts import labels
-from hub.protocol import inputs, problems
+from hub.protocol import problems
+from hub.protocol.facts import Facts
+from hub.protocol.vocabularies import LICENCES, REPORTED_METRICS, TASKS
 from registry.cards import (
     cards,
     edits,
     imports,
     mentions,
     merges,
-    metrics,
     resolution,
     suggestions,
     vocabularies,
@@ -117,7 +118,7 @@ def act(desk: Desk, request: HttpRequest, version: Version) -> None:
 
 def _take(desk: Desk, version: Version, names: list[str]) -> None:
     reading = facts.of(version)
-    found = {one.name: one.value for one in suggestions.of(reading.facts or {})}
+    found = {one.name: one.value for one in suggestions.of(reading.facts or Facts())}
     chosen = {name: found[name] for name in names if name in found}
     front = cards.check(desk.text).card.front
     desk.text = edits.change(desk.text, merges.merged(front, chosen))
@@ -187,14 +188,14 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
 
 def _contradictions(desk: Desk, version: Version, reading: facts.Reading) -> Iterable[Finding]:
     """What the described file contradicts in the card; saved it may be, submitted it may not."""
-    model = inputs.model_inputs((reading.facts or {}).get("inputs"))
+    model = reading.facts.inputs if reading.facts else ()
     rows = cards.contradictions(desk.text, model, [file.path for file in version.files.all()])
     return [replace(one, severity="warning") for one in rows]
 
 
 def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
     offers = []
-    for one in suggestions.of(reading.facts or {}):
+    for one in suggestions.of(reading.facts or Facts()):
         new = merges.merged(front, {one.name: one.value}).get(one.name)
         if new is not None:
             now = front.get(one.name)
@@ -221,8 +222,8 @@ def _choices() -> dict[str, Any]:
     entries = selectors.page(limit=DATASETS_OFFERED)
     return {
         "datasets": [(one.slug, one.title) for one in entries],
-        "licences": sorted({*labels.LICENCES, *vocabularies.LICENCES}, key=str.lower),
-        "tasks": [(task, labels.task(task)) for task in vocabularies.TASKS],
+        "licences": sorted(LICENCES, key=str.lower),
+        "tasks": [(task, labels.task(task)) for task in TASKS],
         "precisions": vocabularies.PRECISIONS,
-        "metrics": sorted(metrics.REPORTED),
+        "metrics": sorted(REPORTED_METRICS),
     }

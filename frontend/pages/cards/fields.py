@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from frontend.parts import labels
+from hub.protocol.vocabularies import TASKS
 from registry.cards import vocabularies
 
 
@@ -40,7 +41,7 @@ _PERSONAL = (
     ("yes", "yes: about people"),
     ("unknown", "unknown"),
 )
-_TASKS = (*_ANY, *((task, labels.task(task)) for task in vocabularies.TASKS))
+_TASKS = (*_ANY, *((task, labels.task(task)) for task in TASKS))
 _RELATIONS = (*_ANY, *((word, word) for word in vocabularies.RELATIONS))
 _DATASET = (
     Input(("name",), "Name or name in this hub", list="card-datasets"),

@@ -16,6 +16,7 @@ from frontend.pages.datasets.forms import DatasetForm, NewDatasetForm
 from frontend.pages.linked_data import graph_views
 from frontend.parts import labels
 from hub.protocol import problems
+from hub.protocol.vocabularies import LICENCES
 from metadata.store import negotiation
 from registry.api.parameters import accepts
 from registry.cards import personal_data
@@ -167,6 +168,6 @@ def _form(request: HttpRequest, form: DatasetForm, more: dict[str, Any]) -> Http
     return render(
         request,
         "datasets/form.html",
-        {"section": "datasets", "form": form, "licences": labels.LICENCES, **more},
+        {"section": "datasets", "form": form, "licences": LICENCES, **more},
         status=422 if form.errors else 200,
     )

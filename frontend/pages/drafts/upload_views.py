@@ -13,10 +13,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from frontend.parts import labels
 from frontend.presenters import multipart
 from frontend.presenters.forms import ModelForm, VersionForm
 from hub.protocol import problems
+from hub.protocol.vocabularies import LICENCES
 from registry.core.permissions import require
 from registry.people import selectors as people_selectors
 from registry.versions import selectors
@@ -51,7 +51,7 @@ def new_model(request: HttpRequest) -> HttpResponse:
             return _filled(request, version, given)
         except problems.Problem as problem:
             _explain(form, problem)
-    return _page(request, form, {"namespaces": mine, "licences": labels.LICENCES})
+    return _page(request, form, {"namespaces": mine, "licences": LICENCES})
 
 
 @multipart.limited

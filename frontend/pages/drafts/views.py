@@ -17,6 +17,7 @@ from frontend.parts import labels
 from frontend.presenters import facts, multipart, verdicts, version_head
 from frontend.presenters.version_page import context
 from hub.protocol import problems
+from hub.protocol.facts import Facts
 from registry.cards import cards, refused_cards
 from registry.core.permissions import can, require
 from registry.versions import selectors
@@ -59,7 +60,7 @@ def _page(
             **context(request, version, "overview"),
             "files": rows,
             "has_model": any(file.path.lower().endswith(".onnx") for file, _ in rows),
-            "graph": facts.read(variant.facts if variant else {}),
+            "graph": facts.read(variant.typed_facts if variant else Facts()),
             "variant": variant,
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=False),

@@ -29,6 +29,7 @@ from registry.storage.files import store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hub.protocol.facts import WeightType
     from registry.models import File, Variant
 
 # What of a text is read at all, and what one page shows of it.
@@ -267,60 +268,58 @@ def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
     for variant in variants:
         if variant.entry.path != path:
             continue
-        said = variant.facts.get("initializers")
-        if not isinstance(said, dict):
+        facts = variant.typed_facts
+        if facts.weights is None:
             continue
-        by_type = said.get("by_dtype")
         return Weights(
-            rows=_types(by_type if isinstance(by_type, dict) else {}),
-            parts=tuple(_part(row) for row in _mappings(variant.facts.get("external_files"))),
-            count=formatting.grouped(_whole(said.get("count"))),
-            size=formatting.size(_whole(said.get("bytes"))),
+            rows=_types(facts.weights.by_type),
+            parts=tuple(
+                (
+                    one.path,
+                    formatting.plural(one.tensors, "tensor"),
+                    formatting.size(one.bytes),
+                )
+                for one in facts.external_files
+            ),
+            count=formatting.grouped(facts.weights.count),
+            size=formatting.size(facts.weights.bytes),
         )
     return None
 
 
 def holders(path: str, variants: Iterable[Variant]) -> list[tuple[str, str, str, str]]:
     """The model files whose weights lie in this one: path, variant, tensors, and which bytes."""
-    found = []
-    for variant in variants:
-        for row in _mappings(variant.facts.get("external_files")):
-            if row.get("path") == path:
-                said = f"{formatting.grouped(_whole(row.get('first')))} to "
-                said += formatting.grouped(_whole(row.get("end")))
-                count = formatting.plural(_whole(row.get("tensors")), "tensor")
-                found.append((variant.entry.path, variant.name, count, said))
-    return found
+    return [
+        (
+            variant.entry.path,
+            variant.name,
+            formatting.plural(one.tensors, "tensor"),
+            f"{formatting.grouped(one.first)} to {formatting.grouped(one.end)}",
+        )
+        for variant in variants
+        for one in variant.typed_facts.external_files
+        if one.path == path
+    ]
 
 
-def _types(by_type: Mapping[str, Any]) -> tuple[tuple[str, str, str, str, str], ...]:
+def _types(by_type: Iterable[WeightType]) -> tuple[tuple[str, str, str, str, str], ...]:
     """Type, tensors, elements, bytes and share of the bytes; the most bytes first."""
-    rows = [(str(name)[:60], row) for name, row in by_type.items() if isinstance(row, dict)]
-    rows.sort(key=lambda pair: (-_whole(pair[1].get("bytes")), pair[0]))
-    total = sum(_whole(row.get("bytes")) for _, row in rows)
+    rows = sorted(by_type, key=lambda row: (-row.bytes, row.dtype))
+    total = sum(row.bytes for row in rows)
     return tuple(
         (
-            name,
-            formatting.grouped(_whole(row.get("count"))),
-            formatting.grouped(_whole(row.get("elements"))),
-            formatting.size(_whole(row.get("bytes"))),
-            f"{_whole(row.get('bytes')) / total * 100:.2f}" if total else "0",
+            row.dtype,
+            formatting.grouped(row.count),
+            formatting.grouped(row.elements),
+            formatting.size(row.bytes),
+            f"{row.bytes / total * 100:.2f}" if total else "0",
         )
-        for name, row in rows[:40]
+        for row in rows[:40]
     )
-
-
-def _part(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    count = formatting.plural(_whole(row.get("tensors")), "tensor")
-    return str(row.get("path") or ""), count, formatting.size(_whole(row.get("bytes")))
 
 
 def _ending(path: str) -> str:
     return posixpath.splitext(path)[1].lower().lstrip(".")
-
-
-def _mappings(said: Any) -> list[dict[str, Any]]:
-    return [row for row in said if isinstance(row, dict)] if isinstance(said, list) else []
 
 
 def _whole(value: Any) -> int:

@@ -17,6 +17,8 @@ from runners.graphs import differences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from hub.protocol.facts import Facts
+
 PAGE = 200
 # Above so many nodes a drawing is slow and says little.
 MANY = 5000
@@ -129,27 +131,17 @@ def left_out(counts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def properties(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def properties(facts: Facts) -> list[tuple[str, str]]:
     """What a model file says of itself: operator sets, names, and its metadata properties."""
-    graph = facts.get("graph")
+    opsets = sorted((facts.opsets or {}).items())
     told = [
-        ("Graph", str(graph.get("name", "")) if isinstance(graph, dict) else ""),
-        ("Operator sets", _sets(facts.get("opsets"))),
-        ("Domain", str(facts.get("domain") or "")),
-        ("Model version", str(facts.get("model_version") or "")),
-        ("Documentation", str(facts.get("doc") or "")),
+        ("Graph", facts.graph_name),
+        ("Operator sets", ", ".join(f"{name} {number}" for name, number in opsets)),
+        ("Domain", facts.domain),
+        ("Model version", str(facts.model_version or "")),
+        ("Documentation", facts.doc),
     ]
-    metadata = facts.get("metadata")
-    more = metadata.items() if isinstance(metadata, dict) else ()
-    return [(name, value) for name, value in told if value] + [
-        (str(name), str(value)) for name, value in more
-    ]
-
-
-def _sets(said: Any) -> str:
-    if not isinstance(said, dict):
-        return ""
-    return ", ".join(f"{name} {number}" for name, number in sorted(said.items()))
+    return [(name, value) for name, value in told if value] + list(facts.metadata.items())
 
 
 def _operators(counts: Counter[str], kept: dict[str, str]) -> tuple[Operator, ...]:

@@ -18,6 +18,7 @@ from frontend.pages.graphs import netron, network
 from frontend.presenters import differences, facts, version_head
 from frontend.presenters.version_page import context
 from hub.protocol import problems
+from hub.protocol.facts import Facts
 from registry.api import downloads
 from registry.models import Version
 from registry.versions import selectors
@@ -55,8 +56,8 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
         "models/graph.html",
         {
             **shown,
-            "graph": facts.read(variant.facts if variant else {}),
-            "properties": network.properties(variant.facts if variant else {}),
+            "graph": facts.read(variant.typed_facts if variant else Facts()),
+            "properties": network.properties(variant.typed_facts if variant else Facts()),
             "found": found,
             "listing": listing,
             "named": network.OPERATORS_SHOWN,

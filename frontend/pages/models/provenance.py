@@ -277,10 +277,8 @@ def part_of(base: Relative) -> Part:
 
 def producer(of: VersionFacts) -> str:
     """The tool that wrote the main file, and its version, as the file says."""
-    said = of.variants[0].facts.get("producer") if of.variants else None
-    if not isinstance(said, dict) or not said.get("name"):
-        return ""
-    return _clip(" ".join(str(said[key]) for key in ("name", "version") if said.get(key)))
+    tool = of.variants[0].facts.producer if of.variants else None
+    return _clip(str(tool)) if tool and tool.name else ""
 
 
 def trained_on(of: VersionFacts) -> list[Part]:

@@ -31,6 +31,7 @@ from frontend.presenters import (
     version_page,
 )
 from frontend.presenters.version_page import context
+from hub.protocol.facts import Facts
 from metadata.exports import signposting
 from metadata.rdf.iris import Places
 from metadata.validation import reports
@@ -105,12 +106,13 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     files_url = reverse("version-file", args=[*place, "-"])[:-1]
     told = typed_links.of_version(version, shown["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
+    graph = facts.read(variant.typed_facts if variant else Facts())
     response = render(
         request,
         "models/overview.html",
         {
             **shown,
-            "graph": facts.read(_facts(variant)),
+            "graph": graph,
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
             "report": reports.of_version(version),
@@ -122,7 +124,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "refused_cards": refused_cards.count(request.user, model),
             "linked": told,
             "origin": comparison_facts.origin(
-                comparison.Column(version.ref, version, variant, (), facts.read(_facts(variant)))
+                comparison.Column(version.ref, version, variant, (), graph)
             ),
             "privacy": trainings.privacy_of(version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
@@ -239,10 +241,6 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     )
 
 
-def _facts(variant: Variant | None) -> dict[str, Any]:
-    return variant.facts if variant else {}
-
-
 def _was_published(version: Version) -> bool:
     return version.published_at is not None
 
@@ -272,7 +270,8 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
     )
     return {
         "ref": ref,
-        "in_browser": variant is not None and not browser_support.obstacles(variant.facts, weight),
+        "in_browser": variant is not None
+        and not browser_support.obstacles(variant.typed_facts, weight),
         "path": file.path,
         "url": f"/{place}",
         "size": file.blob.size,

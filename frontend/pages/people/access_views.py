@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.parts import labels as words
 from frontend.presenters.access_forms import (
     AskForm,
     AudienceForm,
@@ -20,6 +19,7 @@ from frontend.presenters.access_forms import (
     MoveForm,
 )
 from hub.protocol import problems
+from hub.protocol.vocabularies import LICENCES
 from registry.cards import names
 from registry.core.permissions import can, require
 from registry.models import AccessRequest, Mention
@@ -81,7 +81,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "move": move,
             "audience": audience,
             "describe": describe,
-            "licences": words.LICENCES,
+            "licences": LICENCES,
             "may_move": can(request.user, "model.delete", model),
             "former": model.former_names.exclude(spelt=""),
             "names": names.of_model(request.user, model),

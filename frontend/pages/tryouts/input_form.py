@@ -17,6 +17,7 @@ from registry.catalogue import searchable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hub.protocol.facts import Facts
     from hub.protocol.inputs import DeclaredInput, Polarity
 
 KINDS = {
@@ -258,7 +259,7 @@ def declared(
     rows: Iterable[Input],
     declarations: Mapping[str, DeclaredInput],
     config: dict[str, Any],
-    facts: dict[str, Any],
+    facts: Facts,
 ) -> tuple[Input, ...]:
     """The inputs with what their files declare of pictures.
 
@@ -364,19 +365,15 @@ def _edges(size: Any) -> tuple[int | None, int | None]:
     return _edge(size), _edge(size)
 
 
-def _of_file(facts: dict[str, Any]) -> Image | None:
+def _of_file(facts: Facts) -> Image | None:
     """The model file's `Image.BitmapPixelFormat` and `Image.NominalPixelRange`."""
-    told = list(searchable.pixel_formats(facts))
-    metadata = facts.get("metadata")
+    told = searchable.pixel_formats(facts)
     channels: inputs.Channels | None = None
     if told:
         order: dict[str, inputs.Channels] = {"Bgr": "BGR", "Rgb": "RGB", "Gra": "grey"}
         channels = order.get(told[0][:3])
-    scale = None
-    for key, value in metadata.items() if isinstance(metadata, dict) else ():
-        if str(key).lower() == "image.nominalpixelrange":
-            name = _RANGES.get(str(value).strip().lower(), "")
-            scale = Scale(name, *inputs.SCALES[name]) if name else None
+    name = _RANGES.get(facts.properties.get("image.nominalpixelrange", "").strip().lower())
+    scale = Scale(name, *inputs.SCALES[name]) if name else None
     return Image(channels=channels, scale=scale) if channels or scale else None
 
 

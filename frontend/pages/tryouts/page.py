@@ -20,6 +20,7 @@ from registry.storage.files import store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hub.protocol.facts import Port
     from hub.protocol.inputs import DeclaredInput
     from registry.models import File, Variant, Version
 
@@ -98,17 +99,15 @@ class Model:
 
 
 def read(version: Version, variant: Variant) -> Model:
-    """What is known of a variant; its facts crossed a process that had opened an upload."""
-    facts = variant.facts
+    """What is known of a variant."""
+    facts = variant.typed_facts
     own = {file.path: file for file in version.files.all() if not file.derived}
     config = _json(own.get(CONFIG))
     card = version.card if isinstance(version.card, dict) else {}
     said = card.get("preprocessing")
     words = said.strip() if isinstance(said, str) else ""
     declarations = {one.name: one for one in parse(card.get("inputs"))}
-    rows = tuple(
-        _inputs(facts.get("inputs"), presenter_declarations.task_of(version), declarations)
-    )
+    rows = _inputs(facts.inputs, presenter_declarations.task_of(version), declarations)
     rows = input_form.declared(rows, declarations, config, facts)
     origins = {origin for one in rows for _, origin in one.origins}
     sources = [origin for origin in input_form.ORIGINS if origin in origins]
@@ -117,7 +116,7 @@ def read(version: Version, variant: Variant) -> Model:
     labels, labels_from = _labels(own)
     return Model(
         inputs=rows,
-        outputs=tuple(_outputs(facts.get("outputs"))),
+        outputs=tuple(Output(port.name, port.type.tensor_dtype in PLAIN) for port in facts.outputs),
         said=words,
         source=" and ".join(sources),
         rate=_whole(config.get("sampling_rate")),
@@ -154,30 +153,15 @@ def _profile(precision: str) -> str:
     return "fp32" if precision in ("fp32", "fp64", "none", "") else "quantised"
 
 
-def _inputs(rows: Any, task: str, declarations: Mapping[str, DeclaredInput]) -> Iterable[Input]:
-    for index, row in enumerate(_rows(rows)):
-        kind = str(row.get("dtype", "")) if row.get("type") == "tensor" else ""
-        shape = row.get("shape")
-        sizes = (
-            tuple(size if isinstance(size, int) else None for size in shape)
-            if isinstance(shape, list)
-            else None
-        )
-        name = str(row.get("name", ""))
-        said = declarations.get(name)
+def _inputs(
+    ports: Iterable[Port], task: str, declarations: Mapping[str, DeclaredInput]
+) -> Iterable[Input]:
+    for index, port in enumerate(ports):
+        kind, sizes = port.type.tensor_dtype, port.type.sizes
+        said = declarations.get(port.name)
         seen = said is not None and said.image is not None
-        kinds = tuple(_kinds(name, kind, sizes, task, seen=seen)) if kind in PLAIN else ()
-        yield Input(index, name, kind or str(row.get("type", "unknown")), sizes, kinds)
-
-
-def _outputs(rows: Any) -> Iterable[Output]:
-    for row in _rows(rows):
-        kind = row.get("dtype") if row.get("type") == "tensor" else ""
-        yield Output(str(row.get("name", "")), kind in PLAIN)
-
-
-def _rows(rows: Any) -> list[dict[str, Any]]:
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        kinds = tuple(_kinds(port.name, kind, sizes, task, seen=seen)) if kind in PLAIN else ()
+        yield Input(index, port.name, kind or port.type.kind or "unknown", sizes, kinds)
 
 
 def _kinds(

@@ -54,7 +54,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
     size = (
         sum(file.blob.size for file in version_head.own_model(version, variant)) if variant else 0
     )
-    obstacles = browser_support.obstacles(variant.facts, size) if variant else ()
+    obstacles = browser_support.obstacles(variant.typed_facts, size) if variant else ()
     here = released and not obstacles
     response = render(
         request,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -34,18 +34,6 @@ CATEGORIES = {
     "other": "Other",
 }
 REST = "other"
-
-
-def unpacked(stored: Any) -> tuple[str, ...]:
-    """Cells as category names, from the engine's compressed form; empty for any other shape."""
-    if not isinstance(stored, dict):
-        return ()
-    names, cells = stored.get("categories"), stored.get("cells")
-    if not isinstance(names, list) or not isinstance(cells, list):
-        return ()
-    return tuple(
-        str(names[cell]) for cell in cells if isinstance(cell, int) and 0 <= cell < len(names)
-    )
 
 
 def binned(cells: Sequence[str]) -> list[str]:

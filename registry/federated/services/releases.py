@@ -171,9 +171,7 @@ def _kept_files(training: Training) -> list[tuple[str, Blob]]:
     base = training.base
     replaced = {cards.CARD_PATH, str(PurePosixPath(training.entry).parent / federated.WEIGHTS)}
     for variant in base.variants.select_related("entry"):
-        for row in variant.facts.get("external_files", []):
-            if isinstance(row, dict):
-                replaced.add(str(row.get("path")))
+        replaced |= variant.paths
     rows = File.objects.filter(version=base, derived=False).select_related("blob")
     return [
         (row.path, row.blob)

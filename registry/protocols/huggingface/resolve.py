@@ -141,7 +141,7 @@ def _laid_out(version: Version, path: str) -> File | None:
     if suffix := asked.group(1):
         wanted = Variant.objects.filter(version=version, name=VARIANTS[suffix])
     variant = wanted.select_related("entry__blob").first()
-    if variant is None or variant.facts.get("external_files"):
+    if variant is None or variant.typed_facts.external_files:
         return None
     return variant.entry
 

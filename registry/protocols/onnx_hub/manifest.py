@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from hub.protocol import proofs
+from hub.protocol.facts import read_ports
 from registry.cards.cards import Card
 from registry.models import File, Variant, Version
 from registry.protocols.onnx_hub import archives
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+    from hub.protocol.facts import Type
     from registry.protocols.onnx_hub.scope import Chosen, Scope
 
 # The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.
@@ -173,28 +175,23 @@ def _release_of(opset: int | None) -> str:
     return RELEASES[max(known)] if known else ""
 
 
-def ports(told: Any) -> list[dict[str, Any]]:
+def ports(stored: Any) -> list[dict[str, Any]]:
     """What a graph takes or gives, in the manifest's words: unknown sizes are null or a name."""
-    rows = told if isinstance(told, list) else []
     return [
-        {"name": row.get("name"), "shape": row.get("shape"), "type": type_of(row)}
-        for row in rows
-        if isinstance(row, dict)
+        {"name": one.name, "shape": one.type.shape, "type": type_of(one.type)}
+        for one in read_ports(stored)
     ]
 
 
-def type_of(row: Any) -> str:
+def type_of(of: Type | None) -> str:
     """A type as ONNX Runtime writes it, such as `tensor(float)` or `seq(tensor(int64))`."""
-    if not isinstance(row, dict):
+    if of is None:
         return ""
-    kind = str(row.get("type") or "")
-    if kind == "sequence":
-        return f"seq({type_of(row.get('element'))})"
-    if kind == "optional":
-        return f"optional({type_of(row.get('element'))})"
-    if kind == "map":
-        key = str(row.get("key") or "")
-        return f"map({ELEMENTS.get(key, key)},{type_of(row.get('value'))})"
-    element = str(row.get("dtype") or "")
-    prefix = "sparse_tensor" if "sparse" in kind else "tensor"
-    return f"{prefix}({ELEMENTS.get(element, element)})" if element else ""
+    if of.kind == "sequence":
+        return f"seq({type_of(of.element)})"
+    if of.kind == "optional":
+        return f"optional({type_of(of.element)})"
+    if of.kind == "map":
+        return f"map({ELEMENTS.get(of.key, of.key)},{type_of(of.element)})"
+    prefix = "sparse_tensor" if "sparse" in of.kind else "tensor"
+    return f"{prefix}({ELEMENTS.get(of.dtype, of.dtype)})" if of.dtype else ""

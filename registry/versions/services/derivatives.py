@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from hub.protocol import problems, proofs, refs
+from hub.protocol.facts import Facts
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.storage.services import blobs, quotas
@@ -88,6 +89,7 @@ def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant
         )
     folder = PurePosixPath(original.entry.path).parent
     files = [_file(version, str(folder / output.name), output) for output in found.outputs]
+    facts = Facts.read(found.facts)
     variant, _ = Variant.objects.update_or_create(
         version=version,
         name=found.name,
@@ -95,10 +97,10 @@ def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant
             "origin": found.origin,
             "entry": files[0],
             "facts": found.facts,
-            "opset": found.facts.get("opset"),
-            "ir_version": found.facts.get("ir_version"),
-            "precision": found.precision or str(found.facts.get("precision") or ""),
-            "parameters": found.facts.get("parameters"),
+            "opset": facts.opset,
+            "ir_version": facts.ir_version,
+            "precision": found.precision or facts.precision,
+            "parameters": facts.parameters,
             "derived_from": original,
             "derivation": found.derivation,
             "proof": None if found.proof is None else found.proof.to_json(),

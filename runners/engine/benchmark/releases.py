@@ -6,6 +6,8 @@ as a worker of the hub offers it.
 
 from __future__ import annotations
 
+from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO
+
 _ONNXRUNTIME = frozenset(
     {
         *("1.32.0", "1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.28.0", "1.27.0", "1.26.0"),
@@ -23,4 +25,4 @@ _OPENVINO = frozenset(
         *("2023.3.0", "2023.2.0", "2023.1.0", "2023.0.2", "2023.0.1", "2023.0.0"),
     }
 )
-RELEASES = {"onnxruntime": _ONNXRUNTIME, "openvino": _OPENVINO}
+RELEASES = {ONNXRUNTIME: _ONNXRUNTIME, OPENVINO: _OPENVINO}

@@ -15,6 +15,7 @@ from itertools import combinations, pairwise
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME, ONNXRUNTIME_WEB, OPENVINO
 from runners.engine.benchmark import power, processors
 from runners.engine.benchmark import record as form
 
@@ -35,10 +36,10 @@ _MOST_EQUAL = 0.5
 # Rounding of the stopwatch to nanoseconds, and of processor time read beside it for each turn.
 _ROUNDING_S, _CPU_SHARE, _CPU_S = 2e-6, 0.02, 0.02
 _CLOCK_S = 2.0
-PAGE = "onnxruntime-web"
+PAGE = ONNXRUNTIME_WEB
 # Which providers each runtime has; nothing else can have run a node.
 PROVIDERS = {
-    "onnxruntime": frozenset(
+    ONNXRUNTIME: frozenset(
         {
             *("CPUExecutionProvider", "CUDAExecutionProvider", "TensorrtExecutionProvider"),
             *("NvTensorRTRTXExecutionProvider", "ROCMExecutionProvider", "DmlExecutionProvider"),
@@ -48,7 +49,7 @@ PROVIDERS = {
             *("CANNExecutionProvider", "VitisAIExecutionProvider", "WebGpuExecutionProvider"),
         }
     ),
-    "openvino": frozenset({"OpenVINO:CPU"}),
+    OPENVINO: frozenset({"OpenVINO:CPU"}),
     PAGE: frozenset({"WasmExecutionProvider"}),
 }
 _ON_CPU = "CPUExecutionProvider"

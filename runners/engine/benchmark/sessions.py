@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import runtimes
+from hub.protocol.vocabularies import OPENVINO
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.runtimes import onnxruntime_cpu
 
@@ -51,7 +51,7 @@ class Opened:
 
 def open_session(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
     """Open a model as the arguments of a measurement say."""
-    if asked["runtime"] == runtimes.OPENVINO:
+    if asked["runtime"] == OPENVINO:
         return _open_openvino(asked, feeds, profiled=profiled)
     return _open_onnxruntime(asked, feeds, profiled=profiled)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.conformance import cases
 from runners.engine.jobs import JobError
@@ -65,7 +66,7 @@ def run(job: Job) -> Report:
 
 
 def _read_options(options: dict[str, Any]) -> tuple[str, int, int]:
-    runtime = str(options.get("runtime", runtimes.ONNXRUNTIME))
+    runtime = str(options.get("runtime", ONNXRUNTIME))
     part, parts = options.get("part", 0), options.get("parts", 1)
     fits = isinstance(part, int) and isinstance(parts, int) and 0 <= part < parts <= _MOST_PARTS
     if not fits:

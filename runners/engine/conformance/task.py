@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
 from runners.engine.conformance.verdicts import Verdict, differs, findings, refusal, spelt
@@ -34,7 +35,7 @@ _EXACT = "exact"
 
 def run(job: Job) -> Report:
     """Judge the model with the runtime that the options name."""
-    runtime = str(job.request.options.get("runtime", runtimes.ONNXRUNTIME))
+    runtime = str(job.request.options.get("runtime", ONNXRUNTIME))
     if runtime not in runtimes.names():
         raise JobError(
             "runtime-missing", f"The runtime {runtime!r} is not installed on this worker."
@@ -84,7 +85,7 @@ class _Judge:
         }
         verdict = self._never(check) or checks[check]()
         self.verdicts[check] = verdict
-        version = "onnx" if self._name == runtimes.REFERENCE else self._name
+        version = "onnx" if self._name == REFERENCE else self._name
         return {
             "runtime": self._name,
             "runtime_version": self._bench.job.versions.get(version, ""),
@@ -144,7 +145,7 @@ class _Judge:
 
     def _faulty(self, reason: str, *, runs: bool | None = None) -> Verdict:
         """The one on trial is at fault; a reference that is wrong fails nobody."""
-        if self._name == runtimes.REFERENCE:
+        if self._name == REFERENCE:
             return Verdict("cantTell", reason, "reference", runs=runs)
         return Verdict("failed", reason, "runtime", runs=runs)
 
@@ -155,7 +156,7 @@ class _Judge:
         if attempt.word in {"late", "unprepared"}:
             return Verdict("cantTell", attempt.reason)
         words = f"{self._name} {attempt.reason}"
-        if self._name == runtimes.REFERENCE and not attempt.signal:
+        if self._name == REFERENCE and not attempt.signal:
             # The interpreter is slow by design: that it was not done in time says nothing.
             return Verdict("cantTell", words)
         # Only a signal is certainly the runtime's own doing.
@@ -195,7 +196,7 @@ class _Judge:
     def _blame(self, attempt: Attempt, found: Comparison) -> Verdict:
         """Ask another runtime whom to believe: the data or the one on trial."""
         reason = differs(found) or f"{self._name} {refusal(attempt)}"
-        guilty = "reference" if self._name == runtimes.REFERENCE else "runtime"
+        guilty = "reference" if self._name == REFERENCE else "runtime"
         witness = self._witness()
         if witness is None:
             return self._blamed(guilty, found, f"{reason}; no other runtime to ask")
@@ -228,7 +229,7 @@ class _Judge:
         return told
 
     def _witness(self) -> str | None:
-        others = (runtimes.REFERENCE, runtimes.ONNXRUNTIME, runtimes.OPENVINO)
+        others = (REFERENCE, ONNXRUNTIME, OPENVINO)
         return next(
             (name for name in others if name != self._name and name in runtimes.names()), None
         )
@@ -244,7 +245,7 @@ class _Judge:
     # --- the reference, on inputs made for the purpose ---
 
     def _reference(self) -> Verdict:
-        if self._name == runtimes.REFERENCE:
+        if self._name == REFERENCE:
             return Verdict("inapplicable", "it is the reference itself")
         attempt, origin, note = self._trial_inputs()
         if attempt is None:
@@ -257,7 +258,7 @@ class _Judge:
         best: tuple[Comparison, Attempt] | None = None
         why = ""
         for form in self._forms():
-            other = self._bench.attempt(runtimes.REFERENCE, origin, form=form)
+            other = self._bench.attempt(REFERENCE, origin, form=form)
             found = self._bench.compare(other.results, attempt.results)
             if isinstance(found, str) or not found.sets:
                 why = why or refusal(other) or other.reason
@@ -299,7 +300,7 @@ class _Judge:
             data = self._bench.sets[BUNDLED]
             form = next(one for one in self._bench.forms() if self._word(one) == other.form)
             mine = self._bench.attempt(self._name, BUNDLED)
-            theirs = self._bench.attempt(runtimes.REFERENCE, BUNDLED, form=form)
+            theirs = self._bench.attempt(REFERENCE, BUNDLED, form=form)
             i_meet = mine.word == "ran" and self._agrees(data, mine.results)
             they_meet = theirs.word == "ran" and self._agrees(data, theirs.results)
             if i_meet and not they_meet:
@@ -309,8 +310,8 @@ class _Judge:
             else:
                 why = "the bundled data do not decide"
         told = self._blamed(guilty, found, f"{differs(found, 'the reference')}; {why}")
-        believed = self._name if guilty == "reference" else runtimes.REFERENCE
-        return self._localised(told, origin, found.worst, runtimes.REFERENCE, believed)
+        believed = self._name if guilty == "reference" else REFERENCE
+        return self._localised(told, origin, found.worst, REFERENCE, believed)
 
     def _word(self, form: Form) -> str:
         return "original" if form is self._bench.original else "upgraded"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.convert import calibration
 from runners.engine.onnx_files import datasets, text
@@ -98,7 +99,7 @@ def _run_all(
     source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
 ) -> dict[str, Any]:
     try:
-        run = runtimes.of(runtimes.ONNXRUNTIME).open(source)
+        run = runtimes.of(ONNXRUNTIME).open(source)
     except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
         raise NotRunningError(f"onnxruntime does not load it: {error}") from None
     names = [port.name for port in model.graph.output]
@@ -134,7 +135,7 @@ def compare(
     """Run the variant on the same data; gives figures by data set and output, and what broke."""
     model = onnx.load(str(source), load_external_data=False)
     profile = _PROFILES.get(recipe, agreement.QUANTISED)
-    run = runtimes.of(runtimes.ONNXRUNTIME).open(variant)
+    run = runtimes.of(ONNXRUNTIME).open(variant)
     measures: list[dict[str, Any]] = []
     broken: list[str] = []
     cosines: dict[str, list[float]] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs as declarations
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
@@ -169,7 +170,7 @@ def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:
 
     from runners.engine import opsets  # noqa: PLC0415 - heavy, and only this child needs it
 
-    wanted = min(probing.highest(name)[0] for name in {runtime, runtimes.REFERENCE})
+    wanted = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
     done = opsets.convert(load(path), wanted)
     if done.model is None or done.source == done.target:
         return {"changed": False, "opset": done.source}

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.jobs import JobError, mapping_of
 from runners.engine.onnx_files import datasets, text
@@ -49,7 +50,7 @@ def run(job: Job) -> Report:
     """Run the model once; outputs are files named `output_k.npy`, told in the report's facts."""
     asked = job.request.options
     given = asked.get("inputs")
-    name = str(asked.get("runtime", runtimes.ONNXRUNTIME))
+    name = str(asked.get("runtime", ONNXRUNTIME))
     if not isinstance(given, list) or any(
         not isinstance(one, dict) or one.get("path") not in job.request.files for one in given
     ):

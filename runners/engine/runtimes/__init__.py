@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Protocol
 
+from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from runners.engine.runtimes.errors import LoadError, MissingRuntimeError, UnsupportedModelError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadError", "MissingRuntimeError", "Runtime", "UnsupportedModelError", "names", "of"]
 
-ONNXRUNTIME, REFERENCE, OPENVINO = "onnxruntime", "onnx-reference", "openvino"
 # name: (our module, the package whose presence makes it available)
 _MODULES = {
     ONNXRUNTIME: ("onnxruntime_cpu", "onnxruntime"),

@@ -6,6 +6,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine.onnx_files import bodies
 from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
@@ -22,7 +23,7 @@ _MOST_DENSE = 1 << 24
 
 
 class _Reference:
-    name = "onnx-reference"
+    name = REFERENCE
     optimises = False
 
     def version(self) -> str:

@@ -6,6 +6,7 @@ import ctypes
 import re
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.runtimes.errors import LoadError, UnpreparedError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
@@ -41,7 +42,7 @@ _STRANGE = {
 
 
 class _OnnxRuntime:
-    name = "onnxruntime"
+    name = ONNXRUNTIME
     optimises = True
 
     def version(self) -> str:

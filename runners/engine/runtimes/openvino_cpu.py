@@ -7,6 +7,7 @@ import importlib.metadata
 import re
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import OPENVINO
 from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
@@ -37,7 +38,7 @@ _STRANGE = {
 
 
 class _OpenVino:
-    name = "openvino"
+    name = OPENVINO
     optimises = False
 
     def version(self) -> str:

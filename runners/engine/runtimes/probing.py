@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.runtimes.errors import LoadError
 
@@ -17,7 +18,7 @@ _LOWEST_OPSET, _LOWEST_IR = 7, 3
 
 
 @functools.cache
-def highest(name: str = runtimes.ONNXRUNTIME) -> tuple[int, int]:
+def highest(name: str = ONNXRUNTIME) -> tuple[int, int]:
     """Find the highest (opset, IR version) that the runtime really loads and runs, once a process.
 
     Loads tiny models from the installed onnx package's own newest opset downwards. Raises

@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
 from runners.engine.benchmark import providers
 from runners.engine.confine import children, kernel, probe
@@ -150,10 +151,10 @@ def _load_libraries() -> dict[str, str]:
 
     versions = {"onnx": onnx.__version__}
     for name in runtimes.names():
-        if name != runtimes.REFERENCE:
+        if name != REFERENCE:
             library = importlib.import_module(name)
             versions[name] = runtimes.of(name).version()
-            if name == runtimes.ONNXRUNTIME:
+            if name == ONNXRUNTIME:
                 library.disable_telemetry_events()
     if len(versions) == 1:
         raise ImportError("neither onnxruntime nor another runtime is there")
@@ -179,7 +180,7 @@ def _honest_work() -> Any:
         graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]
     )
     raw = model.SerializeToString()
-    load = _load_in_onnxruntime if runtimes.ONNXRUNTIME in runtimes.names() else _load_in_openvino
+    load = _load_in_onnxruntime if ONNXRUNTIME in runtimes.names() else _load_in_openvino
 
     def work() -> str:
         onnx.checker.check_model(raw, full_check=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.checks import check
 from runners.engine.onnx_files import bodies, datasets, describe, text
@@ -176,7 +177,7 @@ def _inside(
     wanted = [one for one in _values(models[1]) if one in read[0] & read[1]][:_MOST_VALUES]
     if not wanted or not sets:
         return
-    runtime = runtimes.of(runtimes.ONNXRUNTIME)
+    runtime = runtimes.of(ONNXRUNTIME)
     runs = []
     for form in (original, changed):
         elsewhere = form.folder if form.folder != form.path.parent else None

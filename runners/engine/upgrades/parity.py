@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs as declarations
-from hub.protocol import proofs
-from runners.engine import runtimes
+from hub.protocol import proofs, vocabularies
 from runners.engine.runs import agreement, answers
 from runners.engine.runs.answers import Traced
 from runners.engine.runs.child_runs import BUNDLED, GENERATED, SEARCHED, VARIED
@@ -77,7 +76,7 @@ class Court:
     """
 
     def __init__(self, job: Job, declared: Any = None) -> None:
-        self.bench = Bench(job, runtimes.ONNXRUNTIME, declared=declared)
+        self.bench = Bench(job, vocabularies.ONNXRUNTIME, declared=declared)
         self.expected: list[Expected] = []
         self.notes: list[str] = []
         self.unsteady = ""
@@ -113,7 +112,7 @@ class Court:
     def gather(self) -> None:
         """Run the original where it runs; else believe the bundled data, then the reference."""
         generated = self.bench.generate()
-        made = {GENERATED: generated, BUNDLED: self._bundled(runtimes.ONNXRUNTIME)}
+        made = {GENERATED: generated, BUNDLED: self._bundled(vocabularies.ONNXRUNTIME)}
         if any(attempt.word == "ran" and attempt.ran for attempt in made.values()):
             if generated.word == "ran" and generated.seconds < _TIME_FOR_MORE:
                 made |= self._more(VARIED)
@@ -140,7 +139,7 @@ class Court:
         if problem:
             self.notes.append(problem)
             return {}
-        return {origin: self.bench.attempt(runtimes.ONNXRUNTIME, origin)}
+        return {origin: self.bench.attempt(vocabularies.ONNXRUNTIME, origin)}
 
     def _take(self, origin: str, attempt: Attempt, judge: str) -> None:
         if attempt.refused:
@@ -154,9 +153,9 @@ class Court:
 
     def _own(self, origin: str) -> tuple[Path, ...]:
         """Run the original without optimisation, and again as it is: what lies between is noise."""
-        runs = [self.bench.attempt(runtimes.ONNXRUNTIME, origin, optimise=False)]
+        runs = [self.bench.attempt(vocabularies.ONNXRUNTIME, origin, optimise=False)]
         if origin in _REPEATED:
-            runs.append(self.bench.attempt(runtimes.ONNXRUNTIME, origin, tag="again"))
+            runs.append(self.bench.attempt(vocabularies.ONNXRUNTIME, origin, tag="again"))
         return tuple(one.results for one in runs if one.word == "ran")
 
     def _watch_for_chance(self, made: dict[str, Attempt]) -> None:
@@ -164,7 +163,7 @@ class Court:
         for one in self.expected:
             if one.origin not in _REPEATED:
                 continue
-            again = self.bench.attempt(runtimes.ONNXRUNTIME, one.origin, tag="again")
+            again = self.bench.attempt(vocabularies.ONNXRUNTIME, one.origin, tag="again")
             found = self.bench.compare(made[one.origin].results, again.results, self.tolerance)
             if not isinstance(found, str) and not found.agreed:
                 drawn = ", ".join(self.bench.random) or "no operator known to draw random numbers"
@@ -186,7 +185,7 @@ class Court:
     def _observe(self) -> None:
         self._states = self._read_states([one.results for one in self.expected])
         if self.bench.facts["bodies"]:
-            self._trace = self._traced(runtimes.ONNXRUNTIME, self.bench.original)
+            self._trace = self._traced(vocabularies.ONNXRUNTIME, self.bench.original)
 
     def _read_states(self, results: list[Path]) -> tuple[answers.OutputState, ...]:
         model = self.bench.job.model
@@ -211,12 +210,12 @@ class Court:
     def _ask_the_reference(self) -> None:
         """Let the reference speak, if it meets the bundled data or there are none."""
         if self.expected:
-            attempt = self._bundled(runtimes.REFERENCE)
+            attempt = self._bundled(vocabularies.REFERENCE)
             met = self.bench.compare(self.expected[0].results, attempt.results, self.tolerance)
             if isinstance(met, str) or not met.agreed:
                 self.notes.append("the reference does not meet the bundled data and is not asked")
                 return
-        bench = Bench(self.bench.job, runtimes.REFERENCE, declared=self.bench.declared)
+        bench = Bench(self.bench.job, vocabularies.REFERENCE, declared=self.bench.declared)
         attempt = bench.generate()
         self.bench.sets[GENERATED] = bench.sets[GENERATED]
         if attempt.word != "ran":
@@ -253,13 +252,13 @@ class Court:
         self, one: Expected, attempt: Attempt, runtime: str, candidate: Form, tag: str
     ) -> Comparison | str:
         """Hold one origin's outputs to the original's noise, or to the tolerance without one."""
-        if one.judge == ORIGINAL and runtime == runtimes.ONNXRUNTIME:
+        if one.judge == ORIGINAL and runtime == vocabularies.ONNXRUNTIME:
             return self._within_noise((one.results, *one.own), attempt.results)
         found = self.bench.compare(one.results, attempt.results, self.tolerance)
         if one.judge != REFERENCE or isinstance(found, str) or not found.agrees:
             return found
         # In one and the same runtime there is nothing but rounding to excuse a difference.
-        theirs = self.bench.attempt(runtimes.REFERENCE, one.origin, form=candidate, tag=tag)
+        theirs = self.bench.attempt(vocabularies.REFERENCE, one.origin, form=candidate, tag=tag)
         if theirs.word != "ran":
             self.notes.append(f"the reference does not run the new model: {theirs.reason}")
             return found
@@ -282,7 +281,7 @@ class Court:
         rows: list[dict[str, Any]],
     ) -> proofs.Proof:
         judges = {one.judge for one in self.expected}
-        noisy = judges == {ORIGINAL} and runtime == runtimes.ONNXRUNTIME
+        noisy = judges == {ORIGINAL} and runtime == vocabularies.ONNXRUNTIME
         if noisy and self._reference_agrees(candidate, tag):
             judges.add(REFERENCE)
         traced = self._coverage(candidate, runtime, changed)
@@ -334,12 +333,12 @@ class Court:
         """
         bench = self.bench
         usual = next((one for one in self.expected if one.origin == GENERATED), None)
-        seconds = bench.attempt(runtimes.ONNXRUNTIME, GENERATED).seconds if usual else 0.0
+        seconds = bench.attempt(vocabularies.ONNXRUNTIME, GENERATED).seconds if usual else 0.0
         if usual is None or seconds > _TIME_FOR_THE_REFERENCE:
             return False
         if self._reference is None:
             self._pick()
-            self._reference = bench.attempt(runtimes.REFERENCE, _WITNESSED)
+            self._reference = bench.attempt(vocabularies.REFERENCE, _WITNESSED)
         mine = self._reference
         if mine.word != "ran" or not mine.ran:
             return False
@@ -351,7 +350,7 @@ class Court:
         if any(isinstance(one, str) or not one.agrees for one in met):
             self.notes.append("the reference does not give what the runtime gives on the original")
             return False
-        theirs = bench.attempt(runtimes.REFERENCE, _WITNESSED, form=candidate, tag=tag)
+        theirs = bench.attempt(vocabularies.REFERENCE, _WITNESSED, form=candidate, tag=tag)
         if theirs.word != "ran":
             self.notes.append(f"the reference does not run the new model: {theirs.reason}")
             return False
@@ -392,7 +391,7 @@ class Court:
         for one in self.expected:
             if one.judge == ORIGINAL:
                 attempt = self.bench.attempt(
-                    runtimes.ONNXRUNTIME, one.origin, form=candidate, tag=tag
+                    vocabularies.ONNXRUNTIME, one.origin, form=candidate, tag=tag
                 )
                 if attempt.word != "ran" or attempt.ran < one.count:
                     return attempt.reason or next(iter(attempt.refused.values()), "it does not run")

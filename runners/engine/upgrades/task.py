@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.proofs import PARTIAL, Proof
-from runners.engine import runtimes
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine.jobs import JobError, mapping_of
 from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding
@@ -231,12 +231,12 @@ class _Ascent:
                 step.result, step.reason, step.untouched = "not-loading", refused, False
             return Trial(step.result, step.reason)
         beyond = step.target > self._standing["highest"]
-        runtime = runtimes.REFERENCE if beyond else runtimes.ONNXRUNTIME
+        runtime = REFERENCE if beyond else ONNXRUNTIME
         changed = frozenset(step.changed)
         trial = court.judge(candidate, runtime, f"opset{step.target}", changed)
         if trial.word == "not-loading" and court.helpless and not beyond:
             # The runtime runs neither; the reference may run both.
-            again = court.judge(candidate, runtimes.REFERENCE, f"opset{step.target}", changed)
+            again = court.judge(candidate, REFERENCE, f"opset{step.target}", changed)
             trial = again if again.proof is not None else trial
         step.result = trial.word
         step.reason = trial.reason.replace(candidate.path.name, "the new model")

@@ -202,21 +202,6 @@ def test_weights_by_type_and_the_files_they_lie_in(guest, ada):
     assert "model.onnx default 2 tensors 0 to 300" in said
 
 
-def test_facts_of_another_shape_are_left_out():
-    class Variant:
-        class entry:  # noqa: N801
-            path = "model.onnx"
-
-        name = "default"
-
-    for facts in ({}, {"initializers": 3}, {"initializers": {"by_dtype": [1], "count": "x"}},
-                  {"initializers": {"by_dtype": {"a": 3, "b": {"bytes": "x"}}},
-                   "external_files": [3, {"path": 4}]}):  # fmt: skip
-        Variant.facts = facts
-        file_contents.weights("model.onnx", [Variant])
-        file_contents.holders("w.data", [Variant])
-
-
 # --- tensors -------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from frontend.pages.tryouts import input_form, snippets
 from frontend.pages.tryouts import page as tryout_page
 from frontend.presenters import browser_runtime, browser_support
 from hub.protocol import inputs
+from hub.protocol.facts import Facts, read_ports
 from registry.models import Variant
 from registry.versions import selectors
 from runners.engine.runs import pictures
@@ -214,7 +215,7 @@ def test_a_private_model_is_run_by_its_readers_alone(signed, version):
 )
 def test_how_an_input_may_be_given(dtype, shape, task, kinds):
     row = {"name": "x", "type": "tensor", "dtype": dtype, "shape": shape}
-    (found,) = tryout_page._inputs([row, "no row"], task, {})
+    (found,) = tryout_page._inputs(read_ports([row, "no row"]), task, {})
     assert found.kinds == kinds
 
 
@@ -438,7 +439,7 @@ def test_a_drawn_output_says_how_many_values_it_has(signed):
 def test_what_a_browser_cannot_run_is_not_offered(monkeypatch, facts, size, words):
     monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
     facts = {"operators": [{"domain": "ai.onnx", "name": "Relu"}]} | facts
-    (obstacle,) = browser_support.obstacles(facts, size)
+    (obstacle,) = browser_support.obstacles(Facts.read(facts), size)
     assert words in obstacle
 
 
@@ -457,7 +458,7 @@ def test_what_a_browser_cannot_run_is_not_offered(monkeypatch, facts, size, word
 )  # fmt: skip
 def test_what_a_browser_can_run_is_offered(monkeypatch, facts):
     monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
-    assert browser_support.obstacles(facts, 1000) == ()
+    assert browser_support.obstacles(Facts.read(facts), 1000) == ()
 
 
 def test_the_overview_offers_a_browser_only_where_it_works(guest, version, monkeypatch):

@@ -8,7 +8,9 @@ import pytest
 import rdflib
 from rdflib import DC, DCTERMS, FOAF, PROV, RDF, RDFS, Literal, URIRef
 
-from metadata.graphs import facts, metrics, projection, references
+from hub.protocol.facts import read_ports
+from hub.protocol.vocabularies import METRICS
+from metadata.graphs import facts, projection, references
 from metadata.rdf import iris, languages, terms
 from tests.unit.metadata.test_projection import (
     AT,
@@ -104,7 +106,7 @@ def test_hostile_words_of_a_source_stay_words():
 
 
 def with_props(**metadata):
-    return (replace(MAIN, facts={**MAIN.facts, "metadata": metadata}), SMALL)
+    return (replace(MAIN, facts=replace(MAIN.facts, metadata=metadata)), SMALL)
 
 
 def test_creators_are_parts_of_the_version_with_whom_the_card_says_they_are():
@@ -310,7 +312,7 @@ def test_figures_of_runs_are_measurements_of_the_worker_with_known_metrics():
         for node in graph.objects(subject, DQV.hasQualityMeasurement):
             assert graph.value(node, PROV.wasAttributedTo) == worker
             metric = str(graph.value(node, DQV.isMeasurementOf)).rpartition("/")[2]
-            assert metrics.KNOWN[metric].needs_no_dataset
+            assert METRICS[metric].needs_no_dataset
             found[metric] = float(graph.value(node, DQV.value))
         return found
 
@@ -329,7 +331,7 @@ def test_figures_of_runs_are_measurements_of_the_worker_with_known_metrics():
     ],
 )
 def test_modalities_are_the_files_word_else_what_the_task_implies(ports, task, words):
-    main = replace(MAIN, facts={**MAIN.facts, "inputs": ports})
+    main = replace(MAIN, facts=replace(MAIN.facts, inputs=read_ports(ports)))
     graph = told(task=task, variants=(main,))
     found = set(graph.objects(VERSION, IT6.hasInputModality))
     assert found == {URIRef(f"{HOME}/modalities/{word}") for word in words}
@@ -374,9 +376,7 @@ def test_every_own_term_that_graphs_hold_is_listed():
         licenses=("mit",),
         license_expression="MIT OR Apache-2.0",
         card={**CARD, **RICH, "training_data": [{"name": "a", "split": "b"}]},
-        variants=with_props(
-            model_license="Apache-2.0", model_author="Ann", **MAIN.facts["metadata"]
-        ),
+        variants=with_props(model_license="Apache-2.0", model_author="Ann", **MAIN.facts.metadata),
         results=tuple(replace(one, figures=figures) for one in KNOWN.results),
     )
     latency = references.Entity("metrics", "latency-p50")

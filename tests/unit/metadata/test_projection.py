@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
+from hub.protocol.facts import Facts
+from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references, training
 from metadata.rdf import iris, quads, terms
 from metadata.store import negotiation
-from registry.cards import tasks
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -49,7 +50,7 @@ ONNX = {
     "precision_profile": {"bytes_by_dtype": {"float32": 1000, "int64": 2}, "forms": ["qdq"]},
     "producer": {"name": "pytorch", "version": "2.13"},
 }
-MAIN = facts.VariantFacts("default", "model.onnx", "uploaded", 17, 8, "fp32", 12, ONNX)
+MAIN = facts.VariantFacts("default", "model.onnx", "uploaded", 17, 8, "fp32", 12, Facts.read(ONNX))
 SMALL = facts.VariantFacts(
     "int8",
     "model.int8.onnx",
@@ -349,7 +350,7 @@ def test_a_card_of_any_shape_is_no_error(shape, field):
 
 @pytest.mark.parametrize("shape", [None, 3, "x", [1, {}], {"a": 2}, [[None]]])
 def test_facts_of_any_shape_are_no_error(shape):
-    broken = replace(MAIN, facts=dict.fromkeys(ONNX, shape))
+    broken = replace(MAIN, facts=Facts.read(dict.fromkeys(ONNX, shape)))
     read(projection.version_graph(replace(KNOWN, variants=(broken,)), HOME))
 
 
@@ -410,7 +411,7 @@ def test_the_catalogue_knows_domains_of_tasks():
     graph = read(projection.catalogue_graph(HOME))
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
-    assert set(tasks.DOMAIN_OF.values()) >= {"nlp", "cv", "audio", "tabular"}
+    assert set(TASKS_OF) >= {"nlp", "cv", "audio", "tabular"}
     assert training.generation(iris.Places(HOME), {}) == ""
 
 

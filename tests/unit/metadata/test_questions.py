@@ -10,10 +10,11 @@ from decimal import Decimal
 import pyoxigraph
 import pytest
 
+from hub.protocol.facts import Facts
+from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris
 from metadata.sparql import questions
-from registry.cards.tasks import DOMAIN_OF
 
 HOME = "https://hub.example"
 PLACES = iris.Places(HOME)
@@ -35,7 +36,7 @@ def version(name, *, number=1, sizes=(100,), card=None, told=None, precision="fp
         "f0.onnx",
         opset=more.pop("opset", 17),
         precision=precision,
-        facts={"producer": {"name": "pytorch", "version": "2"}} | (told or {}),
+        facts=Facts.read({"producer": {"name": "pytorch", "version": "2"}} | (told or {})),
     )
     return facts.VersionFacts(
         namespace="lab",
@@ -241,7 +242,7 @@ def test_there_are_sixteen_and_each_is_whole():
 
 
 def test_language_models_by_size(ask):
-    domain = [name for name, one in NEWEST.items() if DOMAIN_OF.get(one.task) == "nlp"]
+    domain = [name for name, one in NEWEST.items() if one.task in TASKS_OF["nlp"]]
     rows = ask("language-models-by-size")
     assert models(rows) == sorted(domain, key=size) == ["reader", "writer", "base"]
     assert [int(row["bytes"]) for row in rows] == [size(name) for name in models(rows)]

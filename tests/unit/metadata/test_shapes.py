@@ -9,11 +9,11 @@ import pytest
 import rdflib
 from rdflib import DCTERMS, OWL, RDF, RDFS, SKOS
 
+from hub.protocol.vocabularies import SHARES
 from metadata.graphs import projection
 from metadata.rdf import iris, terms, vocabulary
 from metadata.rdf.vocabulary import Shapes, ShapesUnavailableError
 from metadata.validation import messages
-from registry.cards import metrics
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
 from tests.unit.metadata import shaping
 from tests.unit.metadata.test_projection import CARD, HOME, KNOWN
@@ -134,7 +134,7 @@ def test_the_metrics_that_are_shares_are_those_of_the_projection():
     listed = vocabulary.read("shapes").partition("sh:in ( metric")[2].partition(")")[0]
     known = iris.Places(HOME)
     here = {known.metric(name) for name in re.findall(r":([\w-]+)", listed)}
-    assert here == {known.metric(name) for name in metrics.SHARES}
+    assert here == {known.metric(name) for name in SHARES}
 
 
 def test_mldcat_ap_is_satisfied_by_a_model_that_says_everything():

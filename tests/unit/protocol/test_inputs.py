@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from hub.protocol import inputs
+from hub.protocol.facts import read_ports
 from registry.cards import cards
 from registry.cards.findings import Notes
 
@@ -28,7 +29,7 @@ def findings(front):
 
 def compared(declared, *rows, files=None):
     notes = Notes()
-    inputs.compare(inputs.parse(declared), inputs.model_inputs(list(rows)), notes, files=files)
+    inputs.compare(inputs.parse(declared), read_ports(list(rows)), notes, files=files)
     return [(one.severity, one.pointer, one.message, one.cure) for one in notes.in_order()]
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hub.protocol import problems
+from hub.protocol.facts import Facts
 from registry.cards import cards, edits, imports, suggestions
 
 CARBON = """timestamp,project_name,run_id,duration,emissions,cpu_energy,gpu_energy,energy_consumed,\
@@ -159,7 +160,7 @@ def test_a_file_suggests_what_it_says_of_itself():
         "doc": "Finds things in pictures of a street. And more.",
         "precision": "fp16",
     }
-    assert {one.name: one.value for one in suggestions.of(facts)} == {
+    assert {one.name: one.value for one in suggestions.of(Facts.read(facts))} == {
         "creators": ["Ada Lovelace", "Lab"],
         "license": "Apache-2.0",
         "pipeline_tag": "object-detection",
@@ -180,12 +181,13 @@ def test_ultralytics_keys_are_literals_and_never_run():
         "names": "{0: 'person', 1: 'car'}",
         "stride": "32",
     }
-    found = {one.name: one.value for one in suggestions.of({"metadata": props})}
+    found = {one.name: one.value for one in suggestions.of(Facts.read({"metadata": props}))}
     assert found["license"] == "AGPL-3.0"
     assert found["postprocessing"] == "Classes by index: 0 person, 1 car."
     assert found["preprocessing"] == "Pictures of 640 x 480 pixels (height x width)."
     for hostile in ("__import__('os').system('true')", "(" * 1500, "{[]: 1}", "x" * 5000):
         assert "postprocessing" not in {
-            one.name for one in suggestions.of({"metadata": {**props, "names": hostile}})
+            one.name
+            for one in suggestions.of(Facts.read({"metadata": {**props, "names": hostile}}))
         }
-    assert suggestions.of({"metadata": [1], "doc": 3, "producer": "x"}) == []
+    assert suggestions.of(Facts.read({"metadata": [1], "doc": 3, "producer": "x"})) == []

@@ -1,0 +1,295 @@
+"""The facts of a model file, as the engine reports them and the hub stores them, read once.
+
+They crossed a process that had opened somebody's upload, and older releases of the hub stored
+others: what is absent or has another shape is empty here, never guessed and never an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+DEFAULT_DOMAIN: Final = "ai.onnx"
+# How many of anything are taken; the engine lists no more of anything.
+MOST_LISTED: Final = 1000
+MOST_DEPTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type of ONNX: `kind` is tensor, sparse_tensor, sequence, optional, map or opaque.
+
+    A size is a number, a symbol, or None where nothing is said; a shape of unknown rank is None.
+    `element` is what a sequence or optional holds, and what a map maps `key` to.
+    """
+
+    kind: str = ""
+    dtype: str = ""
+    shape: tuple[int | str | None, ...] | None = None
+    key: str = ""
+    element: Type | None = None
+
+    @property
+    def tensor_dtype(self) -> str:
+        """The type of a tensor's numbers; empty for whatever is no tensor."""
+        return self.dtype if self.kind == "tensor" else ""
+
+    @property
+    def sizes(self) -> tuple[int | None, ...] | None:
+        """The shape with None for whatever is free; None for one of unknown rank."""
+        if self.shape is None:
+            return None
+        return tuple(size if isinstance(size, int) else None for size in self.shape)
+
+    def __str__(self) -> str:
+        """float32 for a tensor, sequence of map of int64 to float32 for what holds others."""
+        dtype = self.dtype or "unknown"
+        match self.kind:
+            case "tensor":
+                return dtype
+            case "sparse_tensor":
+                return f"sparse {dtype}"
+            case "map" if self.element:
+                return f"map of {self.key or 'unknown'} to {self.element}"
+            case kind if self.element:
+                return f"{kind} of {self.element}"
+            case kind:
+                return kind or "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of a graph; `denotation` is ONNX's TypeDenotation, such as IMAGE."""
+
+    name: str
+    type: Type
+    denotation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator that a graph uses, and in how many nodes."""
+
+    domain: str
+    name: str
+    count: int
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether ONNX defines it, apart from ONNX-ML."""
+        return self.domain in ("", DEFAULT_DOMAIN)
+
+    @property
+    def title(self) -> str:
+        """The name alone where ONNX defines the operator, else after its domain."""
+        return self.name if self.is_standard else f"{self.domain}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalFile:
+    """A file of weights: how many tensors and bytes of it are used, and from where to where."""
+
+    path: str
+    tensors: int
+    bytes: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightType:
+    """The weights of one type."""
+
+    dtype: str
+    count: int
+    elements: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The initializers of a graph."""
+
+    count: int
+    bytes: int
+    by_type: tuple[WeightType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """The tool that wrote a file, as the file says."""
+
+    name: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.name, self.version)))
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one walk over a model file saw; `opsets` is None where nothing was said of them."""
+
+    method: int = 1
+    ir_version: int | None = None
+    opset: int | None = None
+    opsets: Mapping[str, int] | None = None
+    producer: Producer = Producer()
+    model_version: int = 0
+    domain: str = ""
+    doc: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    graph_name: str = ""
+    inputs: tuple[Port, ...] = ()
+    outputs: tuple[Port, ...] = ()
+    nodes: int | None = None
+    operators: tuple[Operator, ...] = ()
+    barcode: tuple[str, ...] = ()
+    functions: frozenset[tuple[str, str]] = frozenset()
+    weights: Weights | None = None
+    external_files: tuple[ExternalFile, ...] = ()
+    parameters: int | None = None
+    precision: str = ""
+    # Bytes of weights by type, and the ways in which they are quantised.
+    stored_bytes: Mapping[str, int] = field(default_factory=dict)
+    quantisation: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, stored: object) -> Facts:
+        """Read what a description reported; whatever is malformed is left out."""
+        row = _mapping(stored)
+        profile = _mapping(row.get("precision_profile"))
+        return cls(
+            method=_whole(row.get("method")) or 1,
+            ir_version=_whole(row.get("ir_version")),
+            opset=_whole(row.get("opset")),
+            opsets=_numbers(row["opsets"]) if isinstance(row.get("opsets"), dict) else None,
+            producer=_producer(row.get("producer")),
+            model_version=_count(row.get("model_version")),
+            domain=_text(row.get("domain")),
+            doc=_text(row.get("doc")),
+            metadata={
+                key: value for key, value in _items(row.get("metadata")) if isinstance(value, str)
+            },
+            graph_name=_text(_mapping(row.get("graph")).get("name")),
+            inputs=read_ports(row.get("inputs")),
+            outputs=read_ports(row.get("outputs")),
+            nodes=_whole(_mapping(row.get("nodes")).get("total")),
+            operators=tuple(
+                Operator(_text(one.get("domain")), name, _count(one.get("count")))
+                for one in _rows(row.get("operators"))
+                if (name := _text(one.get("name")))
+            ),
+            barcode=read_barcode(row.get("barcode")),
+            functions=frozenset(
+                (_text(one.get("domain")), _text(one.get("name")))
+                for one in _rows(row.get("functions"))
+            ),
+            weights=_weights(row.get("initializers")),
+            external_files=tuple(
+                ExternalFile(
+                    path, *(_count(one.get(name)) for name in ("tensors", "bytes", "first", "end"))
+                )
+                for one in _rows(row.get("external_files"))
+                if (path := _text(one.get("path")))
+            ),
+            parameters=_whole(row.get("parameters")),
+            precision=_text(row.get("precision")),
+            stored_bytes=_numbers(profile.get("bytes_by_dtype")),
+            quantisation=tuple(map(str, _list(profile.get("forms")))),
+        )
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The metadata by names in lower case: ONNX compares them without case."""
+        return {name.lower(): value for name, value in self.metadata.items()}
+
+
+def read_ports(stored: object) -> tuple[Port, ...]:
+    """The inputs or outputs of a described graph."""
+    return tuple(
+        Port(_text(row.get("name")), _type(row, MOST_DEPTH), _text(row.get("denotation")))
+        for row in _rows(stored)
+    )
+
+
+def read_barcode(stored: object) -> tuple[str, ...]:
+    """The families of a graph's operators in order, from the engine's compressed form."""
+    row = _mapping(stored)
+    names = _list(row.get("categories"))
+    return tuple(
+        str(names[cell])
+        for cell in _list(row.get("cells"))
+        if isinstance(cell, int) and 0 <= cell < len(names)
+    )
+
+
+def _type(row: Mapping[str, Any], depth: int) -> Type:
+    kind, shape = _text(row.get("type")), row.get("shape")
+    element = row.get("value" if kind == "map" else "element")
+    return Type(
+        kind,
+        _text(row.get("dtype")),
+        tuple(size if isinstance(size, int) else _text(size) or None for size in _list(shape))
+        if isinstance(shape, list)
+        else None,
+        _text(row.get("key")),
+        _type(element, depth - 1) if isinstance(element, dict) and depth else None,
+    )
+
+
+def _producer(stored: object) -> Producer:
+    if isinstance(stored, str):
+        return Producer(stored)
+    row = _mapping(stored)
+    return Producer(_text(row.get("name")), _text(row.get("version")))
+
+
+def _weights(stored: object) -> Weights | None:
+    if not isinstance(stored, dict):
+        return None
+    return Weights(
+        _count(stored.get("count")),
+        _count(stored.get("bytes")),
+        tuple(
+            WeightType(str(name), *(_count(row.get(one)) for one in ("count", "elements", "bytes")))
+            for name, row in _items(stored.get("by_dtype"))
+            if isinstance(row, dict)
+        ),
+    )
+
+
+def _mapping(stored: object) -> Mapping[str, Any]:
+    return stored if isinstance(stored, dict) else {}
+
+
+def _items(stored: object) -> Iterator[tuple[str, Any]]:
+    return itertools.islice(_mapping(stored).items(), MOST_LISTED)
+
+
+def _list(stored: object) -> list[Any]:
+    return stored[:MOST_LISTED] if isinstance(stored, list) else []
+
+
+def _rows(stored: object) -> Iterator[Mapping[str, Any]]:
+    return (row for row in _list(stored) if isinstance(row, dict))
+
+
+def _numbers(stored: object) -> dict[str, int]:
+    return {name: number for name, value in _items(stored) if (number := _whole(value)) is not None}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _count(value: object) -> int:
+    return _whole(value) or 0
