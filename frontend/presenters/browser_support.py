@@ -44,25 +44,25 @@ def obstacles(facts: dict[str, Any], size: int) -> tuple[str, ...]:
 def _obstacles(facts: dict[str, Any], size: int) -> Iterator[str]:
     if not browser_runtime.is_here():
         yield (
-            f"this hub has no browser runtime; its operator has not fetched "
+            "the browser runtime is not installed on this hub: "
             f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
         )
     if size > MOST_BYTES:
-        yield f"the model has {size / 1e9:.1f} GB, and a page can load {MOST_BYTES / 1e9:.1f} GB"
+        yield f"the model has {size / 1e9:.1f} GB, but the limit is {MOST_BYTES / 1e9:.1f} GB"
     yield from _versions(facts)
     yield from _operators(facts)
     if facts.get("precision") == "bf16":
-        yield "the browser runtime does not compute with bfloat16"
+        yield "the browser runtime does not support bfloat16"
     outputs = [one for one in facts.get("outputs") or [] if isinstance(one, dict)]
     if outputs and not any(one.get("type") == "tensor" for one in outputs):
-        yield "none of its outputs is a tensor"
+        yield "the model has no tensor output"
 
 
 def _versions(facts: dict[str, Any]) -> Iterator[str]:
     opsets = facts.get("opsets")
     opsets = opsets if isinstance(opsets, dict) else {}
     if facts.get("opsets") == {}:
-        yield "the file names no opset, which the browser runtime requires"
+        yield "the file does not declare an opset"
     used = {
         str(row.get("domain") or "ai.onnx")
         for row in facts.get("operators") or []
@@ -72,10 +72,12 @@ def _versions(facts: dict[str, Any]) -> Iterator[str]:
         version = opsets.get(domain)
         if domain in used and isinstance(version, int) and not low <= version <= high:
             title = "opset" if domain == "ai.onnx" else f"opset of {domain}"
-            yield f"its {title} is {version}, and the browser runtime takes {low} to {high}"
+            yield f"its {title} is {version}, but the browser runtime supports {low} to {high}"
     written = facts.get("ir_version")
     if isinstance(written, int) and written > IR_VERSIONS[1]:
-        yield (f"its IR version is {written}, and the browser runtime takes up to {IR_VERSIONS[1]}")
+        yield (
+            f"its IR version is {written}, but the browser runtime supports up to {IR_VERSIONS[1]}"
+        )
 
 
 def _operators(facts: dict[str, Any]) -> Iterator[str]:
@@ -98,4 +100,4 @@ def _operators(facts: dict[str, Any]) -> Iterator[str]:
             lacking.append(name)
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        yield f"the browser runtime has no {', '.join(lacking[:3])}{more}"
+        yield f"the browser runtime does not support {', '.join(lacking[:3])}{more}"
