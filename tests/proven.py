@@ -149,7 +149,9 @@ def suite(runtime, version, cases, *, onnx="1.23.2", parts=1):
             "operator": operator,
             "opset": opset,
             "outcome": outcome,
-            "reason": "" if outcome == "passed" else f"{operator} gave something else",
+            "reason": ""
+            if outcome == "passed"
+            else f"{operator} output differs from the specification",
         }
         for case, operator, opset, outcome in cases
     ]

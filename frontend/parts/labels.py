@@ -29,26 +29,26 @@ _KINDS = {
 }
 
 JOBS = {
-    "describe": "Read the facts",
+    "describe": "Read model facts",
     "check": "Check",
-    "upgrade": "Upgrade the opset",
-    "convert": "Convert the precision",
-    "annotate": "Add the metadata",
-    "skeleton": "Draw the graph",
-    "difference": "Compare the graphs",
+    "upgrade": "Upgrade opset",
+    "convert": "Convert precision",
+    "annotate": "Add metadata",
+    "skeleton": "Prepare graph",
+    "difference": "Compare graphs",
     "run": "Run once",
     "benchmark": "Benchmark",
-    "compare-speed": "Compare the speed",
-    "tensors": "Look at the tensors",
+    "compare-speed": "Compare latency",
+    "tensors": "Analyse tensors",
     "conformance": "Conformance",
     "suite": "Operator suite",
 }
 # Whether data are about people -> words.
 PERSONAL = {
     "unknown": "unknown",
-    "yes": "yes, about people",
+    "yes": "yes, personal data",
     "anonymised": "anonymised",
-    "no": "no, not about people",
+    "no": "no personal data",
 }
 RECIPES = {
     "fp16": "fp16, half precision",

@@ -35,7 +35,7 @@ SHORT_WITH_CODE = 1_000
 _FENCE = re.compile(r"```|~~~")
 # Memory for rendered cards, in characters, of each web process.
 _PAGES = Memory(32_000_000)
-_BUSY = "Every process that renders cards is busy; reload the page in a few seconds."
+_BUSY = "The renderer is busy. Reload the page in a few seconds."
 _NAMING_PARTS = 100
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -137,7 +137,7 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
         try:
             page = parsing.run(_markup, text, files, sorted(paths), short=short)
         except problems.TextTooCostly:
-            page = _as_text(text, "It takes too long to be shown as a page.")
+            page = _as_text(text, "It takes too long to render.")
         except problems.Unavailable:
             return mark_safe(_as_text(text, _BUSY))  # noqa: S308 - the text in it is escaped
         _PAGES.put(key, page)
@@ -148,7 +148,7 @@ def _markup(text: str, files: str, paths: list[str]) -> str:
     """What `render` gives, as plain text for the wire; in a child where it is long."""
     written = _PARSER.render(text)
     if _nests_too_deep(written):
-        return _as_text(text, "Its HTML is nested too deep to be shown as a page.")
+        return _as_text(text, "Its HTML is nested too deeply to render.")
     markup = nh3.clean(
         written,
         tags=_TAGS,
@@ -166,7 +166,7 @@ def _markup(text: str, files: str, paths: list[str]) -> str:
 
 def _as_text(text: str, reason: str) -> str:
     """A card that is not rendered, with one line that says why."""
-    return format_html("<p>This card is shown as text. {}</p><pre>{}</pre>", reason, text)
+    return format_html("<p>This card is shown as plain text. {}</p><pre>{}</pre>", reason, text)
 
 
 def _nests_too_deep(markup: str) -> bool:

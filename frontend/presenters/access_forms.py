@@ -39,18 +39,21 @@ class AudienceForm(forms.Form):
     """Who sees a model, and who may have its files."""
 
     visibility = forms.ChoiceField(
-        label="Who sees it",
-        choices=[("public", "Everybody, once published"), ("private", "Members of the namespace")],
+        label="Visibility",
+        choices=[
+            ("public", "Public, once published"),
+            ("private", "Private, members of the namespace only"),
+        ],
     )
     gate = forms.ChoiceField(
-        label="Who may have its files",
+        label="File access",
         choices=[
-            (RegisteredModel.Gate.OPEN, "Everybody who sees it"),
-            (RegisteredModel.Gate.AUTO, "Whoever signs in and asks"),
-            (RegisteredModel.Gate.MANUAL, "Whoever asks and is accepted by hand"),
+            (RegisteredModel.Gate.OPEN, "Open to anyone who can see the model"),
+            (RegisteredModel.Gate.AUTO, "On request, granted automatically"),
+            (RegisteredModel.Gate.MANUAL, "On request, reviewed by a maintainer"),
         ],
-        help_text="Members of the namespace always may. Page, card and metadata stay as visible as "
-        "the model is.",
+        help_text="Members of the namespace always have access. Page, card and metadata are not "
+        "restricted.",
     )
 
 
@@ -61,7 +64,7 @@ class DescribeForm(forms.Form):
         label="Licence",
         max_length=64,
         required=False,
-        help_text="An SPDX id such as Apache-2.0.",
+        help_text="SPDX identifier, for example Apache-2.0.",
         widget=forms.TextInput(attrs={"list": "licences"}),
     )
     task = forms.ChoiceField(label="Task", required=False)
@@ -72,7 +75,7 @@ class DescribeForm(forms.Form):
         label="Keywords",
         max_length=MOST_KEYWORDS * (LONGEST_KEYWORD + 2),
         required=False,
-        help_text="By which it is to be found, with commas between them.",
+        help_text="Search keywords, comma-separated.",
     )
 
     def __init__(self, *args: Any, task: str = "", **kwargs: Any) -> None:
@@ -88,9 +91,9 @@ class DescribeForm(forms.Form):
         parts = (part.strip() for part in str(self.cleaned_data["keywords"]).split(","))
         given = list(dict.fromkeys(part for part in parts if part))
         if len(given) > MOST_KEYWORDS:
-            raise forms.ValidationError(f"At most {MOST_KEYWORDS} keywords.")
+            raise forms.ValidationError(f"Enter up to {MOST_KEYWORDS} keywords.")
         if any(len(part) > LONGEST_KEYWORD for part in given):
-            raise forms.ValidationError(f"A keyword has at most {LONGEST_KEYWORD} characters.")
+            raise forms.ValidationError(f"Keywords can have up to {LONGEST_KEYWORD} characters.")
         return given
 
 
@@ -100,24 +103,24 @@ class EndForm(forms.Form):
     reason = forms.CharField(
         label="Reason",
         max_length=LONGEST_REASON,
-        help_text="People who used it read this on its page, for as long as the page stands.",
+        help_text="Shown permanently on the page of the version.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
 
 class AskForm(forms.Form):
-    """Words for those who decide."""
+    """A message to the maintainers who review the request."""
 
     message = forms.CharField(
-        label="What you want the files for",
+        label="Message to the maintainers",
         max_length=access.LONGEST_MESSAGE,
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Maintainers of the namespace read it, and your user name.",
+        help_text="Say what you want to use the model for. Maintainers also see your user name.",
     )
 
 
 class GrantForm(forms.Form):
-    """Somebody to be let in unasked."""
+    """Grant access to a user without a request."""
 
     user = forms.CharField(label="User name", max_length=150)

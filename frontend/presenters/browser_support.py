@@ -47,32 +47,34 @@ def obstacles(facts: Facts, size: int) -> tuple[str, ...]:
 def _obstacles(facts: Facts, size: int) -> Iterator[str]:
     if not browser_runtime.is_here():
         yield (
-            f"this hub has no browser runtime; its operator has not fetched "
+            "the browser runtime is not installed on this hub: "
             f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
         )
     if size > MOST_BYTES:
-        yield f"the model has {size / 1e9:.1f} GB, and a page can load {MOST_BYTES / 1e9:.1f} GB"
+        yield f"the model has {size / 1e9:.1f} GB, but the limit is {MOST_BYTES / 1e9:.1f} GB"
     yield from _versions(facts)
     yield from _operators(facts)
     if facts.precision == "bf16":
-        yield "the browser runtime does not compute with bfloat16"
+        yield "the browser runtime does not support bfloat16"
     if facts.outputs and not any(port.type.kind == "tensor" for port in facts.outputs):
-        yield "none of its outputs is a tensor"
+        yield "the model has no tensor output"
 
 
 def _versions(facts: Facts) -> Iterator[str]:
     opsets = facts.opsets or {}
     if facts.opsets == {}:
-        yield "the file names no opset, which the browser runtime requires"
+        yield "the file does not declare an opset"
     used = {one.domain or DEFAULT_DOMAIN for one in facts.operators}
     for domain, (low, high) in OPSETS.items():
         version = opsets.get(domain)
         if domain in used and version is not None and not low <= version <= high:
             title = "opset" if domain == DEFAULT_DOMAIN else f"opset of {domain}"
-            yield f"its {title} is {version}, and the browser runtime takes {low} to {high}"
+            yield f"its {title} is {version}, but the browser runtime supports {low} to {high}"
     written = facts.ir_version
     if written is not None and written > IR_VERSIONS[1]:
-        yield (f"its IR version is {written}, and the browser runtime takes up to {IR_VERSIONS[1]}")
+        yield (
+            f"its IR version is {written}, but the browser runtime supports up to {IR_VERSIONS[1]}"
+        )
 
 
 def _operators(facts: Facts) -> Iterator[str]:
@@ -86,4 +88,4 @@ def _operators(facts: Facts) -> Iterator[str]:
             lacking.append(one.name)
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        yield f"the browser runtime has no {', '.join(lacking[:3])}{more}"
+        yield f"the browser runtime does not support {', '.join(lacking[:3])}{more}"

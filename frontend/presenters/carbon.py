@@ -103,7 +103,7 @@ def _amount_fact(kilograms: float | None, kind: str) -> Fact:
     """The emissions with how they were come by, which is the publisher's word in any case."""
     if kilograms is None:
         return _fact("Amount", "")
-    note = "" if kind == "declared" else "as the card says"
+    note = "" if kind == "declared" else "from the card"
     return Fact("Amount", formatting.carbon(kilograms), kind, note)
 
 
@@ -123,7 +123,7 @@ def inference(row: Measurement | None) -> list[Fact]:
         Fact(names[2], device, "measured"),
     ]
     if row.carbon_g is None:
-        told = [Fact(names[0], "not told", "none", "the region of the grid is not set")]
+        told = [Fact(names[0], "not reported", "none", "grid region not set")]
         return [*told, *found, Fact(names[3], "not declared", "none")]
     grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
     source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
@@ -167,17 +167,17 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
 def _sentence(own: float | None, others: Sequence[float]) -> str:
     """What the comparison finds, in words."""
     if not others:
-        return "No other public model of this task declares what its training took."
+        return "No other public model of this task declares its training carbon."
     many = f"{COUNTED} or more" if len(others) > COUNTED else formatting.grouped(len(others))
     said = f"{many} other public model{'s' if len(others) != 1 else ''} of this task"
-    said += " declare theirs" if len(others) != 1 else " declares its own"
+    said += " declare training carbon" if len(others) != 1 else " declares training carbon"
     if own is None:
         return f"{said}; this version does not."
     below = sum(other < own for other in others)
     if not below:
-        return f"{said}; this version declares the least, or as little as any."
+        return f"{said}; none declares less than this version."
     above = "at least " if len(others) > COUNTED else ""
-    return f"{said}; {above}{formatting.grouped(below)} of them less than this version."
+    return f"{said}; {above}{formatting.grouped(below)} of them declare less than this version."
 
 
 def _intensity(kilograms: float | None, kwh: Decimal | None) -> Fact:

@@ -104,7 +104,7 @@ def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refuse
     However large the models are, the number of questions to the database depends on the number of
     references alone.
     """
-    refused = [Refused(ref, f"{MOST} models fit beside each other.") for ref in wanted[MOST:]]
+    refused = [Refused(ref, f"You can compare up to {MOST} models.") for ref in wanted[MOST:]]
     found: list[tuple[str, refs.Ref, Version]] = []
     known: dict[int, Version] = {}
     for ref in wanted[:MOST]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 READ, MEASURED, DECLARED = "from the file", "measured", "declared"
 COUNTED, RECORDED = "counted", "recorded"
-BY_CELL = "how, each says"
+BY_CELL = "method per value"
 LESS = "less"
 TIMES = "\u00d7"
 NOT_READ = "not read yet"
@@ -277,7 +277,7 @@ def origin(column: Column) -> list[tuple[str, Cell, str]]:
         ("Exported by", _producer(column), READ),
         ("Based on", _base(column), DECLARED),
         ("Trained on", _trained_on(column), DECLARED),
-        ("About people", _personal(column), DECLARED),
+        ("Personal data", _personal(column), DECLARED),
         ("Training carbon", _carbon(column), DECLARED),
     ]
 
@@ -343,14 +343,14 @@ def _parity(column: Column) -> figures.Worst | None:
 def _far(column: Column) -> Cell:
     """How far the outputs of a derived variant lie from those of its source."""
     if column.variant is not None and column.variant.origin == "uploaded":
-        return Cell("is a source", absent=True)
+        return Cell("original", absent=True)
     worst = _parity(column)
     return _said(worst.max_abs if worst else "", NOT_MEASURED)
 
 
 def _top1(column: Column) -> Cell:
     if column.variant is not None and column.variant.origin == "uploaded":
-        return Cell("is a source", absent=True)
+        return Cell("original", absent=True)
     worst = _parity(column)
     return _said(worst.top1 if worst else "", NOT_MEASURED)
 
@@ -365,19 +365,19 @@ def _published(column: Column) -> Cell:
 
 
 def _producer(column: Column) -> Cell:
-    return _said(column.graph.producer, "not told")
+    return _said(column.graph.producer, "not reported")
 
 
 # Key -> title, where it comes from, which way is better, how to read it.
 _FACTS: dict[str, tuple[str, str, str, Callable[[Column], Cell]]] = {
     "latency": ("Latency, p50", MEASURED, LESS, _latency),
-    "timed-on": ("Timed on", MEASURED, "", _timed_on),
+    "timed-on": ("Measured on", MEASURED, "", _timed_on),
     "energy": ("Energy of 1 000 inferences", BY_CELL, "", _energy),
     "running-carbon": ("Carbon of 1 000 inferences", BY_CELL, "", _running_carbon),
     "size": ("Model and weights", COUNTED, LESS, _size),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
-    "far": ("Largest difference to its source", MEASURED, "", _far),
-    "top1": ("Same top answer as its source", MEASURED, "", _top1),
+    "far": ("Largest difference from source", MEASURED, "", _far),
+    "top1": ("Same top-1 result as source", MEASURED, "", _top1),
     "parameters": ("Parameters", READ, "", _parameters),
     "precision": ("Precision", READ, "", _precision),
     "opset": ("Opset", READ, "", _opset),
@@ -418,5 +418,5 @@ def _verdict(column: Column, results: Sequence[ConformanceResult]) -> Cell:
     url = column.place("version-conformance")
     verdict = verdicts.together(results)
     if verdict == ConformanceVerdict.INAPPLICABLE:
-        return Cell("no check applies", absent=True, url=url)
+        return Cell("not applicable", absent=True, url=url)
     return Cell(conformance.tally_text(results), url=url, state=str(verdict.label))

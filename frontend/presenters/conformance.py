@@ -32,52 +32,52 @@ if TYPE_CHECKING:
 
 # Check -> title, what it asks.
 CHECKS = {
-    "bundled": ("Own test data", "outputs = those stored with the version"),
-    "reference": ("Reference", "outputs = the ONNX reference's, on generated inputs"),
-    "optimisation": ("Optimised", "outputs = the same without optimisation"),
-    "determinism": ("Same answer twice", "two runs, compared bit by bit"),
+    "bundled": ("Bundled test data", "outputs equal those stored with the version"),
+    "reference": ("Reference", "outputs equal the ONNX reference on generated inputs"),
+    "optimisation": ("Optimised", "outputs equal those without optimisation"),
+    "determinism": ("Determinism", "two runs are bit-identical"),
 }
 # Verdict, or state of a job -> how a glyph names it, how a cell says it, what it means.
 OUTCOMES = {
-    "passed": ("passed", "passes", "Every output agrees within the tolerance."),
-    "failed": ("failed", "fails", "An output differs by more than the tolerance."),
+    "passed": ("passed", "passes", "All outputs agree within the tolerance."),
+    "failed": ("failed", "fails", "At least one output differs by more than the tolerance."),
     "does-not-run": (
         "does not run",
         "does not run",
-        "The runtime does not support the model, or runs no input. It fails where another does.",
+        "Not supported, or fails on its inputs. Counts as a failure if another runtime succeeds.",
     ),
     "data-wrong": (
         "data wrong",
         "data wrong",
-        "The stored test data are wrong: this counts against nobody.",
+        "The stored test data is wrong. Does not count as a failure.",
     ),
     "reference-wrong": (
         "reference wrong",
         "reference wrong",
-        "The ONNX reference is wrong: this counts against nobody.",
+        "The ONNX reference is wrong. Does not count as a failure.",
     ),
     "cant-tell": (
         "can't tell",
         "can't tell",
-        "Nothing trustworthy says who is right: this counts against nobody.",
+        "No reliable reference to decide. Does not count as a failure.",
     ),
-    "does-not-apply": ("does not apply", "does not apply", "There is nothing to compare here."),
+    "does-not-apply": ("does not apply", "does not apply", "Nothing to compare."),
     "not-tested": (
         "not tested",
         "not tested",
-        "There is nothing to test it with, such as no test data: this counts against nobody.",
+        "No test data available. Does not count as a failure.",
     ),
-    "queued": ("queued", "queued", "A job waits for a worker."),
-    "running": ("running", "running", "A job is at it."),
-    "errored": ("not completed", "not completed", "The job ended without a verdict."),
-    "not run": ("not run", "not run", "No job has been queued yet."),
+    "queued": ("queued", "queued", "A job is queued."),
+    "running": ("running", "running", "A job is running."),
+    "errored": ("not completed", "not completed", "The job finished without a verdict."),
+    "not run": ("not run", "not run", "No job queued yet."),
 }
 # As runners.engine.runs.agreement has them, which pages cannot import; a test compares the two.
 PROFILES = {
     "fp32": "relative 0.001, absolute 0.000 01",
     "fp16": "relative 0.01, absolute 0.001",
-    "quantised": "cosine 0.99 or one step of quantisation; else relative 0.001, absolute 0.000 01",
-    "exact": "none: equal, bit for bit",
+    "quantised": "cosine 0.99 or one quantisation step; else relative 0.001, absolute 0.000 01",
+    "exact": "none: must be bit-identical",
 }
 _WAITING = ("running", "queued", "not completed", "not run")
 SETS_SHOWN, FILES_SHOWN, FLAGS_SHOWN = 8, 8, 12
@@ -215,7 +215,7 @@ def tally_text(results: Iterable[ConformanceResult]) -> str:
     """`3 of 3 pass, 1 not tested`: the share of what passed or failed, and the others apart."""
     tally = verdicts.tally(results)
     if not tally.judged and not tally.apart:
-        return "no check applies"
+        return "not applicable"
     parts = [f"{tally.passed} of {tally.judged} pass"] if tally.judged else []
     if tally.failed:
         parts.append(f"{tally.failed} {'fails' if tally.failed == 1 else 'fail'}")
@@ -380,7 +380,7 @@ def _outcome(result: ConformanceResult) -> tuple[str, str, str]:
     """Glyph, word and meaning of a result."""
     state, word, means = OUTCOMES[result.verdict]
     if result.blames == ConformanceResult.Blame.RUNTIME:
-        means = f"{means} The runtime is at fault."
+        means = f"{means} The runtime caused the failure."
     return "failed" if result.outcome == "failed" else state, word, means
 
 
@@ -399,7 +399,7 @@ def _value(result: ConformanceResult) -> str:
 
 def _sentence(results: list[ConformanceResult], awaited: list[str]) -> str:
     if not results and not awaited:
-        return "Not run: no worker of this hub has offered a runtime yet."
+        return "Not run: no worker offers a runtime yet."
     states = [OUTCOMES.get(word, OUTCOMES["not run"])[0] for word in awaited]
     said = [_capital(tally_text(results))] if results else []
     said += [f"{states.count(word)} {word}" for word in _WAITING if word in states]

@@ -149,7 +149,7 @@ def earlier(rows: Iterable[Version]) -> dict[int, int]:
 
 def _sentence(numbers: Mapping[str, int]) -> str:
     if not any(numbers.values()):
-        return "No node differs."
+        return "No nodes differ."
     said = [
         f"{formatting.plural(number, 'node')} {name}" for name, number in numbers.items() if number
     ]
@@ -212,20 +212,20 @@ def _change(change: Mapping[str, Any]) -> str:
 def _norm(value: Any) -> str:
     """How far weights moved, in words."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"moved by {formatting.figure(value)} of their norm"
-    return "other values"
+        return f"changed by {formatting.figure(value)} of their norm"
+    return "values changed"
 
 
 def _weights(said: Mapping[str, Any]) -> str:
     compared, equal = _count(said.get("compared")), _count(said.get("equal"))
     if not compared:
-        return "No weights stand on both sides."
+        return "No common weights."
     words = f"{formatting.grouped(equal)} of {formatting.plural(compared, 'pair')} of weights equal"
     if equal == compared:
         return f"{words}."
     norm = said.get("norm")
     if isinstance(norm, int | float) and not isinstance(norm, bool) and norm > 0:
-        return f"{words}; all together moved by {formatting.figure(norm)} of their norm."
+        return f"{words}; overall change: {formatting.figure(norm)} of their norm."
     return f"{words}."
 
 

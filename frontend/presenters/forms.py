@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from registry.models import Namespace, User, Variant
 
 SCOPES = (
-    ("read", "read: find, download, private models included"),
-    ("write", "write: make drafts, upload, ask for publication"),
-    ("publish", "publish: publish by hand, yank, withdraw, move aliases"),
-    ("admin", "admin: tokens, members, deleting models"),
+    ("read", "read: search and download, including private models"),
+    ("write", "write: create drafts, upload, submit"),
+    ("publish", "publish: publish, yank, withdraw, move aliases"),
+    ("admin", "admin: manage tokens and members, delete models"),
 )
 
 
@@ -62,16 +62,16 @@ class VersionForm(forms.Form):
     """A new version of a model that exists."""
 
     message = forms.CharField(
-        label="What changes",
+        label="Changes",
         max_length=500,
         required=False,
-        help_text="One line, for the list of versions.",
+        help_text="One line, shown in the list of versions.",
     )
     label = forms.CharField(
         label="Label",
         max_length=64,
         required=False,
-        help_text="Such as 1.4.0; the number is given.",
+        help_text="For example 1.4.0. The version number is assigned automatically.",
     )
     file = FilesField(label="Files")
 
@@ -90,14 +90,17 @@ class ModelForm(VersionForm):
     namespace = forms.ChoiceField(label="Namespace")
     name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
     visibility = forms.ChoiceField(
-        label="Who sees it",
-        choices=[("public", "Everybody, once published"), ("private", "Members of the namespace")],
+        label="Visibility",
+        choices=[
+            ("public", "Public, once published"),
+            ("private", "Private, members of the namespace only"),
+        ],
     )
     license = forms.CharField(
         label="Licence",
         max_length=64,
         required=False,
-        help_text="An SPDX id such as Apache-2.0.",
+        help_text="SPDX identifier, for example Apache-2.0.",
         widget=forms.TextInput(attrs={"list": "licences"}),
     )
     task = forms.ChoiceField(
@@ -121,23 +124,23 @@ class DeriveForm(forms.Form):
     """A variant that a maintainer asks for."""
 
     kind = forms.ChoiceField(
-        label="What to make",
+        label="Conversion",
         choices=presenter_variants.kinds,
-        help_text="Another opset is kept only when it gives the same numbers; another precision "
-        "costs some, and is kept with what it costs.",
+        help_text="An opset variant is stored only if its outputs are equal; a precision variant "
+        "is stored with its measured difference.",
     )
     source = forms.ChoiceField(label="From")
     opset = forms.IntegerField(
-        label="To opset",
+        label="Target opset",
         required=False,
         min_value=1,
-        help_text="For an upgrade, up or down; empty for the highest that runs here.",
+        help_text="Higher or lower than the current one. Empty: the highest supported opset.",
     )
     calibration = forms.FileField(
-        label="Sample for calibration",
+        label="Calibration sample",
         required=False,
-        help_text="For int8-qdq: an .npz with an array for each input. Empty for the version's own "
-        "test data.",
+        help_text="For int8-qdq: an .npz file with an array for each input. Empty: the test data "
+        "of the version.",
         widget=forms.FileInput(attrs={"accept": ".npz"}),
     )
 
@@ -150,27 +153,25 @@ class DeriveForm(forms.Form):
     def clean_calibration(self) -> Any:
         sample = self.cleaned_data.get("calibration")
         if sample and self.cleaned_data.get("kind") != "int8-qdq":
-            raise forms.ValidationError("A sample is for int8-qdq; nothing else is calibrated.")
+            raise forms.ValidationError("Only int8-qdq uses a calibration sample.")
         if sample and not str(sample.name).lower().endswith(".npz"):
-            raise forms.ValidationError("Choose an .npz file, as numpy.savez writes it.")
+            raise forms.ValidationError("Choose an .npz file written by numpy.savez.")
         return sample
 
 
 class TokenForm(forms.Form):
     """A token for programs."""
 
-    name = forms.CharField(
-        label="Name", max_length=100, help_text="What uses it, so that you know it again."
-    )
+    name = forms.CharField(label="Name", max_length=100, help_text="What you use the token for.")
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label="Scopes",
         choices=SCOPES,
         initial=["read", "write"],
         widget=forms.CheckboxSelectMultiple,
     )
     namespace = forms.ChoiceField(label="In", required=False)
     expires_days = forms.IntegerField(
-        label="Days until it ends", min_value=1, max_value=366, initial=90
+        label="Expires after (days)", min_value=1, max_value=366, initial=90
     )
 
     def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
@@ -187,7 +188,7 @@ class SignInForm(AuthenticationForm):
     """Name and password."""
 
     error_messages = {
-        "invalid_login": "No account has this name and password. Both are case-sensitive.",
+        "invalid_login": "Incorrect user name or password. Both are case-sensitive.",
         "inactive": "This account is closed.",
     }
 
@@ -196,9 +197,9 @@ class PasswordForm(PasswordChangeForm):
     """The old password and a new one."""
 
     revoke_tokens = forms.BooleanField(
-        label="Revoke my access tokens too",
+        label="Also revoke my access tokens",
         required=False,
-        help_text="Choose this if somebody else may know your password.",
+        help_text="Select this if your password may be compromised.",
     )
 
     def __init__(self, user: User, *args: Any, request: HttpRequest, **kwargs: Any) -> None:

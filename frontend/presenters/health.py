@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 LAYERS = {
     "rlimits": "resource limits",
     "namespaces": "namespaces (no network)",
-    "mounts": "mounts (nothing else visible)",
+    "mounts": "mounts (only its own files)",
     "landlock": "landlock (no other files)",
-    "seccomp": "seccomp (few system calls)",
+    "seccomp": "seccomp (restricted system calls)",
 }
 LOW = 2**28
 SHOWN = 10
-_NIGHTLY = {"comparison": "Graphs", "dump": "Dump of the graphs"}
+_NIGHTLY = {"comparison": "Graphs", "dump": "Graph dump"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
         Part(
             "Workers",
             "passed" if workers else "errored",
-            "at work" if workers else "none",
-            f"{formatting.plural(workers, 'worker')}; {waiting} waiting, {running} running jobs",
+            "running" if workers else "none",
+            f"{formatting.plural(workers, 'worker')}; {waiting} queued and {running} running jobs",
         ),
         *(_night(found) for found in nightly.outcomes()),
     ]
@@ -80,7 +80,7 @@ def _night(found: nightly.Outcome) -> Part:
     """What was done last night: the dump of the graphs, or their comparison with the rows."""
     at = datetime.fromisoformat(found.finished_at)
     detail = f"{found.detail} ({at:%Y-%m-%d %H:%M} UTC)"
-    state, word = ("passed", "done") if found.ok else ("errored", "told something")
+    state, word = ("passed", "done") if found.ok else ("errored", "reported something")
     return Part(_NIGHTLY.get(found.task, found.task), state, word, detail)
 
 
@@ -88,7 +88,7 @@ def _storage() -> Part:
     try:
         usage = shutil.disk_usage(store().root)
     except OSError as error:
-        return Part("Storage", "failed", "does not answer", str(error.strerror))
+        return Part("Storage", "failed", "not responding", str(error.strerror))
     free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
     if usage.free < LOW:
         return Part("Storage", "errored", "nearly full", free)

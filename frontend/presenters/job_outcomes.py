@@ -34,12 +34,12 @@ _TABS = {
 }
 # What a job of one kind makes where no row of its own tells it.
 _PAGES = {
-    "describe": "what was read, with the checks",
-    "check": "the verdicts",
-    "skeleton": "the graph",
-    "difference": "the difference",
-    "tensors": "the tensors",
-    "annotate": "the file with its metadata",
+    "describe": "facts and checks",
+    "check": "verdicts",
+    "skeleton": "graph",
+    "difference": "graph changes",
+    "tensors": "tensors",
+    "annotate": "file with metadata",
 }
 
 
@@ -70,7 +70,7 @@ def of(job: Job) -> list[Made]:
     """What a job that has ended made, each with its page; at most three questions to the rows."""
     if job.version is None:
         is_suite = job.kind == "suite" and job.state == Job.State.SUCCEEDED
-        return [Made("its part of the scoreboard", reverse("scoreboard"))] if is_suite else []
+        return [Made("scoreboard results", reverse("scoreboard"))] if is_suite else []
     rows = _ROWS.get(job.kind)
     if rows and (found := rows(job)):
         return found
@@ -79,7 +79,7 @@ def of(job: Job) -> list[Made]:
     if job.kind == Job.TRYOUT:
         url = place(job)
         joint = "&" if "?" in url else "?"
-        return [Made("the outputs", f"{url}{joint}run={job.uuid}#server")]
+        return [Made("outputs", f"{url}{joint}run={job.uuid}#server")]
     said = _PAGES.get(job.kind)
     return [Made(said, place(job))] if said else []
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # A worker renews its lease every third of it: one that missed two is told as silent.
 _SILENT = 2 / 3
 _ENDS = {
-    "succeeded": ("passed", "No fault found."),
-    "failed": ("failed", "It ended without success."),
+    "succeeded": ("passed", "No problems found."),
+    "failed": ("failed", "Failed."),
     "cancelled": ("cancelled", "Cancelled."),
 }
 
@@ -122,8 +122,8 @@ def read(
         progress=job.progress,
         page_title=f"{said}{title(job)} · Model hub",
         steps=_steps(job, silent=silent),
-        waits=f"Waits: {waits}." if waits else "",
-        attempt=f"{job.attempt} of {job.max_attempts}" if job.attempt else "not begun",
+        waits=f"Waiting: {waits}." if waits else "",
+        attempt=f"{job.attempt} of {job.max_attempts}" if job.attempt else "not started",
         tries=_tries(job, sees_names=sees_names),
         needs=", ".join(f"{name} {wanted}" for name, wanted in requires.items()),
         barred=barred,

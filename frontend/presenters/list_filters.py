@@ -49,8 +49,8 @@ def _device(value: str) -> str:
 
 def _evidence(value: str) -> str:
     return {
-        "carbon": "training carbon told",
-        "federated": "learned in federated rounds",
+        "carbon": "training carbon declared",
+        "federated": "trained in federated rounds",
         "upgrade": "opset upgrade ready",
     }.get(value, value)
 
@@ -68,13 +68,13 @@ GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "task": ("Task", words.task),
     "passes_on": ("Passes on", words.runtime),
     "precision": ("Precision", _precision),
-    "opset_max": ("Opset at most", _same),
-    "opset": ("Opset exactly", _same),
+    "opset_max": ("Maximum opset", _same),
+    "opset": ("Opset", _same),
     "measured_on": ("Measured on", _device),
     "license": ("Licence", words.licence),
     "evidence": ("Evidence", _evidence),
-    "max_bytes": ("Files at most", _bytes),
-    "max_parameters": ("Parameters at most", _parameters),
+    "max_bytes": ("Maximum size", _bytes),
+    "max_parameters": ("Maximum parameters", _parameters),
     "namespace": ("Namespace", _same),
     "keyword": ("Keyword", _same),
 }
@@ -85,7 +85,7 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "pixel_format": ("Pixels", _same),
     "personal_data": ("Personal data in training", _same),
     "fails_on": ("Fails on", words.runtime),
-    "contains": ("Name or summary holds", _same),
+    "contains": ("Name or summary", _same),
 }
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it.
 PARAMETERS = ("q", "sort", "cursor", "on", *GROUPS, *MORE, *speeds.Setup._fields)
@@ -160,7 +160,7 @@ def read(data: QueryDict) -> Query:
 
 def sorts(known: Sequence[speeds.Offer]) -> dict[str, str]:
     """The orders of the list in words; where nothing was measured there is no fastest."""
-    return SORTS if known else SORTS | {search.FASTEST: "Fastest (nothing is measured yet)"}
+    return SORTS if known else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
 
 
 def settled(query: Query, known: Sequence[speeds.Offer]) -> Query:

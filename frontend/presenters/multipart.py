@@ -36,9 +36,10 @@ def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
     def measured(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > FORM_BYTES:
+            size = formatting.size(int(length) if length.isdigit() else 0)
             raise problems.TooLarge(
-                f"This form has {formatting.size(int(length) if length.isdigit() else 0)}; without "
-                f"scripts it takes {formatting.size(FORM_BYTES)} at once."
+                f"This form has {size}. The limit without JavaScript is "
+                f"{formatting.size(FORM_BYTES)}."
             )
         return protected(request, *args, **kwargs)
 
@@ -53,7 +54,7 @@ def take(actor: Actor, version: Version, sent: Iterable[UploadedFile[bytes]]) ->
         try:
             files.put(actor, version=version, path=name, digest=keep(actor, file))
         except problems.Problem as problem:
-            refused.append(f"{name} was refused: {problem.detail}")
+            refused.append(f"{name} was rejected: {problem.detail}")
     return refused
 
 

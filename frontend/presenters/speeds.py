@@ -277,7 +277,7 @@ def standings(items: Sequence[Standing], sort: str) -> list[Place]:
             ref=f"{item.row.variant.version.model.ref}@{item.row.variant.version.number}",
             url=model_url(item.row),
             result_url=timings.address(item.row),
-            precision=item.row.variant.precision or "not read",
+            precision=item.row.variant.precision or "unknown",
             device=f"{item.row.device_title}, {timings.runtime_of(item.row)}",
             contributor=item.row.contributor.username if item.row.contributor else "",
             worker=item.row.enrolled_worker.name if item.row.enrolled_worker else "",

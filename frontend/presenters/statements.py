@@ -18,8 +18,8 @@ WORDS = {"ttl": "Turtle", "nt": "N-Triples", "jsonld": "JSON-LD", "rdf": "RDF/XM
 _GROUPS = {
     f"{OWL}Class": "Classes",
     f"{RDFS}Class": "Classes",
-    f"{OWL}ObjectProperty": "Properties with things",
-    f"{OWL}DatatypeProperty": "Properties with values",
+    f"{OWL}ObjectProperty": "Object properties",
+    f"{OWL}DatatypeProperty": "Data properties",
     f"{RDF}Property": "Properties",
     f"{SKOS}ConceptScheme": "Schemes",
     f"{SKOS}Concept": "Concepts",

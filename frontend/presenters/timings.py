@@ -30,8 +30,8 @@ OVERVIEW = 8
 SHAPES = 3
 SCENARIOS = {
     "single_stream": "one inference after another",
-    "multi_stream": "eight inferences in a row as one query",
-    "server": "at random moments",
+    "multi_stream": "eight consecutive inferences per query",
+    "server": "random arrival times",
     "offline": "one inference after another, for throughput",
 }
 STYLES = {"run": "arrays in and out", "io_binding": "bound inputs and outputs"}
@@ -52,28 +52,28 @@ FILTERS = {
 SPREAD = "spread-between-processes"
 # The reasons of a record in words; one that is not here stands as it is.
 REASONS = {
-    "too-few-processes": "too few processes ran to their end",
-    "nothing-readable": "the machine shows nothing of what else it did",
-    "gpu-not-readable": "nobody could see who else was on the GPU",
-    "interference": "others were at work on the machine in too many processes",
-    "spread-between-processes": "its processes differ by more than its limit",
-    "host-busy": "the machine never came to rest",
-    "every-process-died": "every process died",
-    "cpu-pressure": "tasks waited for processors",
-    "foreign-cpu": "others used the processors",
-    "steal": "the hypervisor took processor time",
-    "throttled": "its control group was stopped",
-    "foreign-gpu-process": "others were on the GPU",
-    "not-steady": "it never became steady",
-    "outputs-differ": "its timed outputs differ from those before",
-    "died": "it died",
-    "ep-not-used": "the execution provider ran no node",
-    "baseline-noisy": "the run of the earlier one is noisy",
-    "candidate-noisy": "the run of this one is noisy",
-    "rejected-processes-used": "too few processes count, so others were used, too",
-    "by-cpu-time": "judged by processor time",
-    "cpu-time-disagrees": "processor time did not move with latency",
-    "latency-disagrees": "latency did not move with processor time",
+    "too-few-processes": "too few processes finished",
+    "nothing-readable": "the machine does not report its load",
+    "gpu-not-readable": "other processes on the GPU could not be detected",
+    "interference": "the machine was busy during too many processes",
+    "spread-between-processes": "the processes differ by more than the limit",
+    "host-busy": "the machine was never idle",
+    "every-process-died": "all processes crashed",
+    "cpu-pressure": "tasks waited for a CPU",
+    "foreign-cpu": "other tasks used the CPU",
+    "steal": "the hypervisor took CPU time",
+    "throttled": "its control group was throttled",
+    "foreign-gpu-process": "other processes used the GPU",
+    "not-steady": "it never reached a steady state",
+    "outputs-differ": "its outputs changed between runs",
+    "died": "it crashed",
+    "ep-not-used": "the execution provider ran no nodes",
+    "baseline-noisy": "the result of the earlier version is noisy",
+    "candidate-noisy": "the result of this version is noisy",
+    "rejected-processes-used": "too few quiet processes, so noisy ones were included",
+    "by-cpu-time": "judged by CPU time",
+    "cpu-time-disagrees": "CPU time did not change with latency",
+    "latency-disagrees": "latency did not change with CPU time",
     "interval-too-wide": "the interval is too wide",
 }
 
@@ -357,7 +357,7 @@ def energy(row: Measurement) -> str:
 def runtime_of(row: Measurement) -> str:
     """ONNX Runtime 1.31.1 CUDA, for a result with that provider."""
     said = runtime(row.runtime, row.provider, row.runtime_version)
-    return f"{said}, in part elsewhere" if row.partial else said
+    return f"{said}, partly on other providers" if row.partial else said
 
 
 def runtime(name: str, provider: str, version: str = "") -> str:
@@ -395,14 +395,14 @@ def why(row: Measurement) -> str:
     said = reasons(row.reasons)
     if SPREAD not in row.reasons or row.between_process_cv is None:
         return said
-    found = f"its processes differ by {formatting.share(row.between_process_cv)}"
+    found = f"the processes differ by {formatting.share(row.between_process_cv)}"
     limit = None
     if "record" not in row.get_deferred_fields():
         limit = (row.record.get("gate") or {}).get("between_process_cv")
-    told = "its limit"
+    told = "the limit"
     if isinstance(limit, int | float):
         told = f"the {formatting.share(summary.limit(row.record['gate'], 'between_process_cv'))}"
-        told += " that it may"
+        told += " limit"
     return said.replace(REASONS[SPREAD], f"{found}, more than {told}")
 
 
@@ -457,5 +457,5 @@ def sentence(rows: Sequence[Measurement]) -> str:
     if unverified := sum(not row.is_trusted for row in rows):
         said += f", {formatting.grouped(unverified)} unverified"
     if best is None:
-        return f"{said}; none can be ranked"
+        return f"{said}; none ranked"
     return f"{said}; the fastest is {latency(best.p50_ms)} on {best.device_title}"

@@ -29,10 +29,10 @@ _STEPS = {
 }
 # State of a job -> glyph, what its ladder says where it made nothing.
 _SENTENCES = {
-    "queued": ("queued", "Queued: a worker will try the highest opset that its runtime runs."),
-    "running": ("running", "Running: from the highest opset down, until one is equal."),
-    "cancelled": ("cancelled", "The job was cancelled before any opset was reached."),
-    "failed": ("failed", "No other opset was shown to be equal."),
+    "queued": ("queued", "Queued. A worker will try the highest opset its runtime supports."),
+    "running": ("running", "Running: tries opsets from the highest down until outputs are equal."),
+    "cancelled": ("cancelled", "The job was cancelled before an opset was reached."),
+    "failed": ("failed", "No other opset gives equal outputs."),
 }
 
 
@@ -207,11 +207,14 @@ def _sentence(found: selectors.Ladder) -> tuple[str, str]:
     made = [row for row in found.ready if not row.is_chosen and (row.opset or 0) > own]
     if made:
         unproven = max(made, key=lambda row: row.opset or 0)
-        return "can't tell", f"{unproven.opset} made, not chosen: {unproven.proof_sentence}"
+        return (
+            "can't tell",
+            f"{unproven.opset} created, not used by default: {unproven.proof_sentence}",
+        )
     if job is None:
-        return "not run", "Not run. It is queued once a worker offers ONNX Runtime."
+        return "not run", "Not run. The job is queued once a worker offers ONNX Runtime."
     if job.state == "failed" and job.error_class != "deterministic":
-        return "not completed", job.error_detail or "The job ended without a verdict."
+        return "not completed", job.error_detail or "The job finished without a verdict."
     if job.state == "succeeded":
         return "passed", _nothing_higher(found, job)
     return _SENTENCES[job.state]
@@ -220,10 +223,10 @@ def _sentence(found: selectors.Ladder) -> tuple[str, str]:
 def _nothing_higher(found: selectors.Ladder, job: Job) -> str:
     own = found.variant.opset or 0
     if any(row.opset is not None and row.opset < own for row in found.ready):
-        return "A lower opset is ready; nothing higher was asked for."
+        return "A lower opset is ready. A higher one was not requested."
     if not (job.report or {}).get("facts", {}).get("source", 1):
-        return "Nothing to do: it uses no operator that has an opset to be raised."
-    return "Nothing to do: this is the highest opset that the runtime runs."
+        return "No upgrade needed: no operator depends on the opset."
+    return "No upgrade needed: this is the highest opset the runtime supports."
 
 
 def _findings(job: Job | None) -> tuple[verdicts.Finding, ...]:
@@ -238,4 +241,4 @@ def _place(version: Version, view: str, *more: object) -> str:
 
 def kinds() -> list[tuple[str, str]]:
     """What a maintainer may ask for, with words."""
-    return [("upgrade", "Another opset, same numbers"), *labels.RECIPES.items()]
+    return [("upgrade", "Change opset, equal outputs"), *labels.RECIPES.items()]

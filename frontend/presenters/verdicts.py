@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 STAGES = {
     "scan": (
         "Wire scan",
-        "Is the file whole, and does it stay inside the version?",
-        "Well-formed; everything it refers to is here.",
+        "Is the file complete and self-contained?",
+        "Well-formed; all referenced files are present.",
     ),
     "checker": (
         "Checker",
-        "Does it keep the rules of ONNX?",
-        "Valid by the rules of its opset.",
+        "Does it follow the ONNX specification?",
+        "Valid for its opset.",
     ),
     "inference": (
         "Strict inference",
-        "Do all types and shapes agree?",
-        "Every shape that can be inferred agrees.",
+        "Are all types and shapes consistent?",
+        "All inferred shapes are consistent.",
     ),
     "load": (
         "Runtime load",
-        "Does ONNX Runtime open it?",
-        "ONNX Runtime made a session of it on a CPU.",
+        "Does ONNX Runtime load it?",
+        "ONNX Runtime created a CPU session.",
     ),
 }
 _WORDS = {
-    "pending": "Waiting for its job.",
-    "not run": "Not run: a stage before it ended the check.",
-    "invalid": "Not accepted.",
-    "unsupported": "Valid, but this runtime cannot run it.",
-    "crashed": "The process that opened it died.",
-    "timed out": "It took too long.",
-    "out of memory": "It took more memory than a check may have.",
-    "refused": "Refused before anything opened it.",
+    "pending": "Waiting for the job.",
+    "not run": "Not run: an earlier stage failed.",
+    "invalid": "Failed.",
+    "unsupported": "Valid, but not supported by this runtime.",
+    "crashed": "The process crashed while opening the file.",
+    "timed out": "The check took too long.",
+    "out of memory": "The check exceeded its memory limit.",
+    "refused": "Rejected before the file was opened.",
 }
 
 
@@ -109,11 +109,11 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
     """The verdict of a version's ``card`` check; what is older than the check never had one."""
     check = next((check for check in checks if check.kind == "card"), None)
     if check is None:
-        late = "Not run: it was published before the hub checked cards."
-        early = "It runs when the draft is submitted."
+        late = "Not run: published before card checks existed."
+        early = "Runs when you submit the draft."
         return CardChecked(_card_verdict("not run", late if published else early))
     if check.outcome == "pending":
-        return CardChecked(_card_verdict("pending", "It waits for its turn."))
+        return CardChecked(_card_verdict("pending", "Queued."))
     report = check.report if isinstance(check.report, dict) else {}
     rows = report.get("files")
     found = tuple(
@@ -123,16 +123,16 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
         for finding in findings(row)
     )
     words = {
-        "passed": "Its graph keeps the hub's rules.",
-        "failed": "Correct the fields below, then submit again.",
-        "errored": "It could not be completed; the fault is the hub's, not the card's.",
+        "passed": "The metadata graph is valid.",
+        "failed": "Fix the fields below, then submit again.",
+        "errored": "Could not be completed because of an error on the hub.",
     }
     verdict = _card_verdict(check.outcome, words.get(check.outcome, ""))
     return CardChecked(verdict, found, check.updated_at)
 
 
 def _card_verdict(outcome: str, words: str) -> Verdict:
-    return Verdict("Card", "Does what it says of itself make a sound graph?", outcome, words)
+    return Verdict("Card", "Is the metadata graph valid?", outcome, words)
 
 
 def read(checks: Iterable[Check]) -> Checks:
@@ -140,10 +140,12 @@ def read(checks: Iterable[Check]) -> Checks:
     check = next((check for check in checks if check.kind == "onnx"), None)
     if check is None:
         return Checks(
-            "They run when the draft is submitted.", "not run", (_unread("not run", "Not yet."),)
+            "The checks run when you submit the draft.",
+            "not run",
+            (_unread("not run", "Not run."),),
         )
     if check.outcome == "pending":
-        sentence = "They wait for a worker, or are running."
+        sentence = "The checks are queued or running."
         return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
     report = check.report if isinstance(check.report, dict) else {}
     rows = report.get("files")
@@ -208,11 +210,11 @@ def _verdict(stage: str, said: Any) -> Verdict:
 
 def _sentence(outcome: str, files: tuple[Checked, ...]) -> str:
     if outcome == "errored":
-        return "They could not be completed; the fault is the hub's, not the model's."
+        return "The checks could not be completed because of an error on the hub."
     verdicts = [verdict for file in files for verdict in file.verdicts]
     good = sum(verdict.outcome == "ok" for verdict in verdicts)
     if outcome == "passed" and good == len(verdicts):
-        return "All of them pass."
+        return "All checks pass."
     return f"{good} of {len(verdicts)} pass." + (
-        " What does not pass does not make the model unsafe." if outcome == "passed" else ""
+        " Failed checks do not mean that the model is unsafe." if outcome == "passed" else ""
     )

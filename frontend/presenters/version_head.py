@@ -227,7 +227,7 @@ def chosen_variant(version: Version, name: str) -> Variant | None:
             return row
     offers = ", ".join(row.name for row in variants(version)) or "none yet"
     raise problems.VariantMissing(
-        f"{version.ref} has no variant {name[:64]}. It offers: {offers}.", offers=offers
+        f"{version.ref} has no variant {name[:64]}. Available: {offers}.", offers=offers
     )
 
 
@@ -291,7 +291,7 @@ def _ready(version: Version, variant: Variant | None) -> str:
 
 def readiness(upgraded: Variant) -> str:
     """What was shown about an upgraded variant in a few words, and whether it is chosen."""
-    state = "ready" if upgraded.is_chosen else "made, not chosen"
+    state = "ready" if upgraded.is_chosen else "not used by default"
     return f"{upgraded.opset} {state}: {_shown(upgraded)}"
 
 
@@ -329,25 +329,31 @@ def _tabs(
 def _note(version: Version, latest: int | None) -> Note | None:
     model = version.model
     newest = reverse("version", args=[model.namespace.slug, model.name, latest]) if latest else ""
-    link = f"Go to version {latest}, the newest" if latest else ""
+    link = f"View version {latest}, the newest" if latest else ""
     if version.state == "draft":
         url = reverse("draft", args=[model.namespace.slug, model.name, version.number])
-        return Note("", "A draft.", "Only its makers see it.", url, "Edit, submit or delete it")
+        return Note(
+            "",
+            "A draft.",
+            "Visible to writers of the namespace only.",
+            url,
+            "Edit, submit or delete it",
+        )
     if version.state == "submitted":
-        then = "It is published when they pass." if version.publish_requested else ""
-        return Note("", "Being checked.", f"Nobody outside sees it until the checks end. {then}")
+        then = "It is published when the checks pass." if version.publish_requested else ""
+        return Note("", "Checks running.", f"Visible to members of the namespace only. {then}")
     if version.state == "yanked":
         return Note(
             "part",
             "Yanked.",
-            f"{version.reason} Still downloadable by its exact number.",
+            f"{version.reason} The files can still be downloaded with the exact version number.",
             newest,
             link,
         )
     if version.state == "withdrawn":
         when = formatting.exact(version.ended_at) if version.ended_at else ""
         return Note(
-            "fail", f"Withdrawn {when}.", f"{version.reason} Its bytes are gone.", newest, link
+            "fail", f"Withdrawn {when}.", f"{version.reason} The files were deleted.", newest, link
         )
     return _check_note(version) or _newer_note(version, latest, newest, link)
 
@@ -358,8 +364,8 @@ def _check_note(version: Version) -> Note | None:
         return None
     model = version.model
     checks = reverse("version-checks", args=[model.namespace.slug, model.name, version.number])
-    words = "A file of this version is invalid, or does not load."
-    return Note("fail", "Its checks failed.", words, checks, "See the checks")
+    words = "A file of this version is invalid or does not load."
+    return Note("fail", "Checks failed.", words, checks, "View checks")
 
 
 def _newer_note(version: Version, latest: int | None, newest: str, link: str) -> Note | None:

@@ -14,11 +14,11 @@ register = template.Library()
 
 # Kind -> (tone of its tag, what it means). Nothing has a kind beside these.
 KINDS = {
-    "measured": ("pass", "A run that is stored here gave it; the run is a click away."),
-    "recorded": ("accent", "The hub saw it happen and wrote it down."),
-    "declared": ("part", "The publisher or the file says so; nobody here has checked it."),
-    "estimated": ("part", "A formula gave it, which stands beside it."),
-    "none": ("", "Nobody has measured, recorded or declared it."),
+    "measured": ("pass", "Measured in a stored run; follow the link for details."),
+    "recorded": ("accent", "Recorded by the hub."),
+    "declared": ("part", "Stated by the publisher or the file; not verified by the hub."),
+    "estimated": ("part", "Computed with the formula shown."),
+    "none": ("", "Not measured, recorded or declared."),
 }
 
 

@@ -138,7 +138,7 @@ def test_a_version_made_elsewhere_from_a_noisy_one_copies_no_epsilon(api, ada, t
     copy = factories.listed(ada, noisy.model, card=noisy.readme + "\nConverted.\n")
     assert subjects.version_facts(copy).privacy is None
     shown = Client().get(f"/models/ada/net/v/{copy.number}").content.decode()
-    assert "Not known. This version was uploaded" in shown
+    assert "Unknown. This version was uploaded" in shown
     assert "/ns#differentialPrivacy" not in projection.version_graph(
         subjects.version_facts(copy), "https://hub.example"
     )
@@ -160,7 +160,7 @@ def test_before_the_first_round_nothing_is_spent(api, ada):
 
 
 def test_a_card_of_the_earlier_method_is_pointed_out(monkeypatch, train):
-    note = "The card states privacy by an earlier method"
+    note = "The card states a budget computed with an earlier method"
     first = train(1, 1, rules=NOISE, base_data="untrained")
     with monkeypatch.context() as patch:
         patch.setattr("registry.federated.privacy.words", lambda _: "(ε = 0.669, δ = 0.17)")

@@ -91,10 +91,10 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
     page = client.get(f"/jobs/{job.pk}").content.decode()
     assert page.count("ended by SIGKILL") >= 2
     assert "<b>Barred.</b>" in page
-    assert "Lift the bar" not in page
+    assert "Release from quarantine" not in page
     assert client.post(f"/jobs/{job.pk}/lift").status_code == 403
     client.force_login(admin)
-    assert "Lift the bar" in client.get(f"/jobs/{job.pk}").content.decode()
+    assert "Release from quarantine" in client.get(f"/jobs/{job.pk}").content.decode()
     assert client.post(f"/jobs/{job.pk}/lift").status_code == 302
     assert "<b>Barred.</b>" not in client.get(f"/jobs/{job.pk}").content.decode()
 

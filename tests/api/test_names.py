@@ -237,7 +237,7 @@ def test_the_settings_page_confirms(published, ada, client):
     sent = {"form": "names", "name": "dataset:faces", "target": "faces"}
     assert client.post("/models/ada/net/settings", sent).status_code == 302
     page = client.get("/models/ada/net/settings").content.decode()
-    assert "Withdraw confirmation" in page
+    assert "Unlink" in page
     assert 'href="/datasets/faces"' in client.get("/models/ada/net/v/1").content.decode()
     sent.pop("target")
     assert client.post("/models/ada/net/settings", sent).status_code == 302

@@ -116,7 +116,7 @@ def test_a_refused_card_is_told_on_the_draft_and_over_http(api, ada, real_shapes
     assert card["report"]["files"][0]["findings"][0]["where"] == "line 2, license"
     assert onnx["outcome"] == "pending"
     shown = page("/models/ada/net/v/1/draft", ada)
-    assert "Sent back." in shown
+    assert "Checks failed." in shown
     assert "Name the data." in shown
     assert "line 2, license" in shown
 
@@ -124,4 +124,4 @@ def test_a_refused_card_is_told_on_the_draft_and_over_http(api, ada, real_shapes
 def test_a_version_from_before_the_check_says_that_it_has_none(ada):
     version = factories.published(ada)
     version.checks.filter(kind="card").delete()
-    assert "it was published before the hub checked cards" in page("/models/ada/net/v/1/checks")
+    assert "published before card checks existed" in page("/models/ada/net/v/1/checks")

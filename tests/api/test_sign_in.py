@@ -31,7 +31,7 @@ def rows():
 def test_guessing_is_slowed_by_account_and_address(client, ada):
     before = rows()
     for _ in range(10):
-        assert "No account has this name" in sign_in(client, "wrong").content.decode()
+        assert "Incorrect user name" in sign_in(client, "wrong").content.decode()
     refused = sign_in(client)
     problem(refused, 429, "throttled")
     assert "Too many failed sign-ins" in refused.json()["detail"]

@@ -199,7 +199,7 @@ def test_job_is_watched_until_it_ends(window, hub):
         one.page.on("request", lambda request: asked.append(request.url))
         one.open(f"/jobs/{uuid}")
         assert one.page.title().startswith("queued")
-        assert "Waits" in one.page.locator("#job").inner_text()
+        assert "Waiting" in one.page.locator("#job").inner_text()
         one.shoot("job-queued-1440")
         assert one.axe() == []
     finally:
@@ -276,7 +276,7 @@ def test_wrong_wish_for_a_variant_is_told_at_its_field(window):
     one.open("/models/zoo/proven/v/1/variants")
     one.page.select_option("[name=kind]", "fp16")
     one.page.fill("[name=opset]", "21")
-    one.page.get_by_role("button", name="Make it", exact=True).click()
+    one.page.get_by_role("button", name="Create variant", exact=True).click()
     fault = one.page.locator(".field:has([name=opset]) .errorlist")
     expect(fault).to_contain_text("An opset belongs to upgrade")
     assert one.page.input_value("[name=opset]") == "21"

@@ -96,7 +96,7 @@ def test_escape_closes_it_from_outside_and_inside(window):
     draw(page)
     page.keyboard.press("Escape")
     assert page.locator("#poster iframe").count() == 0
-    assert page.evaluate("document.activeElement.innerText") == "Open the graph"
+    assert page.evaluate("document.activeElement.innerText") == "Open graph"
     draw(page)
     page.locator("#poster button").focus()
     page.keyboard.press("Tab")
@@ -104,7 +104,7 @@ def test_escape_closes_it_from_outside_and_inside(window):
     page.wait_for_timeout(300)
     page.keyboard.press("Escape")
     page.locator("#poster iframe").wait_for(state="detached")
-    assert page.evaluate("document.activeElement.innerText") == "Open the graph"
+    assert page.evaluate("document.activeElement.innerText") == "Open graph"
 
 
 def test_open_it_is_still_accessible(window):
@@ -138,7 +138,7 @@ def test_a_difference_is_asked_for_and_shown_when_it_is_there(window):
         one.page.click("text=Compare them")
     one.page.locator(".bands").wait_for(timeout=60_000)
     one.shoot("graph-difference-done")
-    assert "No node differs." in one.page.locator("main").inner_text()
+    assert "No nodes differ." in one.page.locator("main").inner_text()
     assert one.axe() == []
     one.page.set_viewport_size({"width": 320, "height": 800})
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 320

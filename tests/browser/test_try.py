@@ -109,8 +109,8 @@ def ended(page):
 
 def wait_for(page):
     """Wait, as somebody without scripts does, until the server's run has ended."""
-    done = page.get_by_text("One run is no benchmark.")
-    expect(done.or_(page.get_by_text("Look again"))).to_be_visible()
+    done = page.get_by_text("A single run is not a benchmark.")
+    expect(done.or_(page.get_by_text("Refresh"))).to_be_visible()
     for _ in range(60):
         if done.count():
             break
@@ -148,7 +148,7 @@ def test_a_picture_here_and_on_the_server(runtime, window):
     first = one.page.locator("[data-part=answers] tbody tr").first.inner_text().split()
     assert first[0] == "1"
     assert float(first[1]) > 0.9
-    assert "Same answer as the server, largest difference" in said
+    assert "Same result as the server, largest difference" in said
     assert "over 30 runs in this browser, WASM" in said
     assert one.page.locator("[data-part=answers] tbody tr").count() == 10
     assert one.page.locator(".strip .dots").get_attribute("d").count("M") == 30
@@ -243,7 +243,7 @@ def test_an_output_with_the_shape_of_a_picture_is_shown(runtime, window):
     )
     give(one.page, one_drawn())
     one.page.click("[data-run=browser]")
-    assert "the model declares nothing of it" in ended(one.page)
+    assert "the model does not declare it" in ended(one.page)
     for name, value in (
         ("channels", "grey"), ("polarity", "none"), ("mode", "stretch"),
         ("interpolation", "bicubic"), ("scale", "0-1"),
@@ -253,7 +253,7 @@ def test_an_output_with_the_shape_of_a_picture_is_shown(runtime, window):
     one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
     said = ended(one.page)
     one.shoot("try-larger")
-    assert "y as a picture of 672 \N{MULTIPLICATION SIGN} 672: black is its lowest value, 0" in said
+    assert "y as an image of 672 \N{MULTIPLICATION SIGN} 672: black is the lowest value, 0" in said
     assert "the first 10 of 451\N{NARROW NO-BREAK SPACE}584 values" in said
     assert "Your choice: channels Grey" in said
     assert one.page.locator(".output canvas").evaluate("(one) => one.width") == 672
@@ -273,7 +273,7 @@ def test_what_a_browser_cannot_run_is_offered_on_the_server(runtime, window):
     one = window(signed=True)
     one.open(f"/models/zoo/{name}/v/1/try")
     said = one.page.locator("#try").inner_text()
-    assert "A browser cannot run it: the browser runtime has no com.acme:Frob." in said
+    assert "A browser cannot run it: the browser runtime does not support com.acme:Frob." in said
     assert one.page.locator("[data-run=browser]").count() == 0
     assert one.page.locator("[data-run=server]").count() == 1
     one.shoot("try-frob")
@@ -366,7 +366,7 @@ def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
     page.click("button:has-text('Contribute it')")
     page.wait_for_url("**/benchmarks/*")
     said = page.locator("main").inner_text()
-    assert "Noisy. It is shown and never ranked" in said
+    assert "Noisy. This result is not ranked" in said
     assert "Contributed by admin" in said
     assert ", a test, ONNX Runtime Web 1.30.0 WASM" in said
     one.open("/models/zoo/digits-cnn/v/1/benchmarks")

@@ -43,7 +43,7 @@ def test_publish(window, model, tmp_path, hub):
     expect(rows.nth(1)).to_contain_text("Git LFS pointer")
     one.shoot("upload-sent-1440")
     assert one.axe() == []
-    page.click("text=Go on without the refused files")
+    page.click("text=Continue without the rejected files")
     expect(page.locator("h1")).to_contain_text("uploaded")
     assert page.url.endswith("/models/zoo/uploaded/v/1/draft")
     page.fill("textarea", "---\nlicense: mit\n---\n# Uploaded\n\nBy hand.")
@@ -53,7 +53,7 @@ def test_publish(window, model, tmp_path, hub):
     hub.wait_for("models/zoo/uploaded/versions/1", "published")
     one.open("/models/zoo/uploaded")
     assert "By hand." in page.locator("main").inner_text()
-    assert "All of them pass." in page.locator("main").inner_text()
+    assert "All checks pass." in page.locator("main").inner_text()
 
 
 def test_publish_without_scripts(window, model, hub):

@@ -128,7 +128,7 @@ def _sentence(part: Sequence[float], shown: Window) -> str:
     middle = ordered[(len(ordered) - 1) // 2]
     place = f"samples {formatting.grouped(shown.first + 1)} to {formatting.grouped(shown.last)}"
     whole = f"all {formatting.grouped(shown.whole)} samples" if shown.is_whole else place
-    ends = f"the least {timings.latency(ordered[0])}, the largest {timings.latency(ordered[-1])}"
+    ends = f"minimum {timings.latency(ordered[0])}, maximum {timings.latency(ordered[-1])}"
     return f"Of {whole} the median is {timings.latency(middle)}, {ends}."
 
 

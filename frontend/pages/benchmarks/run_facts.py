@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runners.models import Measurement
 
 OPERATORS_SHOWN = 40
-_HIDDEN = {"not-exposed": "not exposed by the machine", "not-applicable": "does not apply"}
+_HIDDEN = {"not-exposed": "not reported by the machine", "not-applicable": "not applicable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def told(found: Sequence[stored.Process]) -> list[Process]:
         rows.append(
             Process(
                 ordinal=one.ordinal,
-                state="left out" if one.rejected else "counts",
+                state="excluded" if one.rejected else "counts",
                 why=timings.reasons(one.reasons),
                 samples=size,
                 p50=timings.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
@@ -137,7 +137,7 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
         if isinstance(value, int | float):
             found.append((name, timings.latency(value), "of all samples" if name == "p50" else ""))
         elif name in stopping:
-            said = f"it takes {formatting.grouped(needed)} samples" if needed else ""
+            said = f"needs {formatting.grouped(needed)} samples" if needed else ""
             found.append((name, "not published", said))
     return found
 

@@ -214,7 +214,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured with one runtime."""
     versions = [one for one in benchmark_selectors.runtimes(request.user) if one.name == name]
     if not versions:
-        raise problems.NotFound(f"Nothing that you can see was measured with {name[:32]}.")
+        raise problems.NotFound(f"No results with {name[:32]}.")
     listing = timelines.of_runtime(request.user, name)
     return render(
         request,

@@ -122,7 +122,7 @@ def _take(desk: Desk, version: Version, names: list[str]) -> None:
     chosen = {name: found[name] for name in names if name in found}
     front = cards.check(desk.text).card.front
     desk.text = edits.change(desk.text, merges.merged(front, chosen))
-    desk.notes = [f"Taken from {reading.origin}: {', '.join(chosen) or 'nothing was chosen'}."]
+    desk.notes = [f"Applied from {reading.origin}: {', '.join(chosen) or 'nothing selected'}."]
 
 
 def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> None:
@@ -140,9 +140,9 @@ def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> No
     proposal = imports.read(content, name)
     changes = imports.propose(cards.check(desk.text).card.front, proposal)
     desk.text = edits.change(desk.text, changes)
-    said = ", ".join(changes) or "nothing new"
+    said = ", ".join(changes) or "no new values"
     kind = imports.KINDS[proposal.kind][0]
-    desk.notes = [f"Read from {kind}: {said}.", *proposal.notes]
+    desk.notes = [f"Imported from {kind}: {said}.", *proposal.notes]
 
 
 def shown(desk: Desk, version: Version) -> dict[str, Any]:

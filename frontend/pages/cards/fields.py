@@ -33,25 +33,25 @@ class Table:
     help: str = ""
 
 
-_ANY = (("", "not said"),)
+_ANY = (("", "not stated"),)
 _PERSONAL = (
     *_ANY,
-    ("no", "no: not about people"),
-    ("anonymised", "anonymised: nobody can be found again"),
-    ("yes", "yes: about people"),
+    ("no", "no: no personal data"),
+    ("anonymised", "anonymised: people cannot be identified"),
+    ("yes", "yes: contains personal data"),
     ("unknown", "unknown"),
 )
 _TASKS = (*_ANY, *((task, labels.task(task)) for task in TASKS))
 _RELATIONS = (*_ANY, *((word, word) for word in vocabularies.RELATIONS))
 _DATASET = (
-    Input(("name",), "Name or name in this hub", list="card-datasets"),
-    Input(("iri",), "Address or DOI", help="https://doi.org/… says which data they are."),
+    Input(("name",), "Name, or name on this hub", list="card-datasets"),
+    Input(("iri",), "Address or DOI", help="For example https://doi.org/…"),
     Input(("license",), "Licence", list="card-licences"),
     Input(("personal_data",), "Personal data", "personal", choices=_PERSONAL),
     Input(("rows",), "Rows", "number"),
-    Input(("split",), "Split", help="Which part, chosen how."),
-    Input(("legal_basis",), "Legal basis", help="Where data are about people."),
-    Input(("source",), "Where it came from"),
+    Input(("split",), "Split", help="Part used and how it was selected."),
+    Input(("legal_basis",), "Legal basis", help="Required for personal data."),
+    Input(("source",), "Source"),
     Input(("note",), "Note", wide=True),
 )
 _PERSON = (
@@ -60,11 +60,11 @@ _PERSON = (
     Input(("affiliation",), "Affiliation"),
 )
 _EVALUATION = (
-    Input(("dataset", "type"), "Data set", list="card-datasets", help="Its address or name."),
+    Input(("dataset", "type"), "Data set", list="card-datasets", help="Name or address."),
     Input(("dataset", "split"), "Split"),
     Input(("task", "type"), "Task", list="card-tasks"),
     Input(("metrics", "type"), "Metric", list="card-metrics"),
-    Input(("metrics", "value"), "Value", "number", help="Shares as a fraction from 0 to 1."),
+    Input(("metrics", "value"), "Value", "number", help="Fractions from 0 to 1."),
 )
 _RISK = (
     Input(("title",), "Risk"),
@@ -75,43 +75,48 @@ _RISK = (
 )
 GROUPS: tuple[tuple[str, str, tuple[Input | Table, ...]], ...] = (
     (
-        "What it is",
+        "Overview",
         "for lists, search and filters",
         (
             Input(("summary",), "Summary", help="One sentence, shown in lists.", wide=True),
-            Input(("license",), "Licence", list="card-licences", help="An SPDX id."),
-            Input(("license_name",), "Name of the licence", help="Where no id fits."),
-            Input(("license_link",), "Text of the licence", help="An address."),
+            Input(("license",), "Licence", list="card-licences", help="SPDX identifier."),
+            Input(("license_name",), "Licence name", help="If no SPDX identifier applies."),
+            Input(("license_link",), "Licence text", help="URL."),
             Input(("pipeline_tag",), "Task", list="card-tasks"),
-            Input(("tags",), "Tags", "words", help="Separated by commas."),
+            Input(("tags",), "Tags", "words", help="Comma-separated."),
             Input(("language",), "Languages", "words", help="ISO 639 codes: en, de."),
-            Input(("library_name",), "Made with", help="A library, such as pytorch."),
-            Input(("base_model",), "Base model", "words", help="Made from: its reference."),
-            Input(("base_model_relation",), "Relation to it", "choice", choices=_RELATIONS),
-            Input(("new_version",), "Newer model", help="A reference, where one replaces it."),
+            Input(("library_name",), "Library", help="For example pytorch."),
+            Input(
+                ("base_model",),
+                "Base model",
+                "words",
+                help="Reference of the model it derives from.",
+            ),
+            Input(("base_model_relation",), "Relation to base model", "choice", choices=_RELATIONS),
+            Input(("new_version",), "Newer model", help="Reference of the model that replaces it."),
             Input(("precision",), "Precision", "words", list="card-precisions"),
             Input(("architecture",), "Architecture", wide=True),
         ),
     ),
     (
         "Training data and personal data",
-        "what it learned from, and whether that was about people",
+        "data used for training, and whether it contains personal data",
         (
             Table("training_data", "Training data", "data set", _DATASET),
-            Input(("datasets",), "Data sets by name alone", "words", help="Separated by commas."),
+            Input(("datasets",), "Data sets by name", "words", help="Comma-separated."),
             Input(
-                ("personal_data", "status"), "Personal data, over all", "choice", choices=_PERSONAL
+                ("personal_data", "status"), "Personal data overall", "choice", choices=_PERSONAL
             ),
             Input(("personal_data", "categories"), "Categories of personal data", "words"),
             Input(("personal_data", "legal_basis"), "Legal basis"),
-            Input(("personal_data", "note"), "What is known of it", "area"),
+            Input(("personal_data", "note"), "Notes on personal data", "area"),
             Table("validated_on", "Validated on", "data set", _DATASET),
             Table("tested_on", "Tested on", "data set", _DATASET),
         ),
     ),
     (
         "Training and evaluation",
-        "how it was made, and what was measured",
+        "how the model was trained and evaluated",
         (
             Table("model-index", "Evaluations", "evaluation", _EVALUATION),
             Input(("metrics",), "Metrics by name", "words"),
@@ -119,47 +124,47 @@ GROUPS: tuple[tuple[str, str, tuple[Input | Table, ...]], ...] = (
                 ("hyperparameters",),
                 "Hyperparameters",
                 "mapping",
-                help="One a line, as name: value; the seed too.",
+                help="One per line as name: value, including the seed.",
             ),
-            Input(("hardware",), "Hardware", "area", help="Class of machine; no host names."),
+            Input(("hardware",), "Hardware", "area", help="Type of machine, no host names."),
         ),
     ),
     (
         "Carbon and energy",
-        "only what was measured or honestly estimated",
+        "measured or estimated values",
         (
             Input(
                 ("co2_eq_emissions", "emissions"),
                 "Emissions in grams CO₂e",
                 "number",
-                help="Grams; CodeCarbon writes kilograms.",
+                help="In grams (CodeCarbon reports kilograms).",
             ),
-            Input(("co2_eq_emissions", "source"), "Source of the number"),
-            Input(("co2_eq_emissions", "geographical_location"), "Where it ran"),
-            Input(("co2_eq_emissions", "hardware_used"), "Hardware it ran on"),
-            Input(("co2_eq_emissions", "training_type"), "What was trained"),
+            Input(("co2_eq_emissions", "source"), "Source of the value"),
+            Input(("co2_eq_emissions", "geographical_location"), "Location"),
+            Input(("co2_eq_emissions", "hardware_used"), "Hardware used"),
+            Input(("co2_eq_emissions", "training_type"), "Training type"),
             Input(("energy", "kwh"), "Energy in kWh", "number"),
             Input(("energy", "hours"), "Hours", "number"),
             Input(
                 ("carbon_method",),
                 "Method",
                 "area",
-                help="How it was got, or why there is no number.",
+                help="How the value was obtained, or why there is none.",
             ),
         ),
     ),
     (
         "Use and limits",
-        "what callers must do and know",
+        "how to use the model, and its limits",
         (
             Input(
                 ("inputs",),
                 "Inputs",
                 "mapping",
-                help="Name of each input, then range, vocabulary, example or image as YAML.",
+                help="For each input: range, vocabulary, example or image, as YAML.",
             ),
-            Input(("preprocessing",), "Before: preprocessing", "area"),
-            Input(("postprocessing",), "After: postprocessing", "area"),
+            Input(("preprocessing",), "Preprocessing", "area"),
+            Input(("postprocessing",), "Postprocessing", "area"),
             Input(("intended_use",), "Intended use", "area"),
             Input(("limitations",), "Limitations", "area"),
             Input(("bias",), "Bias", "area"),
@@ -168,11 +173,11 @@ GROUPS: tuple[tuple[str, str, tuple[Input | Table, ...]], ...] = (
     ),
     (
         "People and citation",
-        "who made it, and what to cite",
+        "authors and citation",
         (
             Table("creators", "Creators", "person", _PERSON),
             Input(("doi",), "DOI"),
-            Input(("date",), "Date", help="As 2026-01-31."),
+            Input(("date",), "Date", help="Format: 2026-01-31."),
             Input(("citation",), "Citation", "area"),
         ),
     ),

@@ -30,7 +30,7 @@ def show(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     if request.method == "POST":
         sent = request.POST.get("card", "")
         if not (sent.isascii() and sent.isdigit() and len(sent) < 19):
-            raise problems.InvalidRequest("Choose a refused card by its number.")
+            raise problems.InvalidRequest("Select a refused card.")
         refused_cards.one(request.user, model, int(sent)).delete()
         return HttpResponseRedirect(request.path)
     drafts = selectors.versions(request.user, model).filter(state=Version.State.DRAFT)

@@ -21,7 +21,7 @@ _GROUPS = ("passes_on", "fails_on", "does_not_run_on")
 # By whether the main variant passes, and whether some variant fails: the shape, and what it says.
 _OUTCOMES = {
     (True, False): ("passed", "passes"),
-    (True, True): ("warning", "passes, and a variant fails"),
+    (True, True): ("warning", "passes, but a variant fails"),
     (False, True): ("failed", "fails"),
     (False, False): ("not run", "no verdict"),
 }

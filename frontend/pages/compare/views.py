@@ -66,7 +66,9 @@ def table(request: HttpRequest) -> HttpResponse:
     columns, refused = presenter_comparison.find(request.user, wanted)
     if refused or not columns:
         found = (
-            refused[0] if refused else presenter_comparison.Refused("", "Name the models with m=.")
+            refused[0]
+            if refused
+            else presenter_comparison.Refused("", "Add models with the parameter m.")
         )
         raise problems.NotFound(f"{found.ref}: {found.words}" if found.ref else found.words)
     response = HttpResponse(content_type="text/csv; charset=utf-8")

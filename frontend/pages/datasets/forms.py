@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 class DatasetForm(forms.Form):
     """What is told of a data set."""
 
-    title = forms.CharField(
-        label="Title", max_length=200, help_text="As its makers call it, with the version if any."
-    )
+    title = forms.CharField(label="Title", max_length=200, help_text="Official name, with version.")
     description = forms.CharField(
         label="Description",
         max_length=20_000,
         required=False,
-        help_text="What one row is, how the rows came about, what they should not be used for.",
+        help_text="What a row represents, how the data was collected, and what it should not "
+        "be used for.",
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     iri = forms.CharField(
@@ -41,14 +40,14 @@ class DatasetForm(forms.Form):
         label="Licence",
         max_length=64,
         required=False,
-        help_text="An SPDX id such as CC-BY-4.0.",
+        help_text="SPDX identifier, for example CC-BY-4.0.",
         widget=forms.TextInput(attrs={"list": "licences"}),
     )
     source = forms.CharField(
         label="Source",
         max_length=500,
         required=False,
-        help_text="Where these rows were taken from.",
+        help_text="Where the data was taken from.",
     )
     rows = forms.IntegerField(label="Rows", min_value=0, max_value=LARGEST, required=False)
     size_bytes = forms.IntegerField(
@@ -57,19 +56,19 @@ class DatasetForm(forms.Form):
     collected_on = forms.DateField(
         label="Collected on",
         required=False,
-        help_text="The day on which collecting ended.",
+        help_text="Last day of data collection.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     personal_data = forms.ChoiceField(
         label="Personal data",
         choices=[(value, labels.PERSONAL[value]) for value in PersonalData.values],
-        help_text="Anonymised: nobody in it can be found again, and you can say why.",
+        help_text="Anonymised: people cannot be identified, and you can explain why.",
     )
     legal_basis = forms.ChoiceField(
         label="Legal basis",
         required=False,
         choices=[("", "not stated"), *LEGAL_BASES.items()],
-        help_text="Only of personal data: on what ground they may be processed.",
+        help_text="For personal data: the legal basis of processing.",
     )
     categories = forms.MultipleChoiceField(
         label="Categories of personal data",
@@ -86,7 +85,7 @@ class NewDatasetForm(DatasetForm):
     slug = forms.CharField(
         label="Name",
         max_length=96,
-        help_text="Lower-case letters, digits, hyphen, underscore. For ever.",
+        help_text="Lower-case letters, digits, hyphen, underscore. Permanent.",
     )
     field_order = ("namespace", "slug", "title")
 

@@ -158,7 +158,7 @@ def _decisions() -> Document:
     lines = [
         "# Decisions",
         "",
-        "Why the hub is made as it is: context, choice, and what it costs.",
+        "Why the hub is designed as it is: context, choice and cost.",
         "",
     ]
     for name in sorted(name for name in _names() if name.startswith(f"{DECISIONS}/")):

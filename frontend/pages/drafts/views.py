@@ -95,7 +95,7 @@ def remove(request: HttpRequest, namespace: str, name: str, number: int) -> Http
     version = selectors.version(request.user, namespace, name, number)
     path = request.POST.get("path", "")
     files.remove(request.user, version=version, path=path)
-    messages.success(request, f"{path} is no longer part of the draft.")
+    messages.success(request, f"{path} is removed from the draft.")
     return _back(namespace, name, number)
 
 

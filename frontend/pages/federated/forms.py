@@ -26,9 +26,9 @@ RULE_WORDS = {
     "geometric-median": "geometric median",
 }
 _BASE_DATA = {
-    Training.BaseData.UNKNOWN: "not known, or data of those who take part",
-    Training.BaseData.UNTRAINED: "nothing: these are initial weights",
-    Training.BaseData.PUBLIC: "public data alone, of nobody who takes part",
+    Training.BaseData.UNKNOWN: "unknown, or data of participants",
+    Training.BaseData.UNTRAINED: "nothing: initial weights",
+    Training.BaseData.PUBLIC: "public data only, none from participants",
 }
 _RULE_FIELDS = ("noise_multiplier", "clip_norm", "delta")
 _SCHEDULE_FIELDS = ("quorum", "target", "round_seconds", "most_rounds")
@@ -37,7 +37,7 @@ _SCHEDULE_FIELDS = ("quorum", "target", "round_seconds", "most_rounds")
 class TrainingForm(forms.Form):
     """What most trainings need; the API has every other rule."""
 
-    version = forms.TypedChoiceField(label="From version", coerce=int)
+    version = forms.TypedChoiceField(label="Base version", coerce=int)
     title = forms.CharField(label="Title", max_length=200, required=False)
     rule = forms.ChoiceField(
         label="Rule", choices=[(name, RULE_WORDS[name]) for name in RULES], initial=FEDAVG
@@ -46,17 +46,17 @@ class TrainingForm(forms.Form):
         label="Quorum",
         min_value=1,
         initial=3,
-        help_text="Fewest contributions that make a round. Choose three or more.",
+        help_text="Minimum number of contributions per round. Choose three or more.",
     )
     target = forms.IntegerField(
         label="Target",
         min_value=0,
         initial=0,
-        help_text="Contributions that end a round at once; 0: only the deadline does.",
+        help_text="A round closes when it has this many contributions. 0: at the deadline only.",
     )
-    round_seconds = forms.IntegerField(label="Seconds of a round", min_value=1, initial=3600)
+    round_seconds = forms.IntegerField(label="Round length in seconds", min_value=1, initial=3600)
     most_rounds = forms.IntegerField(
-        label="Rounds in all", min_value=0, initial=0, help_text="0: until somebody finishes it."
+        label="Number of rounds", min_value=0, initial=0, help_text="0: until finished manually."
     )
     noise_multiplier = forms.FloatField(
         label="Noise multiplier",
@@ -66,18 +66,18 @@ class TrainingForm(forms.Form):
     clip_norm = forms.FloatField(
         label="Clipping norm",
         required=False,
-        help_text="Every update is shortened to it. Needed with noise.",
+        help_text="Maximum norm of each update. Required with noise.",
     )
     delta = forms.FloatField(
         label="Delta",
         required=False,
-        help_text=f"For which ε is stated: at most {privacy.MOST_DELTA:g}, and well below one "
+        help_text=f"δ for the stated ε: at most {privacy.MOST_DELTA:g}, and well below one "
         f"divided by the number of devices; {privacy.DEFAULT_DELTA:g} if empty.",
     )
     base_data = forms.ChoiceField(
         label="What the base version was trained on",
         choices=list(_BASE_DATA.items()),
-        help_text="Your declaration, of an uploaded version. Without it no ε is stated.",
+        help_text="Your declaration for an uploaded version. Without it, no ε is stated.",
     )
 
     def __init__(self, *args: Any, versions: Iterable[int] = (), **kwargs: Any) -> None:

@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
 REASONS = {
     "below-quorum": "fewer contributions than the quorum",
-    "aggregation-failed": "its contributions could not be joined",
+    "aggregation-failed": "the contributions could not be aggregated",
 }
 # Rules in the order of reading -> words; what is not set is said in words too.
 _RULES = {
-    "rule": "How updates are joined",
-    "examples_cap": "Examples that one device may claim",
-    "examples_multiple": "Examples that count of one device, as a multiple of the median",
-    "clip_multiple": "Updates are shortened to this multiple of the median norm",
-    "norm_limit": "Updates of a longer norm are refused",
-    "clip_norm": "Norm that every update is clipped to",
+    "rule": "Aggregation rule",
+    "examples_cap": "Maximum examples per device",
+    "examples_multiple": "Maximum counted examples per device, as a multiple of the median",
+    "clip_multiple": "Updates are clipped to this multiple of the median norm",
+    "norm_limit": "Updates with a larger norm are rejected",
+    "clip_norm": "Clipping norm of updates",
     "noise_multiplier": "Noise multiplier",
     "delta": "Delta of differential privacy",
-    "client_certificate": "Devices need a TLS client certificate",
-    "max_staleness": "Results that may lie between base and contribution",
+    "client_certificate": "TLS client certificate required",
+    "max_staleness": "Maximum rounds between base and contribution",
 }
 _SCHEDULE = {
     "mode": "Mode",
     "quorum": "Quorum",
-    "target": "Contributions that end a round",
-    "cohort": "Participants drawn for each round",
-    "round_seconds": "Seconds of a round",
-    "grace_seconds": "Seconds of grace for uploads",
-    "most_rounds": "Rounds in all",
-    "retention_days": "Days for which contributions are kept",
+    "target": "Contributions that close a round",
+    "cohort": "Participants sampled per round",
+    "round_seconds": "Round length in seconds",
+    "grace_seconds": "Grace period for uploads in seconds",
+    "most_rounds": "Number of rounds",
+    "retention_days": "Retention of contributions in days",
 }
 _EPSILON = re.compile(r"(?:ε|\bepsilon)\s*=\s*\d", re.IGNORECASE)
 _CLAIMED = (
-    "Not known. This version was uploaded, and the hub accounts only for what it trained itself: "
-    "the ε on its card is its author's claim."
+    "Unknown. This version was uploaded, and the hub accounts only for its own trainings: "
+    "the ε in the card is a claim of the author."
 )
 # Norms of what was not used that the words below a plot name.
 _NAMED = 5
-_NONE = {"target": "no number does", "cohort": "all are asked", "most_rounds": "no limit"}
+_NONE = {"target": "none", "cohort": "all participants", "most_rounds": "no limit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,9 @@ def asked(of: Round) -> str:
     if of.selected is None:
         return "all participants"
     if not of.seed:
-        return f"{formatting.grouped(len(of.selected))} who were named"
+        return f"{formatting.grouped(len(of.selected))} selected"
     drawn, candidates = map(formatting.grouped, (len(of.selected), of.candidates))
-    return f"{drawn} of {candidates}, drawn"
+    return f"{drawn} of {candidates}, sampled"
 
 
 def spread(given: Sequence[Given]) -> SafeString:
@@ -170,17 +170,17 @@ def spread(given: Sequence[Given]) -> SafeString:
     ]
     grey = [formatting.figure(point.y) for point in points if point.mark]
     words = (
-        f"From {formatting.figure(points[0].y)} to {formatting.figure(points[-1].y)}, in the "
-        f"middle {formatting.figure(median(point.y for point in points))}."
+        f"From {formatting.figure(points[0].y)} to {formatting.figure(points[-1].y)}, "
+        f"median {formatting.figure(median(point.y for point in points))}."
         if points
         else ""
     )
     if grey:
         more = formatting.grouped(len(grey) - _NAMED)
         rest = f" and {more} more" if len(grey) > _NAMED else ""
-        words += f" Not used, and grey: {', '.join(grey[:_NAMED])}{rest}."
+        words += f" Not used (grey): {', '.join(grey[:_NAMED])}{rest}."
     return charts.plot(
-        points, across="contribution, by its norm", down="norm", words=words, joined=False
+        points, across="contribution, by norm", down="norm", words=words, joined=False
     )
 
 

@@ -100,7 +100,7 @@ def _first_page() -> tuple[str, str]:
     text = _TITLE.sub("", text)
     found = _START.search(text)
     if found is None:
-        raise ValueError(f"{PACKAGE} {version()} starts in another way than the hub knows.")
+        raise ValueError(f"{PACKAGE} {version()} is not supported by this hub.")
     return text[: found.start()], text[found.start() :]
 
 
@@ -122,5 +122,7 @@ def page(title: str, file: str, identifier: str, script: str) -> str:
         title,
         script,
     )
-    words = "<noscript>This viewer needs scripts. The table of nodes needs none.</noscript>"
+    words = (
+        "<noscript>This viewer needs JavaScript. The table of nodes works without it.</noscript>"
+    )
     return before + head + after.replace("</body>", f"{words}</body>", 1)

@@ -124,8 +124,8 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
         )
     except KeyError as missing:
         raise problems.Unavailable(
-            "The viewer (the Python package netron) is not installed on this hub; the table of "
-            "nodes needs none."
+            "The viewer (the Python package netron) is not installed on this hub. Use the "
+            "table of nodes."
         ) from missing
     response = HttpResponse(page)
     response["Content-Security-Policy"] = netron.POLICY
@@ -169,7 +169,7 @@ def difference(
     after = _variant(version, request.GET.get("variant", ""))
     before = _counterpart(other, request.GET.get("with", ""), after)
     if before.pk == after.pk:
-        raise problems.InvalidRequest("Both sides are the same variant; choose another one.")
+        raise problems.InvalidRequest("Choose two different variants.")
     if request.method == "POST":
         compared.request(request.user, before=before, after=after)
         return HttpResponseRedirect(request.get_full_path())
@@ -236,7 +236,7 @@ def _drawn(
     variant = _variant(version, request.GET.get("variant", ""))
     found = networks.of(version, variant) if version.is_served else networks.Network()
     if found.skeleton is None:
-        raise problems.NotFound(f"The graph of {version.ref} has not been drawn yet.")
+        raise problems.NotFound(f"The graph of {version.ref} has not been prepared yet.")
     return version, variant, found
 
 

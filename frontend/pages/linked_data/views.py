@@ -118,11 +118,10 @@ def dumped(request: HttpRequest) -> HttpResponseBase:
     """The nightly dump, or the part of it that was asked for. Raises NotFound and Unavailable."""
     found = dump.newest()
     if found is None:
-        raise problems.NotFound("No dump has been made yet; the first follows the hub's start.")
+        raise problems.NotFound("No dump yet. The first one is created after the hub starts.")
     if dump.tells_too_much(found):
         raise problems.Unavailable(
-            "A model was withdrawn from the public since the dump was made; a new one is on its "
-            "way.",
+            "A public model was withdrawn after the last dump. A new dump is being created.",
             retry_after=RETRY_SECONDS,
         )
     response = downloads.send(
@@ -186,7 +185,7 @@ def _page(request: HttpRequest) -> catalogue.CataloguePage:
     profile = request.GET.get("profile", "")
     if profile not in ("", catalogue.DCAT_AP):
         raise problems.InvalidRequest.at(
-            "/profile", f"There is one more profile: {catalogue.DCAT_AP}."
+            "/profile", f"Unknown profile. Available: {catalogue.DCAT_AP}."
         )
     return catalogue.page(after, profile=profile)
 

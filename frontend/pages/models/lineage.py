@@ -81,7 +81,7 @@ def relation(card: dict[str, Any]) -> str:
 
 def above(relatives: Iterable[Relative]) -> list[Line]:
     """Ancestors: each line is a base, what hangs on it are its own bases."""
-    return [_line(one, f"{relation(one.card)} into the one above") for one in relatives]
+    return [_line(one, f"{relation(one.card)} to the model above") for one in relatives]
 
 
 def below(relatives: Iterable[Relative]) -> list[Line]:
@@ -125,7 +125,7 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
     def add(rows: Iterable[Line], key: str, step: int, sign: int) -> None:
         for index, row in enumerate(rows):
             here = f"{key}.{sign}.{index}"
-            note = row.relation.removesuffix(" into the one above")
+            note = row.relation.removesuffix(" to the model above")
             boxes.append(diagrams.Box(here, step * sign, row.words, note))
             lines.append((key, here) if sign > 0 else (here, key))
             if step < _DRAWN:
@@ -137,18 +137,18 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
 
 
 def _line(one: Relative, said: str) -> Line:
-    hanging = above if said.endswith("the one above") else below
+    hanging = above if said.endswith("the model above") else below
     if one.version is None:
-        where = "elsewhere" if one.address else "no model of this hub that you can see"
+        where = "external" if one.address else "not on this hub"
         return Line(
             diagrams.cut(one.named, _CLIPPED), one.address, said, "declared", where,
             outside=bool(one.address),
         )  # fmt: skip
     notes = ["yanked"] if one.version.state == "yanked" else []
     if one.others:
-        notes.append(f"and {one.others} earlier version{'s' if one.others != 1 else ''} of it")
+        notes.append(f"and {one.others} earlier version{'s' if one.others != 1 else ''}")
     if one.again:
-        notes.append("it stands elsewhere in this list, and is not followed again")
+        notes.append("already listed")
     return Line(
         one.version.ref, _page(one.version), said, "declared", "; ".join(notes),
         lines=hanging(one.relatives),

@@ -38,8 +38,8 @@ _LISTED = 12
 _CLIPPED = 200
 TURTLE_LINES = 40
 _UNSIGNED = (
-    "Not signed. No key vouches for who published it; the digests tell only that the bytes are "
-    "the ones that were published."
+    "Not signed. The digests show that the files are unchanged since publication, not who "
+    "published them."
 )
 _STEPS = {
     "Training": "training",
@@ -140,13 +140,13 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
     uploader = _agent(teller, of.uploader)
     yield teller.told(
         "recorded",
-        [uploader, " began this version ", Part(at=of.created_at), "."],
+        [uploader, " created this version ", Part(at=of.created_at), "."],
         "", f"{IT6}hasUploader", f"{DCTERMS}created",
     )  # fmt: skip
     if of.published_at is not None:
         yield teller.told(
             "recorded",
-            ["It was published under ", _agent(teller, of.namespace), " ",
+            ["Published under ", _agent(teller, of.namespace), " ",
              Part(at=of.published_at), "."],
             "", f"{DCTERMS}publisher", f"{DCTERMS}issued",
         )  # fmt: skip
@@ -154,14 +154,14 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
         url = reverse("version", args=[of.namespace, of.name, of.previous])
         yield teller.told(
             "recorded",
-            ["It follows ", Part(f"version {of.previous}", url), " of the same model."],
+            ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
             "", f"{DCAT}previousVersion",
         )  # fmt: skip
     people = [name for name in map(_person, _listed(of.card.get("creators"))) if name]
     if people:
-        yield teller.told("declared", ["Made by ", _row(people), "."], "", f"{DCTERMS}creator")
+        yield teller.told("declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator")
     else:
-        yield teller.told("none", ["Who made the model is not declared."])
+        yield teller.told("none", ["Authors not declared."])
 
 
 def _making(teller: _Teller) -> Iterator[Sentence]:
@@ -169,18 +169,18 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
     step = _step(teller)
     for base in teller.bases[:_LISTED]:
         told = [f"{PROV}wasDerivedFrom", f"{DC}source"]
-        how = f"by {step}" if step else "in a way that is not declared"
+        how = f"by {step}" if step else "by an undeclared method"
         yield teller.told("declared", ["Derived from ", part_of(base), f" {how}."], "", *told)
     if not teller.bases:
-        yield teller.told("none", ["No model that it was derived from is declared."])
+        yield teller.told("none", ["No base model declared."])
     tool = producer(of)
     if tool:
         yield teller.told(
-            "declared", ["Its file was written by ", tool, ", as the file itself says."],
+            "declared", ["File written by ", tool, ", according to the file."],
             teller.made, f"{PROV}wasAssociatedWith",
         )  # fmt: skip
     else:
-        yield teller.told("none", ["The file does not say which tool wrote it."])
+        yield teller.told("none", ["The file does not name the tool that wrote it."])
     came = of.card.get("mirrored_from")
     if isinstance(came, dict) and (url := str(came.get("url") or "")):
         place = quads.foreign(url)
@@ -205,19 +205,19 @@ def _learning(teller: _Teller) -> Iterator[Sentence]:
             "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
         )
     else:
-        yield teller.told("none", ["What it was trained on is not declared."])
+        yield teller.told("none", ["Training data not declared."])
     settings_ = of.card.get("hyperparameters")
     if isinstance(settings_, dict) and settings_:
         said = [f"{key} {_brief(value)}" for key, value in settings_.items()]
         yield teller.told(
-            "declared", ["Settings of the step: ", _row(said), "."], made, f"{MLS}hasInput"
+            "declared", ["Hyperparameters: ", _row(said), "."], made, f"{MLS}hasInput"
         )
     carbon = of.card.get("co2_eq_emissions")
     used = carbon.get("hardware_used") if isinstance(carbon, dict) else None
     machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(used)]))
     if machines:
         yield teller.told(
-            "declared", ["It ran on ", _row(machines), "."], made, f"{IT6}hasHardware"
+            "declared", ["Trained on hardware: ", _row(machines), "."], made, f"{IT6}hasHardware"
         )
 
 
@@ -229,12 +229,12 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
         made = f"{teller.version}#generation-{quads.part(variant.name)}"
         job = variant.job
         parts: list[str | Part] = [
-            f"The hub made the variant {variant.name} from {variant.source} by {_how(variant)}",
+            f"The hub derived the variant {variant.name} from {variant.source} by {_how(variant)}",
         ]
         if job is not None:
             parts += [", in ", Part("a job", reverse("job", args=[job.uuid]))]
             if job.finished_at is not None:
-                parts += [" that ended ", Part(at=job.finished_at)]
+                parts += [" finished ", Part(at=job.finished_at)]
         yield teller.told(
             "recorded", [*parts, "."],
             made, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
@@ -246,7 +246,7 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
 
 def _copied(teller: _Teller, file: FileFacts) -> Sentence:
     iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
-    said = f"The hub wrote {file.path}: {file.source} with the card's metadata inside."
+    said = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
     return teller.told("recorded", [said], iri, f"{PROV}wasDerivedFrom")
 
 
@@ -258,7 +258,7 @@ def _signing(teller: _Teller) -> Iterator[Sentence]:
     if teller.of.manifest_sha256:
         yield teller.told(
             "recorded",
-            [f"The manifest, sha256 {teller.of.manifest_sha256}, names every uploaded file."],
+            [f"The manifest, sha256 {teller.of.manifest_sha256}, lists all uploaded files."],
             "", teller.places.term("manifestSha256"),
         )  # fmt: skip
 
@@ -394,7 +394,7 @@ def _drawn(teller: _Teller) -> str:
     for index, (said, note) in enumerate(sources):
         boxes.append(drawing.Box(f"source-{index}", 0, said, note))
         lines.append((f"source-{index}", "step"))
-    boxes.append(drawing.Box("step", 1, step or "a step not declared", "made it", "step"))
+    boxes.append(drawing.Box("step", 1, step or "undeclared step", "author", "step"))
     boxes.append(drawing.Box("self", 2, f"{of.name}@{of.number}", "this version", "self"))
     lines.append(("step", "self"))
     for variant in of.variants:

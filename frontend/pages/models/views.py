@@ -59,11 +59,11 @@ GROUPS = {
     "own": ("Files", ""),
     "derived": (
         "Derived by the hub",
-        "Made by jobs from the files above and kept beside them; the manifest does not name them.",
+        "Created by jobs from the files above; not part of the manifest.",
     ),
-    "graph": ("Graph", "Graphs without weights and tables of nodes, which the graph tab shows."),
-    "tensors": ("Tensors", "Figures of the tensors in a file, which the page of that file shows."),
-    "evidence": ("Evidence", "Nodes on which a runtime disagreed, cut out with their inputs."),
+    "graph": ("Graph", "Graphs without weights and node tables, shown in the Graph tab."),
+    "tensors": ("Tensors", "Tensor statistics, shown on the page of each file."),
+    "evidence": ("Evidence", "Nodes with diverging outputs, extracted with their inputs."),
 }
 
 

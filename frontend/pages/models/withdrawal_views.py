@@ -33,7 +33,7 @@ class Act(NamedTuple):
 
 ACTS = {
     "yank": Act("version.yank", ("published",), "is yanked"),
-    "restore": Act("version.yank", ("yanked",), "is offered again"),
+    "restore": Act("version.yank", ("yanked",), "is restored"),
     "withdraw": Act("version.withdraw", ("published", "yanked"), "is withdrawn"),
 }
 
@@ -47,7 +47,7 @@ def version(request: HttpRequest, namespace: str, name: str, number: int, act: s
     require(request.user, asked.permission, found.model)
     if found.state not in asked.states:
         raise problems.StateConflict(
-            f"{found.ref} is {found.state}; to {act} it, it has to be {' or '.join(asked.states)}.",
+            f"{found.ref} is {found.state}; to {act} it, it must be {' or '.join(asked.states)}.",
             state=found.state,
         )
     form = EndForm(request.POST if request.method == "POST" else None)

@@ -42,7 +42,7 @@ LONGEST = 2_000
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """What a model's page says of it, who sees it, who may have its files, and its name."""
+    """Description, visibility, file access and name of a model."""
     model = selectors.model(request.user, namespace, name)
     require(request.user, "model.edit", model)
     spaces = [space for space, _ in people_selectors.namespaces_of(request.user, "writer")]
@@ -129,7 +129,7 @@ def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             form.add_error(None, problem.detail)
         else:
             is_in = asked.status == AccessRequest.Status.ACCEPTED
-            words = "You may have the files now." if is_in else "Your request waits for an answer."
+            words = "You have access to the files." if is_in else "Your request is pending."
             messages.success(request, words)
             return _back(model)
     return _page(request, model, form, GrantForm())
@@ -145,7 +145,7 @@ def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     except problems.Problem as problem:
         messages.error(request, problem.detail)
     else:
-        messages.success(request, "Your request is taken back.")
+        messages.success(request, "Your request is cancelled.")
     return _back(model)
 
 
@@ -161,15 +161,15 @@ def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     except (problems.InvalidRequest, problems.NotFound) as problem:
         messages.error(request, problem.detail)
     else:
-        done = {"accepted": "let in", "rejected": "refused", "pending": "waiting again"}[status]
-        messages.success(request, f"{username} is {done}.")
+        done = {"accepted": "granted", "rejected": "denied", "pending": "pending again"}[status]
+        messages.success(request, f"The request of {username} is {done}.")
     return _back(model)
 
 
 @login_required
 @require_POST
 def grant(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """Let somebody in who did not ask."""
+    """Grant access to a user who has not requested it."""
     model = selectors.model(request.user, namespace, name)
     require(request.user, "access.decide", model)
     form = GrantForm(request.POST)
@@ -180,7 +180,7 @@ def grant(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         except problems.NotFound as problem:
             form.add_error("user", problem.detail)
         else:
-            messages.success(request, f"{username} is let in.")
+            messages.success(request, f"{username} has access.")
             return _back(model)
     return _page(request, model, AskForm(), form)
 
@@ -231,7 +231,7 @@ def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> Reg
         moved = registered_models.move(
             request.user, model=model, namespace=space, name=given["name"]
         )
-        messages.success(request, f"The model is called {moved.ref} now.")
+        messages.success(request, f"The model is now {moved.ref}.")
         return moved
     edited = registered_models.edit(request.user, model=model, **given)
     messages.success(request, "Saved.")

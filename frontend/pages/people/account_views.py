@@ -50,7 +50,7 @@ class _Password(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        text = "Your password is changed. You are signed out on all other devices."
+        text = "Your password is changed. All other devices are signed out."
         tokens = len(selectors.tokens(self.request.user))
         if form.cleaned_data["revoke_tokens"]:
             text += " Your access tokens are revoked."
@@ -111,9 +111,9 @@ def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Ask once, naming the token; then revoke it."""
     found = next((row for row in selectors.tokens(request.user) if row.pk == token_id), None)
     if found is None:
-        raise problems.NotFound("No such token; it may have been revoked already.")
+        raise problems.NotFound("Token not found. It may already be revoked.")
     if request.method != "POST":
         return render(request, "account/revoke.html", {"token": found})
     service.revoke(request.user, token_id=token_id)
-    messages.success(request, f"The token {found.name} is revoked and works nowhere any more.")
+    messages.success(request, f"Token {found.name} is revoked.")
     return HttpResponseRedirect(reverse("tokens"))

@@ -8,10 +8,10 @@ from frontend.presenters.forms import Named
 from registry.models import Membership
 
 ROLES = (
-    ("reader", "reader: sees and downloads what is private"),
-    ("writer", "writer: makes drafts, uploads, submits"),
-    ("maintainer", "maintainer: publishes, yanks, moves aliases"),
-    ("owner", "owner: members, withdrawing, deleting models"),
+    ("reader", "reader: view and download private models"),
+    ("writer", "writer: create drafts, upload, submit"),
+    ("maintainer", "maintainer: publish, yank, move aliases"),
+    ("owner", "owner: manage members, withdraw and delete models"),
 )
 MEGABYTE = 10**6
 
@@ -20,19 +20,19 @@ class NamespaceForm(forms.Form):
     """An organisation to be made."""
 
     slug = Named(
-        label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore. For ever."
+        label="Name",
+        max_length=96,
+        help_text="Letters, digits, dot, hyphen, underscore. Permanent.",
     )
     display_name = forms.CharField(
-        label="Full name", max_length=200, required=False, help_text="As people write it."
+        label="Full name", max_length=200, required=False, help_text="Display name."
     )
 
 
 class MemberForm(forms.Form):
     """Somebody's role."""
 
-    username = forms.CharField(
-        label="User", max_length=150, help_text="Who has an account on this hub."
-    )
+    username = forms.CharField(label="User", max_length=150, help_text="User name on this hub.")
     role = forms.ChoiceField(label="Role", choices=ROLES, initial=Membership.Role.READER.value)
 
 
@@ -44,7 +44,7 @@ class QuotaForm(forms.Form):
         required=False,
         min_value=0,
         max_value=10**12,
-        help_text="Empty for the hub's preset.",
+        help_text="Empty: the default quota of the hub.",
     )
 
     def quota(self) -> int | None:
@@ -59,6 +59,6 @@ class UserForm(forms.Form):
     username = Named(
         label="Name",
         max_length=96,
-        help_text="Letters, digits, dot, hyphen, underscore. Their namespace gets it too.",
+        help_text="Letters, digits, dot, hyphen, underscore. Also the name of their namespace.",
     )
     email = forms.EmailField(label="E-mail", max_length=254, required=False)

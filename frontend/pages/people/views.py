@@ -58,7 +58,7 @@ def namespace(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             user = selectors.user(given["username"])
             namespaces.set_member(request.user, namespace=found, user=user, role=given["role"])
-            messages.success(request, f"{user.username} is {given['role']} of {found.slug}.")
+            messages.success(request, f"{user.username} now has the role {given['role']}.")
             return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
         except problems.NotFound as problem:
             form.add_error("username", problem.detail)
@@ -76,7 +76,7 @@ def remove_member(request: HttpRequest, slug: str, username: str) -> HttpRespons
         return render(request, "people/remove_member.html", {"namespace": found, "member": user})
     try:
         namespaces.set_member(request.user, namespace=found, user=user, role=None)
-        messages.success(request, f"{user.username} belongs to {found.slug} no more.")
+        messages.success(request, f"{user.username} is no longer a member of {found.slug}.")
     except problems.StateConflict as problem:
         messages.error(request, problem.detail)
     place = "account" if user == request.user else "namespace"
@@ -92,7 +92,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _namespace(request, found, quota_form=form)
     namespaces.edit(request.user, namespace=found, quota_bytes=form.quota())
-    messages.success(request, f"The room of {found.slug} is changed.")
+    messages.success(request, f"The quota of {found.slug} is updated.")
     return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
 
 
@@ -156,7 +156,7 @@ def close_account(request: HttpRequest, username: str) -> HttpResponse:
         return render(request, "people/close_account.html", {"member": user})
     try:
         users.set_active(request.user, user=user, active="open" in request.POST)
-        word = "open again" if user.is_active else "closed"
+        word = "reopened" if user.is_active else "closed"
         messages.success(request, f"The account {user.username} is {word}.")
     except problems.StateConflict as problem:
         messages.error(request, problem.detail)

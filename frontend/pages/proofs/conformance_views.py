@@ -93,7 +93,7 @@ def again(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     if len(jobs) == 1:
         return HttpResponseRedirect(reverse("job", args=[jobs[0].pk]))
     messages.success(
-        request, f"{formatting.plural(len(jobs), 'job')} queued; the cells show how far they are."
+        request, f"{formatting.plural(len(jobs), 'job')} queued. The cells show their progress."
     )
     return HttpResponseRedirect(back)
 

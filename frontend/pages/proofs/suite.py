@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 # Outcome -> how a column names it, what it means.
 OUTCOMES = {
-    "passed": ("Passed", "gave what ONNX says, within the suite's own tolerance"),
-    "failed": ("Failed", "gave something else"),
-    "unsupported": ("Unsupported", "said that it does not know the operator or the type"),
-    "crashed": ("Crashed", "ended the process that ran it"),
-    "timed-out": ("Timed out", "did not answer in time"),
+    "passed": ("Passed", "output matches the specification within the tolerance of the suite"),
+    "failed": ("Failed", "output differs from the specification"),
+    "unsupported": ("Unsupported", "operator or type not supported by the runtime"),
+    "crashed": ("Crashed", "the process of the case crashed"),
+    "timed-out": ("Timed out", "no result within the time limit"),
 }
 ROWS = 80
 CASES = 50
@@ -119,7 +119,7 @@ def tallies(
     """A table by operator or by opset, each row with the way to its cases."""
     return [
         Tally(
-            name=str(name) if name not in (None, "") else "not named",
+            name=str(name) if name not in (None, "") else "unnamed",
             url=address(run, onnx=onnx, **{key: str(name)}) if name and key == "operator" else "",
             totals=totals,
             counts=tuple((word, formatting.grouped(totals[word])) for word in OUTCOMES),

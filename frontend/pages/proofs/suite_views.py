@@ -88,12 +88,12 @@ def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
 def start(request: HttpRequest) -> HttpResponse:
     """Queue the suite for a runtime now; administrators only."""
     if not require_user(request.user, "admin").is_admin:
-        raise problems.NotAllowed("The operator suite is the hub's own; ask an administrator.")
+        raise problems.NotAllowed("Only administrators can start the operator suite.")
     named = request.POST.get("runtime", "")
     runtime = next((row for row in verification.current() if row.name == named), None)
     onnx = verification.offered().get((named, runtime.version)) if runtime else None
     if runtime is None or not onnx:
-        messages.error(request, f"Nothing was queued: no worker offers {named or 'that'} now.")
+        messages.error(request, f"Nothing was queued: no worker offers {named or 'this runtime'}.")
     else:
         jobs = verification.start_suite(runtime, onnx)
         messages.success(

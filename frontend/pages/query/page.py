@@ -56,22 +56,22 @@ _PLACE = re.compile(r"^Line \d+, column \d+: ")
 # Status -> title. Anything else is said in the problem's own words.
 _TITLES = {
     400: "Not valid SPARQL.",
-    403: "This endpoint only reads.",
+    403: "This endpoint is read-only.",
     413: "The query is too long.",
-    422: "Too much for one query.",
-    429: "Too many queries from here.",
-    503: "Queries cannot be answered at the moment.",
-    504: "Stopped at the time limit.",
+    422: "Query too expensive.",
+    429: "Too many queries.",
+    503: "Queries are temporarily unavailable.",
+    504: "Query timed out.",
 }
 # Status -> what that means, and what helps.
 _CURES = {
-    422: "The query was stopped before its end, so this is not an empty result. Ask for less: add "
-    "a LIMIT, name a model or a task, or count in place of listing.",
+    422: "The query was stopped, so this is not an empty result. Reduce it: add "
+    "a LIMIT, name a model or a task, or count instead of listing.",
     429: "The query was not run, so this is not an empty result.",
     503: "The query was not run, so this is not an empty result. Lists and their filters, pages "
     "and downloads are not affected.",
-    504: "This is not an empty result. Ask for less: put the rarest condition first, avoid paths "
-    "such as (a|b)* without a fixed end, add a LIMIT.",
+    504: "This is not an empty result. Reduce the query: put the rarest condition first, avoid "
+    "paths such as (a|b)* without a fixed end, add a LIMIT.",
 }
 
 

@@ -109,7 +109,7 @@ def read(media_type: str, chunks: Iterator[bytes]) -> Result:
             said = json.loads(_beginning(chunks, READ_BYTES))["boolean"]
         except (ValueError, KeyError, TypeError) as error:
             raise problems.InternalError(
-                "The answer is no boolean in SPARQL's JSON format."
+                "The result is not a boolean in SPARQL JSON format."
             ) from error
         return Result("ask", truth=bool(said))
     if kind == "text/turtle":
@@ -118,7 +118,7 @@ def read(media_type: str, chunks: Iterator[bytes]) -> Result:
         capped = len(found) > TEXT_BYTES
         # A line that was cut tells something else than the whole one would.
         return Result("graph", text=text.rpartition("\n")[0] if capped else text, capped=capped)
-    raise problems.InternalError(f"The answer came as {media_type}, which this page cannot show.")
+    raise problems.InternalError(f"This page cannot show results of type {media_type}.")
 
 
 def _beginning(chunks: Iterator[bytes], limit: int) -> bytes:

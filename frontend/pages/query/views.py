@@ -61,7 +61,9 @@ def _example(
     if slug in by_number:
         return HttpResponseRedirect(f"{reverse('query')}?example={by_number[slug].slug}")
     if slug not in by_slug:
-        raise problems.NotFound(f"There is no example {slug[:40]!r}. The query page lists them.")
+        raise problems.NotFound(
+            f"Unknown example {slug[:40]!r}. The query page lists all examples."
+        )
     chosen = by_slug[slug]
     text = chosen.query.rstrip()
     return _show(request, examples, text, chosen=chosen, **_answered(request, text))

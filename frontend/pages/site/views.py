@@ -130,7 +130,7 @@ def _known(counts: facets.Facets) -> list[tuple[str, str]]:
     ]
     found += [
         (
-            f"{formatting.grouped(count)} tell the carbon of their training",
+            f"{formatting.grouped(count)} declare training carbon",
             Query(evidence=(name,)),
         )
         for name, count in counts["evidence"]
@@ -162,7 +162,7 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
     """The page of an error type, at the address that documents name (RFC 9457, section 3.1.1)."""
     kind = problems.by_slug().get(slug)
     if kind is None:
-        raise problems.NotFound(f"There is no error type {slug}.")
+        raise problems.NotFound(f"Unknown error type {slug}.")
     told = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
     return render(request, "problem.html", {"kind": told})
 

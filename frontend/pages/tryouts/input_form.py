@@ -32,19 +32,19 @@ ORIGINS = (CARD, PROCESSOR, FILE)
 READER = "your choice"
 _CHANNELS = (("RGB", "RGB"), ("BGR", "BGR"), ("grey", "Grey"))
 _POLARITIES = (
-    ("none", "Colours as they are"),
+    ("none", "Colour image"),
     ("light-on-dark", "Light on dark"),
     ("dark-on-light", "Dark on light"),
 )
 _OWN = _POLARITIES[1:]
 _MODES = (
     ("stretch", "Stretched"),
-    ("letterbox", "Letterbox: whole, with a border"),
-    ("crop", "Crop: the middle"),
+    ("letterbox", "Letterbox: entire image, with a border"),
+    ("crop", "Crop: centre"),
 )
 _INTERPOLATIONS = tuple((name, name.capitalize()) for name in inputs.INTERPOLATIONS)
 _SCALES = (
-    ("0-255", "0 to 255, as they are"),
+    ("0-255", "0 to 255, unchanged"),
     ("0-1", "0 to 1"),
     ("-1-1", "\N{MINUS SIGN}1 to 1"),
 )
@@ -62,7 +62,7 @@ _RANGES = {"nominalrange_0_255": "0-255", "normalized_0_1": "0-1", "normalized_1
 TITLES = {
     "channels": "channels",
     "polarity": "polarity",
-    "own": "polarity of the picture",
+    "own": "polarity of the image",
     "width": "width",
     "height": "height",
     "mode": "fit",
@@ -230,9 +230,9 @@ def chosen(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | Non
             unknown = (*unknown, *asked)
     if unknown:
         names = ", ".join(TITLES[name] for name in unknown)
-        faults.messages.append(f"Choose {names}: the model declares nothing of it.")
+        faults.messages.append(f"Choose {names}; the model does not declare it.")
     if image is None or faults.messages:
-        raise problems.InvalidRequest(f"The picture of {one.name}: {' '.join(faults.messages)}")
+        raise problems.InvalidRequest(f"The image for {one.name}: {' '.join(faults.messages)}")
     return image, own
 
 

@@ -138,7 +138,7 @@ def contribute(request: HttpRequest, namespace: str, name: str, number: int) -> 
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise problems.InvalidRequest("There is no measurement here: run the model first.")
+        raise problems.InvalidRequest("No measurement to contribute. Run the model first.")
     words = {name: request.POST.get(name, "") for name in ("browser", "device")}
     row = browser_runs.contribute(
         request.user,
@@ -193,7 +193,7 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
         found = browser_runtime.find(filename, request.headers.get("Accept-Encoding", ""))
     except KeyError:
         raise problems.NotFound(
-            f"The browser runtime {version[:20]} has no file {filename[:64]} here."
+            f"The browser runtime {version[:20]} has no file {filename[:64]}."
         ) from None
     response = HttpResponse(content_type=found.type)
     response["Cross-Origin-Resource-Policy"] = "same-origin"
@@ -263,7 +263,7 @@ def _run_of(request: HttpRequest, version: Version) -> Job | None:
 
 def _belonging(job: Job, version: Version) -> Job:
     if job.version_id != version.pk:
-        raise problems.NotFound("There is no run of this id that you can see.")
+        raise problems.NotFound("Run not found.")
     return job
 
 

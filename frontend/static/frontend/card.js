@@ -28,8 +28,8 @@ function item(finding) {
 function show({ findings, ok }) {
   const errors = findings.filter((one) => one.severity === "error").length;
   const sum = findings.length
-    ? `${many(errors, "error")}, ${many(findings.length - errors, "warning")}${errors ? ": errors keep the card from being saved" : ""}.`
-    : "Nothing is wrong with the card.";
+    ? `${many(errors, "error")}, ${many(findings.length - errors, "warning")}${errors ? ": fix the errors to save the card" : ""}.`
+    : "No problems found.";
   const place = document.querySelector("#card-findings [data-sum]");
   list().replaceChildren(...findings.map(item));
   list().hidden = !findings.length;

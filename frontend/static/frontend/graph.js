@@ -34,7 +34,7 @@ function start() {
       return frame;
     });
     poster.append(...frames);
-    button.textContent = poster.dataset.close ?? "Close the graph";
+    button.textContent = poster.dataset.close ?? "Close graph";
     button.setAttribute("aria-expanded", "true");
   }
   button.addEventListener("click", () => (frames.length ? close() : open()));

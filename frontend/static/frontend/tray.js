@@ -50,7 +50,7 @@ function show() {
 function pick(box) {
   if (box.checked && picked.size >= MOST) {
     box.checked = false;
-    said(`${MOST} models at most`);
+    said(`You can compare up to ${MOST} models`);
     return;
   }
   if (box.checked) picked.add(box.value);

@@ -14,21 +14,21 @@ function settings(way) {
   const missing = Object.keys(ASKED).filter((name) => !said(name));
   const polar = said("polarity") && said("polarity") !== "none";
   const names = missing.map((name) => ASKED[name]);
-  if (polar && !said("own")) names.unshift("whether this picture is light on dark");
+  if (polar && !said("own")) names.unshift("whether this image is light on dark");
   if (names.length) {
     way.querySelector("details").open ||= missing.length > 0;
-    throw new Error(`choose ${names.join(", ")}; the model declares nothing of it`);
+    throw new Error(`choose ${names.join(", ")}; the model does not declare it`);
   }
   const whole = (name, only = true) => {
     if (!only || !said(name)) return undefined;
     const value = Number(said(name));
-    if (!Number.isInteger(value) || value < 0 || value > 16384) throw new Error(`${said(name)} is no whole number of pixels`);
+    if (!Number.isInteger(value) || value < 0 || value > 16384) throw new Error(`${said(name)} is not a whole number of pixels`);
     return value;
   };
   const depth = said("channels") === "grey" ? 1 : 3;
   const list = (name) => {
     const values = numbers(said(name));
-    if (values.some(Number.isNaN) || ![0, 1, depth].includes(values.length)) throw new Error(`the ${name === "mean" ? "mean" : "deviation"} is one number, or one for each of ${depth} channels`);
+    if (values.some(Number.isNaN) || ![0, 1, depth].includes(values.length)) throw new Error(`the ${name === "mean" ? "mean" : "deviation"} needs one number, or one for each of ${depth} channels`);
     return values.length === 1 ? Array(depth).fill(values[0]) : values;
   };
   return {
@@ -71,7 +71,7 @@ function seen({ planes, width, height }, channels) {
 
 async function picture(input, way, tools) {
   const file = field(way, "file").files[0];
-  if (!file) throw new Error("choose a picture");
+  if (!file) throw new Error("choose an image");
   const how = settings(way);
   const drawn = await createImageBitmap(file, { premultiplyAlpha: "none", colorSpaceConversion: "none" });
   const { width, height } = drawn;
@@ -84,20 +84,20 @@ async function picture(input, way, tools) {
     { title: "Decoded", words: `${width} × ${height} pixels, 8-bit RGB` },
     { title: "Channels", words: how.channels === "grey" ? "one, grey: 0.299 R + 0.587 G + 0.114 B" : `3, ${how.channels}` },
   ];
-  if (how.invert) steps.push({ title: "Inverted", words: "255 minus each value, as the model expects the other polarity" });
-  const fits = { stretch: "stretched", letterbox: `whole, on grey ${how.pad}`, crop: "the middle" };
+  if (how.invert) steps.push({ title: "Inverted", words: "255 minus each value, since the model expects the opposite polarity" });
+  const fits = { stretch: "stretched", letterbox: `entire image, on grey ${how.pad}`, crop: "centre" };
   steps.push({ title: "Resized", words: `${made.width} × ${made.height}, ${fits[how.mode]}, ${how.interpolation}`, canvas: seen(made, how.channels) });
-  const scales = { "0-255": "as they are", "0-1": "divided by 255", "-1-1": "divided by 127.5, minus 1" };
+  const scales = { "0-255": "unchanged", "0-1": "divided by 255", "-1-1": "divided by 127.5, minus 1" };
   steps.push({ title: "Values", words: `0 to 255 ${scales[how.scale] ?? `times ${how.scale}`}${how.mean.length ? `, minus ${how.mean.join(", ")}` : ""}${how.std.length ? `, divided by ${how.std.join(", ")}` : ""}` });
-  steps.push({ title: "Laid out", words: how.layout });
+  steps.push({ title: "Layout", words: how.layout });
   return { shape: made.shape, data: tools.filled(input.type, tools.rounded(input.type, made.values)), steps, chosen: chosen(way) };
 }
 
 async function sound(input, way, tools) {
   const file = field(way, "file").files[0];
-  if (!file) throw new Error("choose a sound");
+  if (!file) throw new Error("choose an audio file");
   const rate = Number(field(way, "rate").value);
-  if (!(rate >= 3000 && rate <= 768000)) throw new Error("say how many samples a second the model takes");
+  if (!(rate >= 3000 && rate <= 768000)) throw new Error("enter the sample rate of the model");
   const length = await file.arrayBuffer();
   const decoded = await new OfflineAudioContext(1, 1, rate).decodeAudioData(length);
   const steps = [{ title: "Decoded", words: `${decoded.duration.toFixed(2)} s, ${decoded.numberOfChannels} channel${decoded.numberOfChannels === 1 ? "" : "s"}, resampled to ${rate} Hz` }];
@@ -105,7 +105,7 @@ async function sound(input, way, tools) {
   for (let channel = 0; channel < decoded.numberOfChannels; channel += 1) {
     decoded.getChannelData(channel).forEach((value, place) => { mixed[place] += value / decoded.numberOfChannels; });
   }
-  if (decoded.numberOfChannels > 1) steps.push({ title: "Mixed", words: "the mean of all channels" });
+  if (decoded.numberOfChannels > 1) steps.push({ title: "Mixed", words: "mean of all channels" });
   const wanted = (input.shape ?? [null]).at(-1);
   let values = mixed;
   if (wanted && wanted !== mixed.length) {
@@ -119,7 +119,7 @@ async function sound(input, way, tools) {
 
 function text(input, way) {
   const lines = field(way, "text").value.split("\n").map((line) => line.trim()).filter(Boolean);
-  if (!lines.length) throw new Error("write a line of text");
+  if (!lines.length) throw new Error("enter a line of text");
   const rank = input.shape?.length ?? 1;
   const shape = rank ? [lines.length, ...Array(rank - 1).fill(1)] : [];
   return { shape, data: lines, steps: [{ title: "Split", words: `${lines.length} line${lines.length === 1 ? "" : "s"}, one string each` }] };
@@ -127,10 +127,10 @@ function text(input, way) {
 
 function table(input, way, tools) {
   const rows = field(way, "table").value.trim().split("\n").filter((row) => row.trim()).map((row) => numbers(row));
-  if (!rows.length) throw new Error("write a row of numbers");
+  if (!rows.length) throw new Error("enter a row of numbers");
   const columns = input.shape[1];
   const wrong = rows.findIndex((row) => row.length !== columns || row.some(Number.isNaN));
-  if (wrong >= 0) throw new Error(`row ${wrong + 1} has ${rows[wrong].length} numbers; the model takes ${columns}`);
+  if (wrong >= 0) throw new Error(`row ${wrong + 1} has ${rows[wrong].length} numbers; the model expects ${columns}`);
   const steps = [{ title: "Read", words: `${rows.length} row${rows.length === 1 ? "" : "s"} of ${columns} numbers` }];
   return { shape: [rows.length, columns], data: tools.filled(input.type, rows.flat()), steps };
 }
@@ -140,18 +140,18 @@ async function tensor(input, way, tools) {
   const written = field(way, "json").value.trim();
   if (file) {
     const read = tools.fromNpy(await file.arrayBuffer());
-    if (read.type !== input.type) throw new Error(`the file holds ${read.type}, and the model takes ${input.type}`);
+    if (read.type !== input.type) throw new Error(`the file contains ${read.type}, but the model expects ${input.type}`);
     return { ...read, steps: [{ title: "Read", words: file.name }] };
   }
-  if (!written) throw new Error("give a .npy file or JSON");
-  return { ...tools.fromJson(written, input.type), steps: [{ title: "Read", words: "nested lists of JSON" }] };
+  if (!written) throw new Error("choose an .npy file or enter JSON");
+  return { ...tools.fromJson(written, input.type), steps: [{ title: "Read", words: "nested JSON lists" }] };
 }
 
 // Values that mean nothing, for whoever only wants to see it run: the same each time.
 export function made(input, what) {
   const shape = sized(input.shape);
   const size = shape.reduce((all, one) => all * one, 1);
-  if (size > 20000) throw new Error("too many values to be written here; give a .npy file");
+  if (size > 20000) throw new Error("too many values for this field; choose an .npy file");
   let seed = 20240611;
   const random = () => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -167,8 +167,8 @@ const WAYS = { picture, sound, text, table, tensor };
 
 export async function gather(input, kind, way, tools) {
   const found = await WAYS[kind](input, way, tools);
-  if (input.shape && input.shape.length !== found.shape.length) throw new Error(`it has ${found.shape.length} dimensions, and the model takes ${input.shape.length}`);
+  if (input.shape && input.shape.length !== found.shape.length) throw new Error(`the input has ${found.shape.length} dimensions, but the model expects ${input.shape.length}`);
   const off = (input.shape ?? []).findIndex((size, at) => size !== null && size !== found.shape[at]);
-  if (off >= 0) throw new Error(`its size ${off + 1} is ${found.shape[off]}, and the model takes ${input.shape[off]}`);
+  if (off >= 0) throw new Error(`dimension ${off + 1} is ${found.shape[off]}, but the model expects ${input.shape[off]}`);
   return { name: input.name, type: input.type, ...found };
 }

@@ -46,6 +46,6 @@ export function draw(tensor, number, figure) {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });
   canvas.getContext("2d").putImageData(image, 0, 0);
-  const how = tensor.type === "uint8" ? "8-bit values as they are" : classes ? "one colour for each class, 0 is black" : `black is its lowest value, ${figure(low)}, white its highest, ${figure(high)}`;
-  return { canvas, words: `${tensor.name} as a picture of ${width} × ${height}: ${how}.` };
+  const how = tensor.type === "uint8" ? "raw 8-bit values" : classes ? "one colour per class, 0 is black" : `black is the lowest value, ${figure(low)}, white the highest, ${figure(high)}`;
+  return { canvas, words: `${tensor.name} as an image of ${width} × ${height}: ${how}.` };
 }

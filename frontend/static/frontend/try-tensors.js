@@ -76,7 +76,7 @@ export function toNpy(tensor) {
 
 export function fromNpy(buffer) {
   const bytes = new Uint8Array(buffer);
-  if (String.fromCharCode(...bytes.slice(1, 6)) !== "NUMPY") throw new Error("this is no .npy file");
+  if (String.fromCharCode(...bytes.slice(1, 6)) !== "NUMPY") throw new Error("this is not an .npy file");
   const view = new DataView(buffer);
   const long = bytes[6] > 1;
   const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
@@ -85,11 +85,11 @@ export function fromNpy(buffer) {
   const descr = /'descr': *'([^']+)'/.exec(head)?.[1];
   const type = Object.keys(TYPES).find((name) => TYPES[name][1] === descr);
   const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
-  if (!type || sizes === undefined) throw new Error(`arrays of ${descr ?? "unknown type"} are not read here`);
+  if (!type || sizes === undefined) throw new Error(`arrays of ${descr ?? "unknown type"} are not supported`);
   const shape = sizes.split(",").map((part) => part.trim()).filter(Boolean).map(Number);
-  if (/'fortran_order': *True/.test(head) && shape.length > 1) throw new Error("its rows lie in Fortran order; save a C-ordered copy");
+  if (/'fortran_order': *True/.test(head) && shape.length > 1) throw new Error("the array is in Fortran order; save a C-ordered copy");
   const [Kind] = TYPES[type];
-  if (buffer.byteLength - start < count(shape) * Kind.BYTES_PER_ELEMENT) throw new Error("the file ends too early");
+  if (buffer.byteLength - start < count(shape) * Kind.BYTES_PER_ELEMENT) throw new Error("the file is incomplete");
   return { type, shape, data: new Kind(buffer.slice(start, start + count(shape) * Kind.BYTES_PER_ELEMENT)) };
 }
 

@@ -7,18 +7,18 @@ const say = (message, moved = []) => postMessage(message, moved);
 
 async function bytes(file, done) {
   const answer = await fetch(file.url);
-  if (!answer.ok) throw new Error(`${file.path} cannot be had: the hub answers ${answer.status}`);
+  if (!answer.ok) throw new Error(`${file.path} could not be downloaded: HTTP status ${answer.status}`);
   const held = new Uint8Array(file.bytes);
   let at = 0;
   for (const reader = answer.body.getReader(); ; ) {
     const { done: ended, value } = await reader.read();
     if (ended) break;
-    if (at + value.length > held.length) throw new Error(`${file.path} is larger than the hub said`);
+    if (at + value.length > held.length) throw new Error(`${file.path} is larger than expected`);
     held.set(value, at);
     at += value.length;
     say({ loading: done + at });
   }
-  if (at !== held.length) throw new Error(`${file.path} ended too early`);
+  if (at !== held.length) throw new Error(`${file.path} is incomplete`);
   return held;
 }
 

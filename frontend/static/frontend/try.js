@@ -59,7 +59,7 @@ function ask(message, heard) {
       if (data.failed) { over(); fail(new Error(data.failed)); }
       else if (heard(data)) { over(); done(data); }
     };
-    const broken = (event) => { over(); fail(new Error(event.message || "the browser did not start the runtime")); };
+    const broken = (event) => { over(); fail(new Error(event.message || "the browser could not start the runtime")); };
     const over = () => { worker.removeEventListener("message", listen); worker.removeEventListener("error", broken); };
     worker.addEventListener("message", listen);
     worker.addEventListener("error", broken);
@@ -120,7 +120,7 @@ function showSteps(given) {
       row.append(make("b", step.title), make("span", `${given.length > 1 ? `${one.name}: ` : ""}${step.words}`));
       if (step.canvas) {
         step.canvas.setAttribute("role", "img");
-        step.canvas.setAttribute("aria-label", "The picture as the model gets it");
+        step.canvas.setAttribute("aria-label", "The image as passed to the model");
         row.append(step.canvas);
       }
       list.append(row);
@@ -168,9 +168,9 @@ function pictured({ canvas, words }) {
 function showChoices(given) {
   const lines = given.filter((one) => one.chosen).flatMap((one) => {
     const origins = [...new Set(one.chosen.map((step) => step.from))];
-    return origins.map((from) => `${from === "your choice" ? "Your choice" : `As ${from} says`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
+    return origins.map((from) => `${from === "your choice" ? "Your choice" : `From ${from}`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
   });
-  part("by").textContent = lines.length ? `Preprocessing of this answer. ${lines.join(" ")}` : "";
+  part("by").textContent = lines.length ? `Preprocessing. ${lines.join(" ")}` : "";
 }
 
 const shownAt = (tensor, at) => (tensor.type === "string" ? tensor.data[at] : figure(tools.number(tensor, at)));
@@ -190,14 +190,14 @@ function showAnswers() {
     caption.append(make("b", tensor.name), ` ${tensor.type}[${tensor.shape.join(", ")}]${whole > 10 ? `, ${rowsOf(tensor).some(([at], place) => at !== place) ? "the 10 largest" : "the first 10"} of ${grouped(whole)} values` : `, ${whole} value${whole === 1 ? "" : "s"}`}`);
     if (tensor.type !== "string") caption.append(" ", download(tensor));
     const head = make("tr");
-    const columns = [labelled ? "Label" : "Place", ...(local ? ["This browser"] : ["Server"]), ...(other ? ["Server", "Difference"] : [])];
+    const columns = [labelled ? "Label" : "Index", ...(local ? ["This browser"] : ["Server"]), ...(other ? ["Server", "Difference"] : [])];
     columns.forEach((words, at) => head.append(make("th", words, { scope: "col", className: at ? "num" : "" })));
     const body = make("tbody");
     for (const [at, label] of rowsOf(tensor)) {
       const row = make("tr");
       row.append(make("th", label, { scope: "row" }), make("td", shownAt(tensor, at), { className: "num" }));
       if (other) {
-        const gap = tensor.type === "string" ? (tensor.data[at] === other.data[at] ? "0" : "other text") : figure(Math.abs(tools.number(tensor, at) - tools.number(other, at)));
+        const gap = tensor.type === "string" ? (tensor.data[at] === other.data[at] ? "0" : "different text") : figure(Math.abs(tools.number(tensor, at) - tools.number(other, at)));
         row.append(make("td", shownAt(other, at), { className: "num" }), make("td", gap, { className: "num" }));
       }
       body.append(row);
@@ -222,15 +222,15 @@ function verdict() {
   if (!here || !server) return;
   const all = here.map((tensor) => {
     const other = server.find((one) => one.name === tensor.name);
-    if (!other) return { agrees: false, words: `the server gave no ${tensor.name}` };
+    if (!other) return { agrees: false, words: `the server returned no ${tensor.name}` };
     return tensor.type === "string" ? { agrees: String(tensor.data) === String(other.data), largest: 0 } : tools.apart(other, tensor, spec.profile);
   });
   const worst = all.reduce((most, one) => Math.max(most, one.largest ?? 0), 0);
   const bad = all.filter((one) => !one.agrees);
   const rule = `tolerance ${spec.profile.name}`;
   const words = bad.length
-    ? `Not the same answer as the server: ${bad[0].words ?? `${bad[0].outside ?? "some"} of ${bad[0].size ?? "its"} values lie outside`}, largest difference ${figure(worst)} (${rule}).`
-    : `Same answer as the server, largest difference ${figure(worst)} (${rule}).`;
+    ? `Differs from the server: ${bad[0].words ?? `${bad[0].outside ?? "some"} of ${bad[0].size ?? "its"} values exceed the tolerance`}, largest difference ${figure(worst)} (${rule}).`
+    : `Same result as the server, largest difference ${figure(worst)} (${rule}).`;
   line.replaceChildren(make("span", bad.length ? "differs" : "same", { className: `tag ${bad.length ? "fail" : "pass"}` }), ` ${words}`);
   said.textContent = words;
 }
@@ -280,7 +280,7 @@ async function onServer(given) {
   });
   const asked = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
   const told = await asked.json().catch(() => ({}));
-  if (!asked.ok) throw new Error(told.detail ?? `the hub answers ${asked.status}`);
+  if (!asked.ok) throw new Error(told.detail ?? `HTTP status ${asked.status}`);
   for (let tries = 0; ; tries += 1) {
     await new Promise((done) => setTimeout(done, tries < 20 ? 500 : 2000));
     const seen = await (await fetch(told.url)).json();
@@ -291,7 +291,7 @@ async function onServer(given) {
     return Promise.all(seen.facts.outputs.map(async (output) => {
       if (!output.file) return { name: output.name, type: "string", shape: output.shape ?? [output.values?.length ?? 0], data: (output.values ?? []).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value))) };
       const answer = await fetch(`${told.url}/${output.file}`);
-      if (!answer.ok) throw new Error(`its output ${output.name} cannot be had`);
+      if (!answer.ok) throw new Error(`the output ${output.name} could not be loaded`);
       return { name: output.name, ...tools.fromNpy(await answer.arrayBuffer()) };
     }));
   }
@@ -308,12 +308,12 @@ async function run({ browser, server }) {
   const given = await gathered();
   showSteps(given);
   showChoices(given);
-  const remote = server ? onServer(given).then((found) => { current.server = found; }, (error) => { note("part", "The server did not run it.", `${error.message}`); }) : undefined;
+  const remote = server ? onServer(given).then((found) => { current.server = found; }, (error) => { note("part", "The run on the server failed.", `${error.message}`); }) : undefined;
   if (browser) {
     const fetches = spec.outputs.filter((output) => output.plain).map((output) => output.name);
-    if (!fetches.length) throw new Error("Its outputs are no plain tensors, which a browser cannot take; run it on the server.");
+    if (!fetches.length) throw new Error("The outputs are not plain tensors. Run on the server instead.");
     const left = spec.outputs.filter((output) => !output.plain).map((output) => output.name);
-    if (left.length) note("part", "In part.", `A browser's runtime gives tensors alone; ${left.join(", ")} comes from the server.`);
+    if (left.length) note("part", "Partial result.", `The browser runtime returns tensors only. ${left.join(", ")} comes from the server.`);
     await start();
     progress("First run", 0, 0);
     const runs = Number(root.dataset.runs);
@@ -338,7 +338,7 @@ async function begin(what) {
   try {
     await run(what);
   } catch (error) {
-    note("fail", "It did not run.", error.message);
+    note("fail", "Run failed.", error.message);
   }
   progress("");
   for (const button of form.querySelectorAll("button[data-run]")) button.disabled = false;
@@ -354,9 +354,9 @@ for (const holder of root.querySelectorAll("[data-input]")) {
     button.addEventListener("click", () => {
       try {
         holder.querySelector('[data-set="json"]').value = feeds.made(spec.inputs[Number(holder.dataset.input)], button.dataset.fill);
-        said.textContent = "Filled in";
+        said.textContent = "Values inserted";
       } catch (error) {
-        note("part", "Not filled in.", `${error.message}.`);
+        note("part", "Values not inserted.", `${error.message}.`);
       }
     });
   }

@@ -15,7 +15,7 @@ const frames = () => [...poster.querySelectorAll("iframe")];
 async function known() {
   if (pairs) return pairs;
   const answer = await fetch(poster.dataset.report);
-  if (!answer.ok) throw new Error(`the hub answers ${answer.status}`);
+  if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
   const facts = (await answer.json()).report?.facts ?? {};
   const told = Array.isArray(facts.outputs) ? facts.outputs : [];
   pairs = [new Map(told), new Map(told.map(([was, now]) => [now, was]))];
@@ -41,7 +41,7 @@ async function choose(output, side, from) {
     row.classList.toggle("chosen", on);
     row.querySelector("button")?.setAttribute("aria-pressed", String(on));
   }
-  said.textContent = counterpart === null ? `${output}: on this side alone` : `${output}: shown on both sides`;
+  said.textContent = counterpart === null ? `${output}: on this side only` : `${output}: shown on both sides`;
 }
 
 // Where the graphs cannot be opened, there is nothing to show a node in.
@@ -53,7 +53,7 @@ for (const row of poster.querySelector("button.btn, [data-frame]") ? rows : []) 
   button.setAttribute("aria-pressed", "false");
   button.addEventListener("click", () => {
     if (!frames().length) poster.querySelector("button").click();
-    choose(row.dataset.output, row.dataset.side === "before" ? BEFORE : AFTER).catch((error) => { said.textContent = `It cannot be shown: ${error.message}`; });
+    choose(row.dataset.output, row.dataset.side === "before" ? BEFORE : AFTER).catch((error) => { said.textContent = `Cannot be shown: ${error.message}`; });
     poster.scrollIntoView({ block: "nearest" });
   });
   row.cells[0].append(button);

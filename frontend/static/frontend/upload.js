@@ -21,7 +21,7 @@ class Refused extends Error {}
 
 async function explain(answer) {
   const problem = await answer.json().catch(() => ({}));
-  const error = new Refused(problem.detail || problem.title || `The hub answered ${answer.status}.`);
+  const error = new Refused(problem.detail || problem.title || `HTTP status ${answer.status}.`);
   error.errors = problem.errors || [];
   return error;
 }
@@ -52,12 +52,12 @@ const WRONG = [
   [/^PK\x03\x04/, "a zip archive, not a model. Unpack it first."],
   [/^\x1f\x8b/, "a gzip archive, not a model. Unpack it first."],
   [/^\x80[\x02-\x05]/, "a Python pickle, not a model. Export it to ONNX first."],
-  [/^\s*<(!doctype|html)/i, "a web page, not a model. The download that made it went wrong."],
+  [/^\s*<(!doctype|html)/i, "a web page, not a model. Download the file again."],
 ];
 
 async function inspect(entry) {
   const { file } = entry;
-  if (file.size > Number(form.dataset.limit)) throw new Refused(`Larger than ${size(Number(form.dataset.limit))}, the most this hub takes for one file.`);
+  if (file.size > Number(form.dataset.limit)) throw new Refused(`The file exceeds the limit of ${size(Number(form.dataset.limit))}.`);
   if (!/\.onnx$/i.test(file.name)) return;
   if (!file.size) throw new Refused("The file is empty.");
   const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 64).arrayBuffer()));
@@ -71,7 +71,7 @@ function digest(entry) {
       if (data.done) return show(entry, data.done, "reading");
       worker.terminate();
       if (data.sha256) done(data.sha256);
-      else fail(new Refused("The file could not be read. Has it moved?"));
+      else fail(new Refused("The file could not be read. It may have been moved."));
     };
     worker.onerror = () => fail(new Refused("The file could not be read."));
     worker.postMessage(entry.file);
@@ -177,7 +177,7 @@ async function send(entry) {
     } catch (error) {
       if (error instanceof Refused) throw error;
       if (!entry.paused) {
-        if (++failures > 8) throw new Refused("The connection was lost. Choose the file again to go on where it stopped.");
+        if (++failures > 8) throw new Refused("Connection lost. Choose the file again to resume.");
         show(entry, offset, "waiting for the connection");
         await wait(Math.min(30, 2 ** (failures - 1)));
       }
@@ -192,7 +192,7 @@ async function send(entry) {
 async function stored(entry, url) {
   for (;;) {
     const upload = await (await ask("GET", url)).json();
-    if (upload.state === "refused") throw new Refused("The hub computed another digest than this page. Send the file again.");
+    if (upload.state === "refused") throw new Refused("The digest does not match. Upload the file again.");
     if (upload.blob) return upload.blob;
     show(entry, entry.file.size, "comparing digests");
     await wait(1);
@@ -204,14 +204,14 @@ async function place(entry) {
     await inspect(entry);
     entry.sha256 = await digest(entry);
     const blob = await stored(entry, await send(entry));
-    if (blob !== `sha256:${entry.sha256}`) throw new Refused("The hub computed another digest than this page. Send the file again.");
+    if (blob !== `sha256:${entry.sha256}`) throw new Refused("The digest does not match. Upload the file again.");
     await ask("PUT", `${version}/files/${entry.path.split("/").map(encodeURIComponent).join("/")}`, { json: { blob } });
     show(entry, entry.file.size, "stored");
   } catch (error) {
     if (!(error instanceof Refused)) console.warn(error);
     entry.refused = true;
-    entry.parts.why.textContent = error instanceof Refused ? error.message : "Something went wrong on this page. Choose the file again.";
-    entry.parts.word.textContent = "refused";
+    entry.parts.why.textContent = error instanceof Refused ? error.message : "Something went wrong. Choose the file again.";
+    entry.parts.word.textContent = "failed";
     entry.parts.item.classList.add("refused");
     total();
   }
@@ -252,7 +252,7 @@ async function run() {
       entry.tried = true;
       await place(entry);
     }
-    said.textContent = "All files are stored";
+    said.textContent = "All files uploaded";
     if (queue.some((entry) => entry.refused)) {
       const link = form.querySelector("[data-on]");
       link.href = after;
@@ -305,5 +305,5 @@ for (const key of Object.keys(localStorage)) {
   const kept = JSON.parse(localStorage.getItem(key));
   const left = form.querySelector("[data-left]");
   left.hidden = false;
-  left.append(Object.assign(document.createElement("li"), { textContent: `${kept.path} (${size(kept.length)}) was not sent to its end. Choose it again to go on where it stopped.` }));
+  left.append(Object.assign(document.createElement("li"), { textContent: `${kept.path} (${size(kept.length)}) was not fully uploaded. Choose it again to resume.` }));
 }

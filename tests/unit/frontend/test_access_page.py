@@ -44,14 +44,14 @@ def text(response, status=200):
 def test_a_guest_is_led_to_ask(net):
     guest = browser()
     page = text(guest.get("/models/ada/net"))
-    assert "Ask for access" in page
+    assert "Request access" in page
     assert 'href="/models/ada/net/v/1/files/model.onnx"' not in page
     files = text(guest.get("/models/ada/net/v/1/files"))
-    assert "Ask" in files
+    assert "Request access" in files
     assert "download aria-label" not in files
     assert guest.get("/models/ada/net/v/1/files/model.onnx")["Location"] == PAGE
     shown = text(guest.get(PAGE))
-    assert "Sign in to ask" in shown
+    assert "Sign in to request access" in shown
     assert "Cite &lt;b&gt;us&lt;/b&gt;." in shown
     assert guest.post(f"{PAGE}/ask", {}).status_code == 302  # to sign in
     assert not AccessRequest.objects.exists()
@@ -59,9 +59,9 @@ def test_a_guest_is_led_to_ask(net):
 
 def test_somebody_asks_is_let_in_and_leaves(net, ada, bob):
     theirs, hers = browser(bob), browser(ada)
-    assert "Tell: Company, Country." in text(theirs.get(PAGE))
+    assert "Include in your message: Company, Country." in text(theirs.get(PAGE))
     assert theirs.post(f"{PAGE}/ask", {"message": "a <study>"})["Location"] == PAGE
-    assert "Your request waits" in text(theirs.get(PAGE))
+    assert "Request pending" in text(theirs.get(PAGE))
     assert "a &lt;study&gt;" in text(hers.get(PAGE))
     assert theirs.get("/models/ada/net/v/1/files/model.onnx").status_code == 302
     hers.post(f"{PAGE}/decide", {"user": "bob", "status": "accepted"})
@@ -109,7 +109,7 @@ def test_nobody_else_answers(net, bob):
 
 def test_settings_save_gate_and_name(net, ada):
     hers = browser(ada)
-    assert "Whoever asks and is accepted by hand" in text(hers.get("/models/ada/net/settings"))
+    assert "On request, reviewed by a maintainer" in text(hers.get("/models/ada/net/settings"))
     told = {"form": "audience", "visibility": "public", "gate": "auto"}
     assert hers.post("/models/ada/net/settings", told).status_code == 302
     assert RegisteredModel.objects.get().gate == "auto"
@@ -124,5 +124,5 @@ def test_settings_save_gate_and_name(net, ada):
 def test_an_open_model_has_nothing_to_ask(net):
     RegisteredModel.objects.update(gate="open")
     page = text(browser().get(PAGE))
-    assert "The files are for everybody who sees the model." in page
-    assert "Sign in to ask" not in page
+    assert "The files are available to anyone who can see the model." in page
+    assert "Sign in to request access" not in page

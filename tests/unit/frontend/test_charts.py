@@ -52,9 +52,9 @@ def given(norm, state="used"):
 
 def test_norms_of_a_round_are_told_in_words_too():
     html = trainings.spread([given(0.3), given(None), given(0.1), given(9.0, "rejected")])
-    assert "From 0.1 to 9, in the middle 0.3. Not used, and grey: 9." in html
+    assert "From 0.1 to 9, median 0.3. Not used (grey): 9." in html
     assert html.count("of-noisy") == 1
     many = trainings.spread([given(float(value), "rejected") for value in range(1, 9)])
-    assert "grey: 1, 2, 3, 4, 5 and 3 more." in many
+    assert "(grey): 1, 2, 3, 4, 5 and 3 more." in many
     assert trainings.spread([given(1.0)]) == ""
     assert trainings.spread([]) == ""

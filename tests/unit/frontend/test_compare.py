@@ -100,8 +100,8 @@ def test_variants_and_versions(guest, ada, pair):
     shelf.again(ada, one.model, license="apache-2.0")
     html = guest.page("/compare?m=ada/one@1:int8&m=ada/one@1&m=ada/one")
     assert row(html, "Precision") == ["int8", "fp32", "fp32"]
-    assert row(html, "Largest difference to its source") == ["0.031", "is a source", "is a source"]
-    assert row(html, "Same top answer as its source")[0] == "99.6 %"
+    assert row(html, "Largest difference from source") == ["0.031", "original", "original"]
+    assert row(html, "Same top-1 result as source")[0] == "99.6 %"
     assert row(html, "Model and weights")[0] == "4 B"
     assert row(html, "Licence") == ["MIT", "MIT", "Apache-2.0"]
     assert "/compare?m=ada/one@1:int8&amp;m=ada/one@1&amp;m=ada/one@2" in html  # for ever
@@ -146,10 +146,10 @@ def test_the_address_is_the_state(guest, pair):
     assert 'href="/compare?m=ada/two" aria-label="Remove ada/one"' in html
     assert html.count("to the left") == html.count("to the right") == 1
     alone = guest.page("/compare?m=ada/two")
-    assert "One model alone" in alone
+    assert "Add another model to compare" in alone
     assert "equal row" not in alone
     assert guest.get("/compare?m=resnet50")["Location"] == "/compare?m=zoo/resnet50"
-    assert "Nothing to compare yet" in guest.page("/compare")
+    assert "No models selected" in guest.page("/compare")
 
 
 def test_columns_move():
@@ -169,8 +169,8 @@ def test_what_is_wrong_is_told_by_name(guest, ada, pair):
     )
     html = guest.page(asked)
     for ref in ("ada/none", "a//b", "ada/one@7", "ada/one:fp16"):
-        assert f"<b>{ref} is not here.</b>" in html
-    assert "It offers: default, int8" in html
+        assert f"<b>{ref} was not added.</b>" in html
+    assert "Available: default, int8" in html
     assert "was withdrawn" in guest.page("/compare?m=ada/one&m=ada/gone@1")
     guest.page("/compare?m=ada/none", 404)
     assert "<script>" not in guest.page(comparison.address(["<script>alert(1)</script>"]), 404)
@@ -179,7 +179,7 @@ def test_what_is_wrong_is_told_by_name(guest, ada, pair):
 def test_six_at_most(guest, ada, pair):
     names = [shelf.publish(ada, f"more{index}", license="mit").ref for index in range(6)]
     html = guest.page(comparison.address([*names, "ada/one"]))
-    assert "<b>ada/one is not here.</b> 6 models fit beside each other." in html
+    assert "<b>ada/one was not added.</b> You can compare up to 6 models." in html
     assert 'id="add"' not in html
     assert html.count('<th scope="col">') == 7
 
@@ -194,8 +194,8 @@ def test_the_hidden_and_the_absent_are_one(guest, reader, bob, ada, pair):
     assert hidden.replace("secret", "absent") == absent
     assert guest.get("/compare.csv?m=ada/secret").status_code == 404
     own = reader.page("/compare?m=ada/one&m=ada/secret")
-    assert "is not here" not in own
-    assert "The graphs tell of 1 of these to nobody." in own
+    assert "was not added" not in own
+    assert "1 of these models are not in the public graphs." in own
     # Asked of what is hidden, the database answers as many questions as of what is not there.
     counts = []
     for name in ("secret", "absent"):

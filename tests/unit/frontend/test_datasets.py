@@ -30,7 +30,7 @@ def test_the_list_counts_what_the_reader_may_see(ada, guest, reader):
     assert "Many stones" in shown
     assert '<td class="num">1</td></tr>' in shown
     assert '<td class="num">2</td></tr>' in reader.page("/datasets")
-    assert "No data set holds these words." in guest.page("/datasets?q=pebbles")
+    assert "No data sets match this search." in guest.page("/datasets?q=pebbles")
 
 
 def test_the_list_takes_few_queries(ada, guest, django_assert_max_num_queries):
@@ -54,7 +54,7 @@ def test_one_page_links_the_models_and_they_link_it(ada, guest):
 
 def test_a_data_set_is_described_and_edited_in_forms(guest, reader):
     assert guest.get("/datasets/new").status_code == 302
-    assert "Make the entry" in reader.page("/datasets/new")
+    assert "Register data set" in reader.page("/datasets/new")
     answer = reader.post("/datasets/new", FORM)
     assert (answer.status_code, answer["Location"]) == (302, "/datasets/faces")
     made = Dataset.objects.get()

@@ -29,13 +29,13 @@ def test_publish_without_scripts(reader, ada):
     draft = "/models/ada/mine/v/1/draft"
     assert (response.status_code, response["Location"]) == (302, draft)
     html = reader.page(draft)
-    assert "pickle.onnx was refused" in html
+    assert "pickle.onnx was rejected" in html
     assert list(Version.objects.get().files.values_list("path", flat=True)) == ["model.onnx"]
 
     reader.post(f"{draft}/card", {"card": "---\nlicense: mit\n---\r\n# Mine"})
     assert Version.objects.get().readme == "---\nlicense: mit\n---\n# Mine"
     assert reader.post(f"{draft}/submit", {"publish": "on"})["Location"] == draft
-    assert "Being checked." in reader.page(draft)
+    assert "Checks running." in reader.page(draft)
     factories.work()
     assert reader.get(draft)["Location"] == "/models/ada/mine/v/1"
     assert Version.objects.get().state == "published"
@@ -45,7 +45,7 @@ def test_rejected_draft_shows_why_and_can_be_mended(reader, ada):
     factories.submitted(ada)
     factories.work("failed")
     html = reader.page("/models/ada/net/v/1/draft")
-    assert "Sent back." in html
+    assert "Checks failed." in html
     assert "SIGSEGV" in html
     reader.post("/models/ada/net/v/1/draft/remove", {"path": "model.onnx"})
     html = reader.page("/models/ada/net/v/1/draft")
@@ -70,7 +70,7 @@ def test_draft_is_deleted(reader, ada):
     factories.draft(ada)
     reader.post("/models/ada/net/v/1/draft/delete")
     assert Version.objects.count() == 0
-    assert "No version yet." in reader.page("/models/ada/net")
+    assert "No versions yet" in reader.page("/models/ada/net")
 
 
 def test_publish_by_hand(reader, ada):
@@ -79,7 +79,7 @@ def test_publish_by_hand(reader, ada):
     reader.post(f"{draft}/publish")
     assert "still being checked" in reader.page(draft)
     factories.work()
-    assert "The checks have passed." in reader.page(draft)
+    assert "All checks passed." in reader.page(draft)
     assert reader.post(f"{draft}/publish")["Location"] == "/models/ada/net/v/1"
     assert Version.objects.get().state == "published"
 
@@ -96,10 +96,10 @@ def test_job_says_why_it_waits_and_can_be_cancelled(reader, ada):
     assert again.status_code == 304
     reader.post(f"/jobs/{job.pk}/cancel")
     assert "cancelled" in reader.page(f"/jobs/{job.pk}")
-    assert "Read the facts" in reader.page("/jobs?state=cancelled")
+    assert "Read model facts" in reader.page("/jobs?state=cancelled")
 
 
 def test_job_of_others_is_not_there(guest, ada):
     factories.submitted(ada)
     guest.page(f"/jobs/{Job.objects.get().pk}", 404)
-    assert "No jobs yet." in guest.page("/jobs")
+    assert "No jobs yet" in guest.page("/jobs")

@@ -44,7 +44,7 @@ def test_yank_and_restore_ask_once_and_name_the_version(reader, version):
     assert f'href="{VERSION}/restore"' not in html
     asked = reader.page(f"{VERSION}/yank")
     assert "<h1>Yank ada/net@1?</h1>" in asked
-    assert "still gets its files" in asked
+    assert "still get its files" in asked
     assert state() == ("published", "")
     empty = reader.post(f"{VERSION}/yank", {"reason": " "})
     assert empty.status_code == 422
@@ -81,7 +81,7 @@ def test_roles_decide(guest, bob, version):
     for path in (f"{VERSION}/withdraw", "/models/ada/net/delete"):
         assert browser.get(path).status_code == 403
         assert browser.post(path, {"reason": "x"}).status_code == 403
-    assert "Only owners of ada delete it." in browser.page(SETTINGS)
+    assert "Only owners of ada can delete this model." in browser.page(SETTINGS)
     Membership.objects.filter(user=bob).update(role="writer")
     assert "/yank" not in browser.page("/models/ada/net/versions")
     assert browser.post(f"{VERSION}/yank", {"reason": "x"}).status_code == 403
@@ -102,8 +102,8 @@ def test_a_model_is_deleted_by_its_name(reader, guest, version):
     assert 'href="/models/ada/net/delete"' in reader.page(SETTINGS)
     asked = reader.page("/models/ada/net/delete")
     assert "<h1>Delete ada/net?</h1>" in asked
-    assert "its 1 version and their files" in asked
-    assert "The name stays taken for ever" in asked
+    assert "1 version and all files" in asked
+    assert "The name stays reserved permanently" in asked
     assert reader.post("/models/ada/net/delete")["Location"] == "/models"
     assert "ada/net is deleted." in reader.page("/models")
     guest.page("/models/ada/net", 404)
@@ -130,7 +130,7 @@ def test_a_model_is_described_on_its_settings(reader, ada):
     assert 'value="prose, small"' in html
     wrong = reader.post(SETTINGS, told | {"keywords": "x" * 65, "summary": "Keep me"})
     assert wrong.status_code == 422
-    assert "at most 64 characters" in wrong.content.decode()
+    assert "up to 64 characters" in wrong.content.decode()
     assert "Keep me" in wrong.content.decode()
     assert RegisteredModel.objects.get().summary == "It writes."
 

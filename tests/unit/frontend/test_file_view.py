@@ -121,7 +121,7 @@ def test_labels_are_counted_from_nought(guest, version):
 
 def test_long_texts_are_cut_into_pages_and_wide_ones_cut(guest, version):
     page = guest.page(f"{VIEW}/long.txt")
-    assert "1 to 400 are shown" in words(page)
+    assert "showing 1 to 400" in words(page)
     assert "line 399" in page
     assert "line 400" not in page
     last = guest.page(f"{VIEW}/long.txt?page=3")
@@ -130,17 +130,17 @@ def test_long_texts_are_cut_into_pages_and_wide_ones_cut(guest, version):
     assert guest.page(f"{VIEW}/long.txt?page=x%3Cb%3E").count("line 0") == page.count("line 0")
     wide = guest.page(f"{VIEW}/wide.txt")
     assert len(wide) < 100_000
-    assert "Cut:" in words(wide)
+    assert "Truncated." in words(wide)
 
 
 @pytest.mark.parametrize("path", ["not.txt", "latin.txt", "weird.dat"])
 def test_what_is_no_text_is_said_to_be_none(guest, version, path):
-    assert "This file is not text" in words(guest.page(f"{VIEW}/{path}"))
+    assert "No preview for this file type" in words(guest.page(f"{VIEW}/{path}"))
 
 
 def test_pictures_are_links_alone(guest, version):
     page = guest.page(f"{VIEW}/pic.svg")
-    assert "Pictures are not shown here" in words(page)
+    assert "Images are not displayed" in words(page)
     assert "xmlns" not in page
 
 
@@ -207,12 +207,12 @@ def test_weights_by_type_and_the_files_they_lie_in(guest, ada):
 
 def test_tensors_are_asked_for_looked_at_and_kept(guest, reader, version):
     path = "test_data_set_0/input_0.pb"
-    assert "Sign in to have a worker look" in words(guest.page(f"{VIEW}/{path}"))
+    assert "Sign in to analyse the tensors" in words(guest.page(f"{VIEW}/{path}"))
     assert guest.post(f"{VIEW}/{path}").status_code == 401
-    assert "Look at the tensors" in words(reader.page(f"{VIEW}/{path}"))
+    assert "Analyse tensors" in words(reader.page(f"{VIEW}/{path}"))
     asked = reader.post(f"{VIEW}/{path}")
     assert (asked.status_code, asked["Location"]) == (302, f"{VIEW}/{path}#tensors")
-    assert "Being looked at" in words(guest.page(f"{VIEW}/{path}"))
+    assert "Analysing tensors" in words(guest.page(f"{VIEW}/{path}"))
     look(version, path)
     page = guest.page(f"{VIEW}/{path}")
     assert "float32[1, 4]" in words(page)
@@ -239,7 +239,7 @@ def test_what_could_not_be_read_says_why(guest, reader, version):
     job = services.claim("looker", [job.queue], uuid=str(job.pk))
     end(job, "failed", findings=[Finding("tensors-unreadable", "error", "It is <b>no</b> tensor.")])
     page = guest.page(f"{VIEW}/{path}")
-    assert "They could not be read." in words(page)
+    assert "The tensors could not be read." in words(page)
     assert "<b>no</b>" not in page
 
 
@@ -247,9 +247,7 @@ def test_only_files_of_tensors_of_released_versions_are_looked_at(reader, ada, v
     assert reader.post(f"{VIEW}/labels.txt").status_code in (400, 422)
     factories.draft(ada, factories.model(ada, "other"))
     assert reader.post("/models/ada/other/v/1/view/model.onnx").status_code == 409
-    assert "once the version is published" in words(
-        reader.page("/models/ada/other/v/1/view/model.onnx")
-    )
+    assert "after publication" in words(reader.page("/models/ada/other/v/1/view/model.onnx"))
     assert not Job.objects.filter(kind=tensors.KIND).exists()
 
 
@@ -265,7 +263,7 @@ def test_the_list_is_no_file_of_the_graph_nor_of_the_manifest(reader, version, a
         subjects.version_facts(version), "http://testserver"
     )
     assert negotiation.of_version(version) == before
-    assert "Figures of the tensors in a file" in reader.page(f"{PAGE}/files")
+    assert "Tensor statistics" in reader.page(f"{PAGE}/files")
 
 
 def test_a_list_of_another_shape_is_no_error():

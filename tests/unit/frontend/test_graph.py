@@ -79,7 +79,7 @@ def test_every_node_with_inputs_outputs_and_attributes(guest, graph):
     assert "x float32[N, 4] w1 float32[4, 8] b1 float32[8]" in said
     assert "axis = 1" in said
     assert 'aria-current="page">Graph' in page
-    assert "Open the graph" in said
+    assert "Open graph" in said
     assert f"Netron {netron.version()}" in said
 
 
@@ -99,7 +99,7 @@ def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
     assert {name.split("\n")[0] for _, name in rows(only)} == {"Neg"}
     assert 'name="op" value="Neg"' in only
     none = guest.page(f"{GRAPH}?q=nothing-like-it")
-    assert "No node fits" in none
+    assert "No nodes match" in none
     assert 'href="?#nodes"' in none
 
 
@@ -120,17 +120,17 @@ def test_a_table_of_another_shape_than_expected_is_no_error():
 
 def test_before_it_is_drawn_its_state_is_told(guest, reader, version):
     Job.objects.filter(kind=networks.KIND).delete()
-    assert "Sign in to have it drawn" in words(guest.page(GRAPH))
-    assert "Draw it" in words(reader.page(GRAPH))
+    assert "Sign in to prepare the graph" in words(guest.page(GRAPH))
+    assert "Prepare graph" in words(reader.page(GRAPH))
     asked = reader.post(f"{GRAPH}/make", {"variant": "default"})
     assert (asked.status_code, asked["Location"]) == (302, GRAPH)
-    assert "Being drawn" in words(guest.page(GRAPH))
+    assert "Preparing the graph" in words(guest.page(GRAPH))
     job = Job.objects.get(kind=networks.KIND)
     assert reader.post(f"{GRAPH}/make", {"variant": "default"}).status_code == 302
     assert Job.objects.filter(kind=networks.KIND).get() == job
     job.state, job.error_class = Job.State.FAILED, "deterministic"
     job.save()
-    assert "It could not be drawn" in words(guest.page(GRAPH))
+    assert "The graph could not be prepared" in words(guest.page(GRAPH))
 
 
 def test_a_guest_cannot_have_anything_made(guest, version):
@@ -146,7 +146,7 @@ def test_a_published_version_is_owed_its_graph(ada):
 
 def test_a_draft_has_no_graph_yet(reader, ada):
     factories.draft(ada)
-    assert "drawn once the version is published" in words(reader.page(GRAPH))
+    assert "available after publication" in words(reader.page(GRAPH))
     assert status(reader, SKELETON) == 404
 
 
@@ -291,7 +291,7 @@ def test_of_a_withdrawn_version_the_graph_is_gone(guest, reader, ada, graph):
     versions.withdraw(ada, version=graph, reason="It was wrong.")
     page = guest.page(GRAPH)
     assert rows(page) == []
-    assert "The graph went with" in words(page)
+    assert "The graph was deleted" in words(page)
     for path in (SKELETON, FRAME):
         assert guest.get(path).status_code == 410
         assert reader.get(path).status_code == 410
@@ -310,7 +310,7 @@ def test_a_gated_model_shows_nodes_and_keeps_small_weights(guest, reader, ada):
         assert secret not in page
     assert "value_floats (floats)" in page
     assert "axis = 1" in page
-    assert "The drawing needs access" in words(page)
+    assert "Request access to view the graph" in words(page)
     assert "data-frame" not in page
     for path in (SKELETON, FRAME):
         assert guest.get(path).status_code == 401
@@ -334,11 +334,11 @@ DIFF = "/models/ada/net/v/2/graph/diff/1"
 
 def test_a_difference_is_asked_for_computed_and_kept(guest, reader, ada, two):
     before, after = two
-    assert "Sign in to have it computed" in words(guest.page(DIFF))
+    assert "Sign in to compare the graphs" in words(guest.page(DIFF))
     assert guest.post(DIFF).status_code == 401
     asked = reader.post(DIFF)
     assert (asked.status_code, asked["Location"]) == (302, DIFF)
-    assert "Being compared" in words(guest.page(DIFF))
+    assert "Comparing graphs" in words(guest.page(DIFF))
     drawn.compare(before, after)
     page = guest.page(DIFF)
     said = words(page)
@@ -357,7 +357,7 @@ def test_both_graphs_open_side_by_side_once_they_are_drawn(guest, reader, ada, t
     drawn.compare(before, after)
     page = guest.page(DIFF)
     assert "data-frame" not in page
-    assert "Have version 1 drawn" in words(page)
+    assert "Prepare graph of version 1" in words(page)
     for variant in two:
         drawn.draw(variant.version, variant)
     page = guest.page(DIFF)
@@ -465,10 +465,10 @@ def test_an_operator_that_replaces_a_constant_keeps_its_value():
 def test_a_difference_of_unknown_shape_is_no_error():
     for facts in ({}, {"counts": 3, "added": "x", "before": {"cells": 4}, "weights": []}):
         found = worded.read(facts, {"list": "added", "page": "x"}, {})
-        assert found.sentence == "No node differs."
+        assert found.sentence == "No nodes differ."
     row = {"op": "Relu", "changes": [{"what": "weight", "name": "w", "norm": None}]}
     found = worded.read({"changed": [row]}, {}, {})
-    assert found.lists[0].rows[0].changes == "weights w: other values"
+    assert found.lists[0].rows[0].changes == "weights w: values changed"
 
 
 def test_drawings_are_no_part_of_the_metadata(guest, graph):

@@ -41,16 +41,16 @@ def test_a_running_job_tells_what_it_does_and_its_last_sign_of_life(reader, runn
     at = running.lease_until - timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)
     assert f'<time datetime="{at.isoformat()}" data-since=" ago">' in html
     assert "40\u202f% · " in html.partition("</title>")[0]
-    assert "No sign of life" not in html
+    assert "Worker not responding" not in html
     assert 'data-now="' in html  # elapsed time counts from the hub's clock
 
 
 def test_a_job_that_no_longer_breathes_looks_different(reader, running):
     heard(running, settings.HUB_LIMITS_LEASE_SECONDS * 0.6)
-    assert "No sign of life" not in reader.page(f"/jobs/{running.pk}")
+    assert "Worker not responding" not in reader.page(f"/jobs/{running.pk}")
     heard(running, settings.HUB_LIMITS_LEASE_SECONDS * 0.7)
     html = reader.page(f"/jobs/{running.pk}")
-    assert "<b>No sign of life.</b>" in html
+    assert "<b>Worker not responding.</b>" in html
     assert "<title>silent · " in html
     assert 'data-state="silent"' in html
     assert "accent" not in html.partition('class="end">')[2].partition("</span>")[0]
@@ -72,7 +72,7 @@ def test_only_who_may_cancel_is_offered_it(guest, reader, admin, bob, running):
     assert "Cancel job" in reader.page(path)
     reader.post(f"{path}/cancel")
     html = reader.page(path)
-    assert "It is being cancelled." in html
+    assert "Cancelling…" in html
     assert "Cancel job" not in html
 
 
@@ -89,7 +89,7 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
     result = timed.benchmark(version, deliver=False)
     page = guest.page(f"/jobs/{result.job_id}")
     assert f'href="/models/ada/net/v/1/benchmarks/{result.pk}"' in page
-    assert 'of <a href="/models/ada/net/v/1/benchmarks">' in page
+    assert 'for <a href="/models/ada/net/v/1/benchmarks">' in page
     proven.conformance(version, [proven.measure("reference"), proven.measure("determinism")])
     job = Job.objects.get(kind="conformance", state="succeeded")
     page = guest.page(f"/jobs/{job.pk}")
@@ -99,7 +99,7 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
     job = getattr(job, "job", job)
     page = guest.page(f"/jobs/{job.pk}")
     assert 'href="/models/ada/net/v/2/benchmarks#before">verdict: slower</a>' in page
-    assert 'of <a href="/models/ada/net/v/2/benchmarks">' in page
+    assert 'for <a href="/models/ada/net/v/2/benchmarks">' in page
 
 
 def test_a_run_leads_to_its_outputs(reader, ada):

@@ -349,7 +349,7 @@ def annotated(version, content=b"annotated"):
 
 def test_a_copy_with_metadata_is_made_once(published, reader, bob, guest):
     page = guest.page(f"{PAGE}/variants")
-    assert "Sign in to have it made" in page
+    assert "Sign in to create this file" in page
     other = Client()
     other.force_login(bob)
     first = other.post(f"{PAGE}/variants/annotate", {"variant": "default"})

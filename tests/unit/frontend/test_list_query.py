@@ -128,7 +128,7 @@ def test_home_tells_what_is_known(guest, ada, two):
     html = guest.page("/")
     assert '<a href="/models?passes_on=onnxruntime">1 pass on ONNX Runtime</a>' in html
     assert html.count('href="/query?example=') == 4
-    assert "Newest measurements" in html
+    assert "Newest conformance results" in html
     assert "2 of 2 pass" in html
     for slug in re.findall(r"/query\?example=([a-z-]+)", html):
         assert "<textarea" in guest.page(f"/query?example={slug}")

@@ -192,7 +192,7 @@ def test_a_huge_card_is_cut():
 @pytest.mark.parametrize("piece", ["<h1>a<b>", "<x>", "<div title='1'>", "<b></i>"])
 def test_html_that_only_opens_is_shown_as_text(piece):
     shown = render(piece * 30_000, FILES)
-    assert shown.startswith("<p>This card is shown as text. Its HTML is nested too deep")
+    assert shown.startswith("<p>This card is shown as plain text. Its HTML is nested too deep")
     assert "<b>" not in shown
     assert "&lt;" in shown
 
@@ -206,8 +206,7 @@ def test_a_card_that_takes_too_long_is_shown_as_text(settings):
     settings.HUB_TEXT_SECONDS = 1
     text = "![" * 200_000
     assert render(text, FILES) == (
-        "<p>This card is shown as text. It takes too long to be shown as a page.</p>"
-        f"<pre>{text}</pre>"
+        f"<p>This card is shown as plain text. It takes too long to render.</p><pre>{text}</pre>"
     )
 
 
@@ -218,7 +217,7 @@ def test_a_card_is_text_while_every_process_is_busy_and_a_page_afterwards(monkey
     with monkeypatch.context() as busy:
         busy.setattr(parsing, "run", refuse)
         shown = render("# busy", "/busy/")
-        assert shown.startswith("<p>This card is shown as text. Every process that renders")
+        assert shown.startswith("<p>This card is shown as plain text. The renderer is busy")
         assert shown.endswith("<pre># busy</pre>")
     assert render("# busy", "/busy/") == '<h3 id="card-busy">busy</h3>\n'
 

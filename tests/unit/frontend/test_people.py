@@ -35,7 +35,7 @@ def test_an_owner_gives_and_takes_a_role(owner, bob):
     given = owner.post("/account/namespaces/lab", {"username": "bob", "role": "writer"})
     assert given["Location"] == "/account/namespaces/lab"
     page = owner.get("/account/namespaces/lab").content.decode()
-    assert "bob is writer of lab." in page
+    assert "bob now has the role writer." in page
     assert (
         "Remove bob from lab?" in owner.get("/account/namespaces/lab/members/bob").content.decode()
     )
@@ -71,7 +71,7 @@ def test_strangers_find_no_namespace_and_members_no_forms(owner, bob):
         assert theirs.get(path).status_code == 404
     owner.post("/account/namespaces/lab", {"username": "bob", "role": "reader"})
     page = theirs.get("/account/namespaces/lab").content.decode()
-    assert "Give a role" not in page
+    assert "Add member" not in page
     assert "Quota" not in page
     refused = theirs.post("/account/namespaces/lab", {"username": "bob", "role": "owner"})
     assert refused.status_code == 403
@@ -112,7 +112,7 @@ def test_an_account_is_made_renewed_closed_and_opened(chief):
     assert authenticate(username="eve", password=second) is None
     chief.post("/admin/accounts/eve/close", {"open": "1"})
     assert authenticate(username="eve", password=second)
-    assert "No account has that" in chief.get("/admin/accounts?q=nobody").content.decode()
+    assert "No accounts match this name" in chief.get("/admin/accounts?q=nobody").content.decode()
     assert "eve" in chief.get("/admin/accounts?q=EV").content.decode()
 
 

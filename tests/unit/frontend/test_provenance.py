@@ -57,17 +57,17 @@ def test_who_made_what_from_what_and_who_says_so(guest, ada):
     factories.listed(ada, card=CARD)
     page = guest.page(PAGE)
     said = sentences(page)
-    assert any("ada began this version" in one and "recorded" in one for one in said)
+    assert any("ada created this version" in one and "recorded" in one for one in said)
     assert any("Derived from zoo/base@1 by fine-tuning." in one for one in said)
     assert any("https://example.com/other?a=1&b=2" in one and "declared" in one for one in said)
-    assert any("Made by Ada Lovelace, Charles." in one for one in said)
+    assert any("Created by Ada Lovelace, Charles." in one for one in said)
     assert any("Trained on stones, https://doi.org/10.24432/C50P49." in one for one in said)
     assert any("lr 0.1" in one for one in said)
     assert any("one old CPU" in one for one in said)
     assert any(
         "Mirrored from https://hub.example/zoo/net at the commit abc." in one for one in said
     )
-    assert any("Not signed." in one and "not said" in one for one in said)
+    assert any("Not signed." in one and "not stated" in one for one in said)
     assert f'href="/models/zoo/base/v/{base.number}"' in page
     assert 'href="/datasets/stones"' in page
     assert 'class="drawing"' in page
@@ -98,8 +98,9 @@ def test_what_the_hub_derived_leads_to_its_job(guest, ada):
     version = factories.listed(ada)
     made = proven.upgrade(version, b"upgraded")
     page = guest.page(PAGE)
-    assert f"The hub made the variant {made.name} from default by upgrading it to opset" in words(
-        page
+    assert (
+        f"The hub derived the variant {made.name} from default by upgrading it to opset"
+        in words(page)
     )
     assert f'href="/jobs/{made.job_uuid}"' in page
 
@@ -108,10 +109,10 @@ def test_what_nobody_said_is_said(guest, ada):
     factories.listed(ada)
     said = words(guest.page(PAGE))
     for missing in (
-        "Who made the model is not declared.",
-        "No model that it was derived from is declared.",
-        "What it was trained on is not declared.",
-        "The file does not say which tool wrote it.",
+        "Authors not declared.",
+        "No base model declared.",
+        "Training data not declared.",
+        "The file does not name the tool that wrote it.",
     ):
         assert missing in said
 
@@ -160,7 +161,7 @@ def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, b
     factories.listed(ada, factories.model(ada, visibility="private"), card=CARD)
     page = reader.page(PAGE)
     assert questions(page) == []
-    assert "its sentences have no queries" in words(page)
+    assert "have no query links" in words(page)
     other = Reader()
     other.force_login(bob)
     for somebody in (guest, other):
@@ -189,7 +190,7 @@ def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
     versions.withdraw(ada, version=version, reason="It was wrong.")
     page = guest.page(PAGE)
     assert questions(page) == []
-    assert "gone with the version" in words(page)
+    assert "deleted with the version" in words(page)
     assert ".ttl" not in page.partition("<main")[2]
 
 

@@ -206,7 +206,7 @@ class TestPage:
     def test_nothing_is_asked_before_the_reader_asks(self, guest, fake):
         page = guest.page("/query")
         assert fake.asked == []
-        assert "Nothing has been asked yet" in page
+        assert "No results yet" in page
         assert "A query may take 10" in page
         assert page.count("?example=") == 16
 
@@ -246,7 +246,7 @@ class TestPage:
         text = "ASK {}" + "#" * 9_000
         page = guest.post("/query", {"query": text}).content.decode()
         assert fake.asked[0][0] == text
-        assert "too long for an address" in page
+        assert "too long for a link" in page
         assert "Copy link" not in page
         assert "result.csv" not in page
 
@@ -262,10 +262,10 @@ class TestPage:
     @pytest.mark.parametrize(
         ("problem", "said"),
         [
-            (problems.QueryTimeout("Stopped after 10 s."), "Stopped at the time limit"),
-            (problems.QueryTooCostly("Too much memory."), "Too much for one query"),
+            (problems.QueryTimeout("Stopped after 10 s."), "Query timed out"),
+            (problems.QueryTooCostly("Too much memory."), "Query too expensive"),
             (problems.Throttled("Slowly.", retry_after=7), "Try again in 7"),
-            (problems.Unavailable("Away.", retry_after=5), "cannot be answered at the moment"),
+            (problems.Unavailable("Away.", retry_after=5), "temporarily unavailable"),
         ],
     )
     def test_a_limit_is_never_an_empty_result(self, guest, fake, problem, said):

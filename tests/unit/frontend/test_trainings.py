@@ -64,18 +64,18 @@ def test_everybody_sees_counts_and_nobody_else_pseudonyms(ada):
     assert re.search(r"<figcaption[^>]*>From \S+ in round 1 to \S+ in round 2; least ", managed)
     guest = text(Client().get(f"{PAGE}/rounds/2"))
     assert "non finite" in guest
-    assert "only maintainers see it" in guest
+    assert "visible to maintainers only" in guest
     names = Training.objects.get().participants.values_list("pseudonym", flat=True)
     assert not any(name in guest for name in names)
     mine = text(signed_in(ada).get(f"{PAGE}/rounds/2"))
     assert all(name in mine for name in names)
-    assert "contribution, by its norm" in mine
+    assert "contribution, by norm" in mine
 
 
 def test_scores_and_the_draw_are_shown(ada):
     shown = text(Client().get(PAGE))
     assert ">Score<" not in shown
-    assert "all are asked" in shown
+    assert "all participants" in shown
     Round.objects.filter(number=1).update(score=0.625)
     Round.objects.filter(number=2).update(score=0.875)
     shown = text(Client().get(PAGE))
@@ -84,9 +84,9 @@ def test_scores_and_the_draw_are_shown(ada):
     first = Round.objects.select_related("version", "aggregate").get(number=1)
     assert trainings.asked(first) == "all participants"
     first.selected, first.seed, first.candidates = ["p_1", "p_2"], "0" * 64, 1200
-    assert trainings.asked(first) == "2 of 1\u202f200, drawn"
+    assert trainings.asked(first) == "2 of 1\u202f200, sampled"
     first.seed = ""
-    assert trainings.asked(first) == "2 who were named"
+    assert trainings.asked(first) == "2 selected"
 
 
 def test_maintainers_alone_are_led_to_provenance(ada):
@@ -219,7 +219,7 @@ def test_a_model_lists_its_trainings_and_for_maintainers_its_fleets(ada, bob):
             result="failed" if place > 3 else "ok", detail="no memory" if place > 3 else "",
         )  # fmt: skip
     shown = text(signed_in(ada).get("/models/ada/net/fleets/shops"))
-    assert "The rollout is halted." in shown
+    assert "Rollout halted." in shown
     assert "4 of 6 devices that reported" in shown
     assert shown.index(">d4</th>") < shown.index(">d0</th>")
     assert "no memory" in shown
