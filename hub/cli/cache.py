@@ -18,14 +18,19 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
     cache = commands.add_parser("cache", help="list, clean or verify the cache")
     verbs = cache.add_subparsers(metavar="verb", required=True)
-    verbs.add_parser("list", help="what is in it").set_defaults(command=_list)
-    clean = verbs.add_parser("clean", help="remove left-overs and what nothing refers to")
+    verbs.add_parser("list", help="list the cached versions").set_defaults(command=_list)
+    clean = verbs.add_parser("clean", help="remove unfinished downloads and unreferenced files")
     clean.add_argument(
-        "--unused-days", type=float, metavar="DAYS", help="also versions unused for so long"
+        "--unused-days",
+        type=float,
+        metavar="DAYS",
+        help="also remove versions not used for this many days",
     )
-    clean.add_argument("--all", action="store_true", help="empty the cache")
+    clean.add_argument("--all", action="store_true", help="remove everything")
     clean.set_defaults(command=_clean)
-    verify = verbs.add_parser("verify", help="hash every file; remove what is damaged")
+    verify = verbs.add_parser(
+        "verify", help="check the hash of every file and remove damaged files"
+    )
     verify.set_defaults(command=_verify)
 
 
@@ -54,11 +59,11 @@ def _verify(options: argparse.Namespace) -> int:
     cache = api.default_hub().cache
     damaged = []
     total = housekeeping.bytes_to_verify(cache)
-    with counting.Counter("read", total, words=counting.size) as counter:
+    with counting.Counter("verified", total, words=counting.size) as counter:
         for path, is_right in housekeeping.verify(cache, counter.advance):
             right, wrong = right + is_right, wrong + (not is_right)
             damaged += [] if is_right else [path]
     for path in damaged:
-        print(f"hub: damaged, removed: {path}", file=sys.stderr)
-    print(f"{right} files are right, {wrong} were damaged")
+        print(f"hub: removed damaged file: {path}", file=sys.stderr)
+    print(f"{right} files intact, {wrong} damaged")
     return PROBLEM if wrong else DONE

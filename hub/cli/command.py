@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SERVER_COMMANDS = {
-    "serve": "start the hub on this machine: a web process and its workers",
-    "worker": "start one more worker for a hub, of another runtime if you like",
-    "graphs": "keep the store that SPARQL queries ask; `hub serve` does it by itself",
-    "token": "make a token for scripts, on the hub of this machine",
-    "manage": "run a command of the hub's upkeep, such as verify_blobs; alone, list them",
+    "serve": "run the hub on this machine: web server and workers",
+    "worker": "start another worker for a hub, optionally for another runtime",
+    "graphs": "keep the SPARQL graph store up to date; `hub serve` does this for you",
+    "token": "create an access token for the hub on this machine",
+    "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
 }
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
-    "environment: HUB_URL (default http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, "
-    "HUB_RETRY_SECONDS (60), HUB_VERIFY (changed, always), "
+    "environment variables: HUB_URL (default: http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, "
+    "HUB_OFFLINE, "
+    "HUB_RETRY_SECONDS (default: 60), HUB_VERIFY (changed or always), "
     "HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY"
 )
 
@@ -86,7 +87,7 @@ def _run_server(command: str, arguments: list[str]) -> int:
         if (error.name or "").partition(".")[0] in _OWN_ROOMS:
             raise
         print(
-            f"hub {command} needs the server ({error.name} is missing): "
+            f"hub {command} needs the server packages ({error.name} is missing): "
             "pip install 'onnx-hub[server]'",
             file=sys.stderr,
         )
@@ -113,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="command", required=True)
     models.add_get(commands)
     publishing.add_push(commands)
-    importing = commands.add_parser("import", help="bring models from elsewhere into the hub")
+    importing = commands.add_parser("import", help="import models from other places")
     sources = importing.add_subparsers(metavar="source", required=True)
     import_hf.add_to(sources)
     import_zoo.add_to(sources)
@@ -122,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     models.add_info(commands)
     login.add_to(commands)
     cache.add_to(commands)
-    commands.add_parser("bench", help="time a model on this machine", add_help=False)
+    commands.add_parser("bench", help="benchmark a model on this machine", add_help=False)
     for name, text in SERVER_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser

@@ -16,37 +16,47 @@ def add_to(origins: Any) -> None:
     """Add the command to the parser of `hub import`."""
     mirror = origins.add_parser(
         "hf",
-        help="mirror a model of a server that speaks the Hub protocol",
-        description="Mirror one commit of a model, verified, with its card and where it came from. "
-        "Run again it goes on where it was cut, or says that the model is there already.",
+        help="mirror a model from Hugging Face or a compatible server",
+        description="Mirror one commit of a model, with its card and a record of its source. "
+        "Every file is "
+        "verified. Run the command again to resume an interrupted import.",
     )
-    mirror.add_argument("repo", help="namespace/model, as the source has it")
+    mirror.add_argument("repo", help="namespace/model on the source")
     mirror.add_argument(
-        "--from", dest="url", metavar="URL", help="default HF_ENDPOINT, or https://huggingface.co"
+        "--from",
+        dest="url",
+        metavar="URL",
+        help="source server (default: $HF_ENDPOINT or https://huggingface.co)",
     )
-    mirror.add_argument("--revision", default="main", help="a branch, tag or commit (main)")
-    mirror.add_argument("--namespace", help="where it goes; your own when it is not given")
-    mirror.add_argument("--name", help="its name here; the source's when it is not given")
-    mirror.add_argument("--card", metavar="FILE", help="use this card, not the source's README.md")
-    for word, text in (("include", "only"), ("exclude", "all but")):
+    mirror.add_argument("--revision", default="main", help="branch, tag or commit (default: main)")
+    mirror.add_argument("--namespace", help="target namespace (default: your own)")
+    mirror.add_argument("--name", help="name on this hub (default: as on the source)")
+    mirror.add_argument(
+        "--card", metavar="FILE", help="use this model card instead of the source's README.md"
+    )
+    for word, text in (("include", "import only"), ("exclude", "skip")):
         mirror.add_argument(
             f"--{word}", action="append", default=[], metavar="PATTERN",
-            help=f"{text} paths like 'onnx/*'; may be repeated",
+            help=f"{text} paths that match, such as 'onnx/*'; repeatable",
         )  # fmt: skip
     mirror.add_argument(
         "--token",
-        help="of the source; '-' reads it from standard input, which no other user sees. "
-        "Default: HF_TOKEN for HF_ENDPOINT or huggingface.co, else that of `hub login`",
+        help="token for the source; '-' reads it from standard input, hidden from other users. "
+        "Default: $HF_TOKEN for HF_ENDPOINT or huggingface.co, else the token of `hub login`",
     )
     seen = mirror.add_mutually_exclusive_group()
     for word in ("private", "public"):
         seen.add_argument(
             f"--{word}", dest="visibility", action="store_const", const=word,
-            help=f"make a new model {word}",
+            help=f"create a new model as {word}",
         )  # fmt: skip
-    mirror.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
-    mirror.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
-    mirror.add_argument("--quiet", action="store_true", help="no progress")
+    mirror.add_argument(
+        "--no-publish", action="store_true", help="check the version without publishing it"
+    )
+    mirror.add_argument(
+        "--no-wait", action="store_true", help="return without waiting for the checks"
+    )
+    mirror.add_argument("--quiet", action="store_true", help="hide progress output")
     mirror.set_defaults(command=run)
 
 
@@ -70,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         wait=not options.no_wait,
     )
     version = mirrored.version
-    there = "" if mirrored.is_new else ", there already"
+    there = "" if mirrored.is_new else ", already imported"
     for line in (f"{version['ref']} {version['state']}{there}", str(version.get("url") or "")):
         if line:
             print(plain(line))

@@ -18,25 +18,33 @@ def add_to(origins: Any) -> None:
     """Add the command to the parser of `hub import`."""
     zoo = origins.add_parser(
         "zoo",
-        help="models of a Model Zoo manifest, such as another hub's",
-        description="Publish the models of a Model Zoo manifest with their test data. All opsets "
-        "of a model become one version. Run it again after a cut: what is there is passed over.",
+        help="import the models of an ONNX Model Zoo manifest, such as another hub's",
+        description="Publish the models of an ONNX Model Zoo manifest with their test data. All "
+        "opsets "
+        "of a model become one version. Run the command again to resume an interrupted import; "
+        "models already published are skipped.",
     )
-    zoo.add_argument("manifest", help="ONNX_HUB_MANIFEST.json: a path, or an address")
+    zoo.add_argument("manifest", help="path or URL of ONNX_HUB_MANIFEST.json")
     zoo.add_argument(
         "--files",
         metavar="PLACE",
-        help="folder or address of the files (where the manifest lies, if nothing is said)",
-    )
-    zoo.add_argument("--namespace", default=refs.DEFAULT_NAMESPACE, help="where to (zoo)")
-    zoo.add_argument(
-        "--only", metavar="MODEL", action="append", default=[], help="this model; may be repeated"
+        help="folder or URL of the files (default: beside the manifest)",
     )
     zoo.add_argument(
-        "--license", default="", metavar="SPDX", help="licence of models that name none themselves"
+        "--namespace", default=refs.DEFAULT_NAMESPACE, help="target namespace (default: zoo)"
     )
-    zoo.add_argument("--private", action="store_true", help="make new models private")
-    zoo.add_argument("--quiet", action="store_true", help="no progress bars")
+    zoo.add_argument(
+        "--only",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="import only this model; repeatable",
+    )
+    zoo.add_argument(
+        "--license", default="", metavar="SPDX", help="licence for models that do not state one"
+    )
+    zoo.add_argument("--private", action="store_true", help="create new models as private")
+    zoo.add_argument("--quiet", action="store_true", help="hide progress output")
     zoo.set_defaults(command=run)
 
 
@@ -55,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
     print(f"{len(outcomes)} models: {counts or 'none'}")
     for outcome in failed:
-        for reason in outcome.failures or ["nothing of it could be imported"]:
+        for reason in outcome.failures or ["no file could be imported"]:
             print(f"hub: {plain(outcome.ref)}: {plain(reason)}", file=sys.stderr)
     return PROBLEM if failed else DONE
 

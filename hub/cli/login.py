@@ -17,11 +17,11 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
     login = commands.add_parser(
         "login",
-        help="verify a token and keep it",
-        description="Verify a token and keep it for this hub, readable by you alone. It is read "
-        "from HUB_TOKEN, from standard input, or asked for on a terminal.",
+        help="sign in with a token",
+        description="Verify a token and save it for this hub in a file that only you can read. The "
+        "token comes from HUB_TOKEN, from standard input, or from a prompt.",
     )
-    login.add_argument("--url", help="the hub's address; it becomes the default")
+    login.add_argument("--url", help="URL of the hub, which becomes the default")
     login.set_defaults(command=_login)
 
 

@@ -24,14 +24,17 @@ def add_get(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
     get = commands.add_parser(
         "get",
-        help="fetch every file of a version and print the folder",
-        description="Fetch every file of a version, verified, and print the folder it lies in.",
+        help="download the files of a version and print the folder",
+        description="Download and verify every file of a version, and print the folder that "
+        "holds them.",
     )
-    get.add_argument("ref", help="such as resnet50, zoo/resnet50@3 or zoo/resnet50@stable:int8")
-    get.add_argument("--opset", type=int, help="resolve to a variant of exactly this opset")
-    get.add_argument("--variant", help="resolve to the variant of this name")
-    get.add_argument("--to", metavar="FOLDER", help="write the files here, not only to the cache")
-    get.add_argument("--quiet", action="store_true", help="no progress bars")
+    get.add_argument(
+        "ref", help="a model, such as resnet50, zoo/resnet50@3 or zoo/resnet50@stable:int8"
+    )
+    get.add_argument("--opset", type=int, help="choose a variant with exactly this opset")
+    get.add_argument("--variant", help="choose the variant with this name")
+    get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
+    get.add_argument("--quiet", action="store_true", help="hide progress output")
     get.set_defaults(command=_get)
 
 
@@ -49,20 +52,30 @@ def _get(options: argparse.Namespace) -> int:
 
 def add_search(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
-    search = commands.add_parser("search", help="find models")
-    search.add_argument("query", nargs="*", help="words; none lists every model")
-    search.add_argument("--limit", type=positive, default=20, help="at most so many (20)")
-    search.add_argument("--namespace")
-    search.add_argument("--license", help="an SPDX identifier")
-    search.add_argument("--task")
-    search.add_argument("--keyword")
+    search = commands.add_parser("search", help="search for models")
+    search.add_argument(
+        "query", nargs="*", help="words to search for; without any, list every model"
+    )
+    search.add_argument(
+        "--limit", type=positive, default=20, help="maximum number of results (default: 20)"
+    )
+    search.add_argument("--namespace", help="only models of this namespace")
+    search.add_argument("--license", help="SPDX identifier of the licence")
+    search.add_argument("--task", help="such as image-classification")
+    search.add_argument("--keyword", help="only models with this keyword")
     search.add_argument("--precision", help="such as fp32 or int8")
-    search.add_argument("--opset-max", type=int, help="runs on this opset or an older one")
-    search.add_argument("--sort", choices=SORTS, help="fastest: by speed in one setup")
-    search.add_argument("--device", help="show speeds on this class of devices")
+    search.add_argument(
+        "--opset-max",
+        type=int,
+        help="only models that have a variant for this opset or an older one",
+    )
+    search.add_argument(
+        "--sort", choices=SORTS, help="order of the results; fastest compares speeds of one setup"
+    )
+    search.add_argument("--device", help="show speeds on this class of device")
     search.add_argument("--runtime", help="show speeds with this runtime")
     search.add_argument("--provider", help="show speeds with this execution provider")
-    search.add_argument("--json", action="store_true", help="print a JSON list")
+    search.add_argument("--json", action="store_true", help="print JSON")
     search.set_defaults(command=_search)
 
 
@@ -80,7 +93,7 @@ def _search(options: argparse.Namespace) -> int:
         summary = plain(str(model.get("summary") or ""))
         print(f"{plain(str(model['ref'])):<{width}}  {facts}  {summary}".rstrip())
     if not found:
-        print("hub: no model matches", file=sys.stderr)
+        print("hub: no models found", file=sys.stderr)
     return DONE
 
 
@@ -95,8 +108,8 @@ def _speed(told: dict[str, Any] | None) -> str:
 
 def add_info(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
-    info = commands.add_parser("info", help="show a model and one of its versions")
-    info.add_argument("ref", help="such as resnet50 or zoo/resnet50@3")
+    info = commands.add_parser("info", help="show details of a model and one of its versions")
+    info.add_argument("ref", help="a model, such as resnet50 or zoo/resnet50@3")
     info.add_argument("--json", action="store_true", help="print JSON")
     info.set_defaults(command=_info)
 
@@ -113,7 +126,10 @@ def _info(options: argparse.Namespace) -> int:
         ("license", found.get("license")),
         ("task", found.get("task")),
         ("keywords", ", ".join(found.get("keywords") or [])),
-        ("version", f"{version['number']} ({version['state']})" if version else "none published"),
+        (
+            "version",
+            f"{version['number']} ({version['state']})" if version else "no published version",
+        ),
         ("label", version.get("label")),
         ("versions", versions_line(found.get("versions") or [])),
         ("digest", version.get("manifest_sha256")),
@@ -145,5 +161,5 @@ def variant_line(variant: dict[str, Any]) -> str:
     proof = variant.get("proof") or {}
     if not proof:
         return line
-    rest = "" if proof.get("chosen") else "; not chosen for its opset"
+    rest = "" if proof.get("chosen") else "; not the default for its opset"
     return f"{line}  ({proof.get('strength')}: {proof.get('sentence')}{rest})"

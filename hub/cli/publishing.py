@@ -20,8 +20,9 @@ def add_push(commands: Any) -> None:
     push = commands.add_parser(
         "push",
         help="publish files or a folder as the next version",
-        description="Send files or a folder, have them checked, and publish them as the next "
-        "version of a model. A README.md among them is the card.",
+        description="Upload files or a folder, wait for the checks, and publish the next version "
+        "of "
+        "a model. A README.md among the files is the model card.",
     )
     push.add_argument("ref", help="namespace/model")
     push.add_argument(
@@ -30,19 +31,25 @@ def add_push(commands: Any) -> None:
         metavar="path",
         help="a file or a folder; a single folder is sent without its own name",
     )
-    push.add_argument("--card", metavar="FILE", help="the card, Markdown with YAML front matter")
-    push.add_argument("--message", "-m", help="what this version changes")
+    push.add_argument("--card", metavar="FILE", help="model card: Markdown with YAML front matter")
+    push.add_argument("--message", "-m", help="describe what this version changes")
     push.add_argument("--label", help="a name for the version, such as 1.4.0")
-    push.add_argument("--private", action="store_true", help="make a new model private")
-    push.add_argument("--no-create", action="store_true", help="fail when the model is missing")
-    push.add_argument("--no-publish", action="store_true", help="have it checked, publish later")
-    push.add_argument("--no-wait", action="store_true", help="do not wait for the checks")
-    push.add_argument("--resume", action="store_true", help="go on with the draft of a cut push")
+    push.add_argument("--private", action="store_true", help="create a new model as private")
+    push.add_argument("--no-create", action="store_true", help="fail if the model does not exist")
+    push.add_argument(
+        "--no-publish", action="store_true", help="check the version without publishing it"
+    )
+    push.add_argument(
+        "--no-wait", action="store_true", help="return without waiting for the checks"
+    )
+    push.add_argument(
+        "--resume", action="store_true", help="resume the draft of an interrupted push"
+    )
     push.add_argument(
         "--follow-links", action="store_true",
-        help="send what symbolic links out of the folder lead to",
+        help="follow symbolic links that lead out of the folder",
     )  # fmt: skip
-    push.add_argument("--quiet", action="store_true", help="no progress")
+    push.add_argument("--quiet", action="store_true", help="hide progress output")
     push.set_defaults(command=_push)
 
 
@@ -71,15 +78,24 @@ def add_variant(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
     variant = commands.add_parser(
         "variant",
-        help="have the hub make a variant: another opset or precision",
-        description="Have the hub make a variant of a version and say what it costs.",
+        help="have the hub create a variant with another opset or precision",
+        description="Have the hub create a variant of a version and show how its size and "
+        "outputs compare.",
     )
-    variant.add_argument("ref", help="such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny")
+    variant.add_argument(
+        "ref", help="a model, such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny"
+    )
     variant.add_argument("kind", choices=["upgrade", "fp16", "int8", "int8-qdq"])
-    variant.add_argument("--opset", type=positive, help="for upgrade: to this one, up or down")
-    variant.add_argument("--sample", metavar="FILE", help="for int8-qdq: an .npz with inputs")
-    variant.add_argument("--no-wait", action="store_true", help="print the job and return")
-    variant.add_argument("--quiet", action="store_true", help="no progress")
+    variant.add_argument(
+        "--opset", type=positive, help="target opset of an upgrade, newer or older"
+    )
+    variant.add_argument(
+        "--sample", metavar="FILE", help=".npz file with sample inputs for int8-qdq"
+    )
+    variant.add_argument(
+        "--no-wait", action="store_true", help="print the job and return without waiting"
+    )
+    variant.add_argument("--quiet", action="store_true", help="hide progress output")
     variant.add_argument("--json", action="store_true", help="print JSON")
     variant.set_defaults(command=_variant)
 

@@ -155,7 +155,7 @@ def login(token: str | None = None, url: str | None = None) -> dict[str, Any]:
         chosen = getpass("Token (hf_...): ")
     if not chosen.strip():
         raise problems.NotAuthenticated(
-            "No token was given. Make one on the hub's page of tokens, or with "
+            "No token given. Create one on the hub's Tokens page or with "
             "`hub token create`, and pass it to hub.login or set HUB_TOKEN."
         )
     hub = Hub(url)

@@ -53,7 +53,7 @@ def extract(
                 total += max(member.size, 0)
                 if count > limits.members or total > limits.bytes:
                     raise _refused(
-                        archive, f"it unpacks to more than {limits.members} files or "
+                        archive, f"it expands to more than {limits.members} files or "
                         f"{limits.bytes} bytes",
                     )  # fmt: skip
                 path = _checked(archive, member)
@@ -63,7 +63,7 @@ def extract(
                 if target is None:
                     continue
                 if target in written:
-                    raise _refused(archive, f"{member.name[:200]!r} is in it twice")
+                    raise _refused(archive, f"it contains {member.name[:200]!r} twice")
                 _write(archive, reader, member, folder / target)
                 written[target] = None
     except (tarfile.TarError, EOFError, zlib.error) as error:
@@ -76,7 +76,7 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> str:
     path = member.name.removeprefix("./").rstrip("/")
     parts = PurePosixPath(path).parts
     if path.startswith("/") or ".." in parts or _DRIVE.match(path) or "\\" in path:
-        raise _refused(archive, f"{member.name[:200]!r} leads out of its folder")
+        raise _refused(archive, f"{member.name[:200]!r} points outside the folder")
     if member.isdir():
         return ""
     if not member.isreg():
@@ -92,7 +92,7 @@ def _write(archive: Path, reader: tarfile.TarFile, member: tarfile.TarInfo, targ
     target.parent.mkdir(parents=True, exist_ok=True)
     source = reader.extractfile(member)
     if source is None:
-        raise _refused(archive, f"{member.name[:200]!r} has no content")
+        raise _refused(archive, f"{member.name[:200]!r} cannot be read")
     target.unlink(missing_ok=True)
     with source, target.open("xb", buffering=0) as writer:
         _, size = digests.copy_and_hash(source, writer)  # type: ignore[arg-type]
@@ -101,4 +101,4 @@ def _write(archive: Path, reader: tarfile.TarFile, member: tarfile.TarInfo, targ
 
 
 def _refused(archive: Path, reason: str) -> problems.HubError:
-    return problems.HubError(f"The archive {archive.name} is refused: {reason}.")
+    return problems.HubError(f"The archive {archive.name} cannot be used: {reason}.")

@@ -100,7 +100,8 @@ class Resolved:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise problems.Unreachable(
-                f"The hub's answer lacks something ({error!r}). Is HUB_URL a model hub?"
+                f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model "
+                "hub?"
             ) from error
 
 
@@ -149,8 +150,9 @@ class Cache:
             if (path := self.blob_path(file.sha256)).exists():
                 raise problems.NotCached(
                     f"The cached file {path} is damaged: it does not have the SHA-256 of "
-                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE forbids fetching it again. "
-                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a network."
+                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE prevents downloading it "
+                    "again. "
+                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while you are online."
                 )
 
     def discard(self, sha256: str) -> None:
@@ -244,8 +246,8 @@ def hub_key(url: str) -> str:
 def mismatch(expected: str, found: str) -> problems.DigestMismatch:
     """Make the error for bytes that are not what their name says."""
     return problems.DigestMismatch(
-        f"The bytes that arrived have the digest sha256:{found}, not sha256:{expected}. "
-        "They were thrown away. Try again; if it happens twice, tell the people who run the hub.",
+        f"The downloaded file has the digest sha256:{found} instead of sha256:{expected} and was "
+        "discarded. Try again; if the error persists, contact the operator of the hub.",
         expected=digests.format(expected),
         found=digests.format(found),
     )
@@ -273,11 +275,11 @@ def explained(folder: Path) -> Iterator[None]:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise problems.CacheUnusable(
                 f"The disk of the cache {folder} is full. `hub cache clean` frees some of it, "
-                "and HUB_CACHE can name a folder on another disk."
+                "or set HUB_CACHE to a folder on another disk."
             ) from error
         if error.errno in _NOT_OURS:
             raise problems.CacheUnusable(
                 f"The cache {folder} cannot be written ({error.strerror}). "
-                "Set HUB_CACHE to a folder of yours."
+                "Set HUB_CACHE to a folder that you can write to."
             ) from error
         raise

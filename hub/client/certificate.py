@@ -27,9 +27,9 @@ def context(certificate: Path, key: Path | None) -> ssl.SSLContext:
     except (OSError, ValueError) as error:  # SSLError is an OSError
         raise problems.InvalidRequest(
             f"The client certificate {certificate}{f' with the key {key}' if key else ''} cannot "
-            f"be used ({_words(error)}). It must be PEM, with the private key that belongs to it "
-            "and no password: set HUB_CLIENT_CERTIFICATE and, where it stands in a file of its "
-            "own, HUB_CLIENT_KEY."
+            f"be used ({_words(error)}). It must be a PEM file with its private key and no "
+            "password. Set HUB_CLIENT_CERTIFICATE and, if the key is in a separate file, "
+            "HUB_CLIENT_KEY."
         ) from error
     return made
 

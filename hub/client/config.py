@@ -50,20 +50,21 @@ class Config:
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", check_url(self.url))
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
-            raise problems.InvalidRequest("The token holds characters that no token has.")
+            raise problems.InvalidRequest("The token contains invalid characters.")
         if self.certificate_key is not None and self.certificate is None:
             raise problems.InvalidRequest(
-                "A certificate's key was given without its certificate. Name that too: "
-                "certificate= or HUB_CLIENT_CERTIFICATE."
+                "A client key was given without its certificate. Set certificate= or "
+                "HUB_CLIENT_CERTIFICATE too."
             )
         if not 0 <= self.retry_seconds < float("inf"):
             raise problems.InvalidRequest(
-                f"{self.retry_seconds} is not a time for retries. Set HUB_RETRY_SECONDS or "
+                f"{self.retry_seconds} is not a valid retry time. Set HUB_RETRY_SECONDS or "
                 "retry_seconds to 0 or more seconds."
             )
         if self.verify not in {CHANGED, ALWAYS}:
             raise problems.InvalidRequest(
-                f"{self.verify!r} is not a way to verify. Set HUB_VERIFY or verify to {CHANGED!r} "
+                f"{self.verify!r} is not a valid verification mode. Set HUB_VERIFY or verify to "
+                f"{CHANGED!r} "
                 f"or {ALWAYS!r}."
             )
 
@@ -112,7 +113,7 @@ def check_url(url: str) -> str:
         host, parts = None, urlsplit("")
     if parts.scheme not in _DEFAULT_PORTS or not host or parts.username or parts.query:
         raise problems.InvalidRequest(
-            f"{url!r} is not the address of a hub. Set HUB_URL to something like "
+            f"{url!r} is not a valid hub address. Set HUB_URL to an address such as "
             f"{DEFAULT_URL} or https://hub.example.org."
         )
     return cleaned

@@ -100,7 +100,7 @@ def fetch(
         return path
     if cache.blob_path(file.sha256).exists():
         log.warning(
-            "The cached file %s is damaged: %s is fetched again.",
+            "The cached file %s is damaged: %s is downloaded again.",
             cache.blob_path(file.sha256),
             file.path,
         )
@@ -303,8 +303,9 @@ class _Receiver:
                 part = stream.read(min(BLOCK_BYTES, chunk.end - chunk.position))
                 if not part:
                     raise problems.Unreachable(
-                        f"{self._file.url} ended {chunk.end - chunk.position} bytes too early.",
-                        reason="the answer was cut",
+                        f"{self._file.url} ended {chunk.end - chunk.position} bytes too early. "
+                        "Try again.",
+                        reason="the response was truncated",
                     )
                 self._partial.write(part, chunk.position)
                 with self._changed:
@@ -323,8 +324,8 @@ class _Receiver:
             total = stream.headers.get("Content-Length", str(self._file.size))
         if total != str(self._file.size):
             raise problems.DigestMismatch(
-                f"{self._file.url} has {total} bytes, but the version says {self._file.size}. "
-                "Nothing was kept; tell the people who run the hub."
+                f"{self._file.url} has {total} bytes, but the version states {self._file.size}. "
+                "Nothing was saved; contact the operator of the hub."
             )
 
 

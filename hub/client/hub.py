@@ -248,8 +248,8 @@ class Hub:
         parsed = refs.parse(ref)
         if str(parsed) != parsed.name:
             raise problems.InvalidReference(
-                f"{ref!r} names a version. Push to {parsed.name!r}; the hub gives the number, "
-                "and `label` can name the version."
+                f"{ref!r} names a version. Push to {parsed.name!r}: the hub assigns the number, "
+                "and `label` can name it."
             )
         self._require_network(ref, "hub.push")
         selected, folder_card = local_files.collect(paths, follow_links=follow_links)
@@ -261,8 +261,8 @@ class Hub:
 
         def note(error: BaseException) -> None:
             error.add_note(
-                f"The draft {parsed.name}@{draft['number']} was kept: push again with "
-                "resume=True (hub push --resume) to go on with it."
+                f"The draft {parsed.name}@{draft['number']} was kept. Push again with resume=True "
+                "(hub push --resume) to continue it."
             )
 
         version = pushing.run(push, files, card=text, draft=draft, publish=publish, notes=note)
@@ -354,8 +354,8 @@ class Hub:
         if variant is not None:
             if parsed.variant not in {None, refs.check_variant(variant)}:
                 raise problems.InvalidReference(
-                    f"{ref!r} names the variant {parsed.variant!r}, the call {variant!r}. "
-                    "Give one of them."
+                    f"{ref!r} names the variant {parsed.variant!r}, the call names {variant!r}. "
+                    "Give only one."
                 )
             parsed = replace(parsed, variant=variant)
         bare = replace(parsed, variant=None)
@@ -365,8 +365,8 @@ class Hub:
             return _warned(Resolved.from_json(kept.content))
         if self.config.offline:
             raise problems.NotCached(
-                f"{ref} is not in the cache {self.config.cache}, and HUB_OFFLINE forbids asking "
-                f"the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while there is a network."
+                f"{ref} is not in the cache {self.config.cache}, and HUB_OFFLINE prevents "
+                f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
             )
         query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
         headers = {"If-None-Match": kept.etag} if kept and kept.etag else {}
@@ -421,9 +421,9 @@ class Hub:
             self.cache.refuse_damaged(resolved, missing.values())
             lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
             raise problems.NotCached(
-                f"The cache lacks files of {resolved.ref} ({lacking}), and HUB_OFFLINE forbids "
-                f"fetching them. Run `HUB_OFFLINE=0 hub get {resolved.ref}` while there is a "
-                "network."
+                f"Files of {resolved.ref} are missing from the cache ({lacking}), and HUB_OFFLINE "
+                f"prevents downloading them. Run `HUB_OFFLINE=0 hub get {resolved.ref}` while you "
+                "are online."
             )
         from hub.client import download  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client.progress import Bar  # noqa: PLC0415
@@ -438,7 +438,7 @@ class Hub:
     def _require_network(self, subject: str, verb: str) -> None:
         if self.config.offline:
             raise problems.NotCached(
-                f"{verb}({subject!r}) has to ask the hub, and HUB_OFFLINE forbids that. "
+                f"{verb}({subject!r}) needs the hub, and HUB_OFFLINE prevents requests to it. "
                 "Run it with HUB_OFFLINE=0."
             )
 

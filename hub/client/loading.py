@@ -30,7 +30,7 @@ def entry_of(resolved: Resolved) -> RemoteFile:
         return models[0]
     names = ", ".join(file.path for file in models[:10]) or "none"
     raise problems.ModelMissing(
-        f"{resolved.ref} does not say which file to load (.onnx files: {names}). "
+        f"{resolved.ref} does not state which file to load (.onnx files: {names}). "
         "Name a variant, or use hub.download and choose a file."
     )
 
@@ -75,7 +75,7 @@ def _data_file(
     if path not in by_path:
         raise problems.ModelMissing(
             f"{entry.path} of {resolved.ref} keeps data in {location[:200]!r}, "
-            "which is not a file of that version. Its publisher has to add it."
+            "which is not a file of that version. Its publisher must add it."
         )
     return by_path[path]
 
@@ -90,7 +90,7 @@ def _fill(tensor: onnx.TensorProto, blob: Path, source: RemoteFile) -> None:
     if offset < 0 or length < 0 or offset + length > source.size:
         raise problems.NotOnnx(
             f"The tensor {tensor.name[:200]!r} points outside {source.path}. "
-            "The model is damaged; its publisher has to export it again."
+            "The model is damaged; its publisher must export it again."
         )
     with blob.open("rb") as reader:
         reader.seek(offset)

@@ -123,7 +123,7 @@ def collect(
             raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
         card = entries.pop(CARD, card)
         if both := files.keys() & entries.keys():
-            raise problems.InvalidRequest(f"{min(both)!r} is given twice. Rename one of them.")
+            raise problems.InvalidRequest(f"{min(both)!r} occurs twice. Rename one of the files.")
         files |= entries
     for name in files:
         refs.check_path(name)
@@ -169,8 +169,8 @@ class _Walk:
                 f" and {more} more" if more > 0 else ""
             )
             raise problems.InvalidRequest(
-                f"Symbolic links lead out of {self._folder}: {names}. Nothing was sent. Put the "
-                "files themselves there, or send what the links lead to with --follow-links "
+                f"Symbolic links point outside {self._folder}: {names}. Nothing was uploaded. "
+                "Copy the files into the folder, or follow the links with --follow-links "
                 "(follow_links=True)."
             )
         yield from found
@@ -187,7 +187,7 @@ class _Walk:
                 if not target.exists():
                     raise problems.InvalidRequest(
                         f"{self._folder / path} is a symbolic link to {target}, which does not "
-                        "exist. Remove it, or put the file there."
+                        "exist. Remove the link, or add the file."
                     )
                 if not (self._follow_links or target.is_relative_to(self._root)):
                     self._outside.append(f"{path} -> {target}")
@@ -207,8 +207,8 @@ class _Walk:
 def _check_link(source: Path, target: Path, folder: Path, *, follow_links: bool) -> None:
     if not (follow_links or target.is_relative_to(folder)):
         raise problems.InvalidRequest(
-            f"{source} is a symbolic link to {target}, out of its folder. Nothing was sent. Name "
-            f"{target} itself, or push with --follow-links (follow_links=True)."
+            f"{source} is a symbolic link to {target}, outside its folder. Nothing was uploaded. "
+            f"Name {target} directly, or use --follow-links (follow_links=True)."
         )
 
 
@@ -225,8 +225,8 @@ def _regular(named: Path, real: Path, root: Path) -> Selected:
     if not stat.S_ISREG(status.st_mode):
         kind = next((word for is_it, word in _KINDS if is_it(status.st_mode)), "a special file")
         raise problems.InvalidRequest(
-            f"{named} is {kind}, and only regular files are sent. Remove it, or copy its content "
-            "to a file."
+            f"{named} is {kind}, and only regular files can be uploaded. Remove it, or copy its "
+            "content to a file."
         )
     return Selected(real, status.st_dev, status.st_ino, status.st_size)
 
@@ -249,6 +249,6 @@ def _status(real: Path, root: Path) -> os.stat_result:
 
 def _exchanged(path: Path) -> problems.InvalidRequest:
     return problems.InvalidRequest(
-        f"{path} was exchanged while it was being sent. Nothing more was sent. Push again once it "
-        "stays as it is."
+        f"{path} was replaced during the upload, which stopped. Push again when the file no "
+        "longer changes."
     )

@@ -118,8 +118,8 @@ def get_model_info(model: str, repo: str = EVERYTHING, opset: int | None = None)
     found = list_models(repo, model)
     if not found:
         raise AssertionError(
-            f"No models found with name {model} in {repo}. Models with weights in files of their "
-            "own are not listed here; hub.load loads them."
+            f"No models found with name {model} in {repo}. Models with external weights are not "
+            "listed here; use hub.load for those."
         )
     if opset is None:
         return max(found, key=lambda one: one.opset)
@@ -175,7 +175,7 @@ def download_model_with_test_data(
         remote = chosen.metadata["model_with_data_path"]
         sha256 = chosen.metadata["model_with_data_sha"]
     except KeyError as error:
-        error.add_note(f"{chosen.model} at opset {chosen.opset} comes without test data.")
+        error.add_note(f"{chosen.model} at opset {chosen.opset} has no test data.")
         raise
     path = _local(remote, sha256)
     if not _bring(model, remote, path, repo, force_reload=force_reload, silent=silent):
@@ -251,7 +251,7 @@ def _parts(repo: str) -> tuple[str, str, str]:
     place, _, ref = repo.partition(":")
     owner, slash, name = place.partition("/")
     if not (owner and slash and name) or "/" in name:
-        raise problems.InvalidReference(f"{repo!r} is not a repository: write owner/repo[:ref].")
+        raise problems.InvalidReference(f"{repo!r} is not a repository. Write owner/repo[:ref].")
     return owner, name, ref or "main"
 
 
@@ -270,8 +270,8 @@ def _manifest(repo: str) -> Iterable[dict[str, Any]]:
     if hub.config.offline:
         if kept is None:
             raise problems.NotCached(
-                f"The models of {repo} were never asked for, and HUB_OFFLINE forbids asking. "
-                "Run it with HUB_OFFLINE=0."
+                f"The model list of {repo} is not cached, and HUB_OFFLINE prevents downloading "
+                "it. Use HUB_OFFLINE=0."
             )
         return kept.content["entries"]  # type: ignore[no-any-return]
     headers = {"If-None-Match": kept.etag} if kept and kept.etag else {}
@@ -283,7 +283,9 @@ def _manifest(repo: str) -> Iterable[dict[str, Any]]:
         return kept.content["entries"]  # type: ignore[no-any-return]
     entries = answer.json()
     if not isinstance(entries, list):
-        raise problems.Unreachable(f"{address} is no list of models. Is HUB_URL a model hub?")
+        raise problems.Unreachable(
+            f"{address} is not a list of models. Is HUB_URL the address of a model hub?"
+        )
     # Without a place for it the manifest is fetched whole the next time.
     with suppress(problems.CacheUnusable):
         content = {"entries": entries}
@@ -294,7 +296,7 @@ def _manifest(repo: str) -> Iterable[dict[str, Any]]:
 def _local(remote: str, sha256: str | None) -> Path:
     """Where a file lies in the cache: at its own path, its digest before its name."""
     if remote.startswith("/") or "\\" in remote or ".." in remote.split("/"):
-        raise problems.PathInvalid(f"{remote[:120]!r} of the manifest leads out of the cache.")
+        raise problems.PathInvalid(f"{remote[:120]!r} in the manifest points outside the cache.")
     folder, _, name = remote.rpartition("/")
     return Path(get_dir(), folder, f"{sha256}_{name}" if sha256 is not None else name)
 
@@ -311,8 +313,8 @@ def _bring(
     hub = api.default_hub()
     if hub.config.offline:
         raise problems.NotCached(
-            f"{model} is not in {get_dir()}, and HUB_OFFLINE forbids fetching it. "
-            "Run it with HUB_OFFLINE=0."
+            f"{model} is not in {get_dir()}, and HUB_OFFLINE prevents downloading it. Use "
+            "HUB_OFFLINE=0."
         )
     print(f"Downloading {model} to local path {path}")  # noqa: T201
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -340,7 +342,7 @@ def _receive(hub: Hub, address: str, target: Path, retries: Retries) -> None:
             writer.write(block)
         expected = reader.headers.get("Content-Length", "")
         if expected.isdecimal() and writer.tell() != int(expected):
-            raise problems.Unreachable(f"{address} came only in part. Try again.")
+            raise problems.Unreachable(f"{address} was downloaded only in part. Try again.")
 
 
 def _is_wanted(repo: str) -> bool:

@@ -155,7 +155,7 @@ class Push:
                 blob = Upload(self._transport, self._cache, file, bar.advance).run()
                 if not self._link(file, digests.parse(blob)):
                     raise problems.BlobUnknown(
-                        f"The hub stored {file.path} but does not find it. Try again."
+                        f"The hub stored {file.path} but cannot find it. Try again."
                     )
                 bar.end_file()
 
@@ -221,8 +221,8 @@ class Push:
             if time.monotonic() > deadline:
                 raise problems.ChecksPending(
                     f"The checks of {version.get('ref')} have not finished after "
-                    f"{WAIT_SECONDS / 60:.0f} minutes. Is a worker running? "
-                    f"`hub info {version.get('ref')}` tells how it goes on."
+                    f"{WAIT_SECONDS / 60:.0f} minutes. Is a worker running? `hub info "
+                    f"{version.get('ref')}` shows the current state."
                 )
             self._transport.sleep(pause)
             pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
@@ -268,7 +268,7 @@ def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
             findings += errors or [empty]
     return problems.ChecksFailed(
         f"{version.get('ref')} did not pass its checks and was not published. "
-        "Correct what is listed and push again.",
+        "Fix the problems listed below and push again.",
         errors=[_finding_line(finding) for finding in findings],
         findings=findings,
     )
@@ -288,7 +288,7 @@ def _finding_line(finding: dict[str, Any]) -> dict[str, str]:
     where = finding.get("where") or finding.get("check") or ""
     return {
         "pointer": f"{finding.get('code', '')} ({where})",
-        "detail": str(finding.get("message") or "the check ended without saying why"),
+        "detail": str(finding.get("message") or "the check ended without a reason"),
     }
 
 

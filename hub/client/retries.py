@@ -30,7 +30,7 @@ _TRANSIENT = _UNPROCESSED | {
 }
 _EVENTS = {
     HTTPStatus.REQUEST_TIMEOUT: "did not receive the request in time",
-    HTTPStatus.TOO_MANY_REQUESTS: "limits the rate of requests",
+    HTTPStatus.TOO_MANY_REQUESTS: "limits the request rate",
     HTTPStatus.CONFLICT: "is still busy with an earlier request",
 }
 

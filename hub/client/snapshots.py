@@ -115,7 +115,7 @@ def _settle(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
     except OSError:
         if _is_whole(cache, target, resolved):
             return  # another process was faster, with the same files
-        log.warning("The files of %s in %s were changed: they are replaced.",
+        log.warning("The files of %s in %s were modified and are being replaced.",
                     resolved.ref, target)  # fmt: skip
         paths = [target / file.path for file in resolved.files]
         if all(path.parent.is_dir() and not path.is_dir() for path in paths):
@@ -188,8 +188,8 @@ def _place(cache: Cache, blob: Path, target: Path, file: RemoteFile, linked: set
     target.chmod(0o444)
     if not cache.verified.holds(target, file.sha256, file.size):
         raise problems.CacheUnusable(
-            f"{blob} was changed while it was copied to {target}. Run `hub cache verify`, and look "
-            "for what writes to the cache."
+            f"{blob} changed while it was being copied to {target}. Run `hub cache verify`, and "
+            "find out which program writes to the cache."
         )
 
 

@@ -21,13 +21,13 @@ def require(page: Mapping[str, Any]) -> None:
     setup = page.get("setup")
     if not setup:
         raise problems.NotFound(
-            "No model of this hub was measured yet, so none comes before another by speed. Choose "
-            "another order."
+            "No model of this hub has been measured yet, so models cannot be sorted by speed. "
+            "Choose another order."
         )
     told = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
     where = f"{setup['device']}{f' with {told}' if told else ''}"
     raise problems.NotFound(
-        f"No model that matches has an accepted result on {where}, so there is no order by speed. "
-        "Ask for fewer filters, another order or another device (/api/v1/devices lists them); "
-        "without one it is the most measured one."
+        f"No model that matches has an accepted result on {where}, so models cannot be sorted by "
+        "speed. Use fewer filters, another order or another device (listed at /api/v1/devices; "
+        "default: the most measured one)."
     )

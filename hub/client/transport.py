@@ -218,20 +218,22 @@ class Transport:
             response.drain_conn()
             response.release_conn()
             url = self._followed(method, url, location)
-        raise problems.Unreachable(f"{url} redirects without an end.", is_transient=False)
+        raise problems.Unreachable(f"{url} redirects too many times.", is_transient=False)
 
     def _followed(self, method: str, url: str, location: str) -> str:
         target = urljoin(url, location)
         scheme = urlsplit(target).scheme
         if method not in {"GET", "HEAD"}:
             raise problems.Unreachable(
-                f"{url} redirects to {target}, and only reads are redirected. "
+                f"{url} redirects to {target}, and only reads follow redirects. "
                 "Set HUB_URL to the final address of the hub.",
                 is_transient=False,
             )
         if scheme not in {"http", "https"} or (urlsplit(url).scheme == "https" != scheme):
             raise problems.Unreachable(
-                f"{url} redirects to {target}, which is not safe to follow.", is_transient=False
+                f"{url} redirects to {target}, which is not safe to follow. Set HUB_URL to the "
+                "final address of the hub.",
+                is_transient=False,
             )
         return target
 
@@ -284,7 +286,9 @@ class Transport:
                 total += len(part)
                 if total > LARGEST_ANSWER_BYTES:
                     raise problems.Unreachable(
-                        f"{url} answers with more than a hub ever would.", is_transient=False
+                        f"{url} sent a response that is too large. Is HUB_URL the address of a "
+                        "model hub?",
+                        is_transient=False,
                     )
         return Answer(response.status, response.headers, b"".join(parts), url)
 
@@ -294,7 +298,7 @@ class Transport:
             return problems.Problem.from_json(answer.json(), answer.status)
         kind = _BY_STATUS.get(answer.status, problems.Problem)
         problem = kind(
-            f"{url} answered {answer.status} without saying why. "
+            f"{url} answered {answer.status} without an explanation. "
             "Is HUB_URL the address of a model hub?"
         )
         problem.status = answer.status
@@ -322,7 +326,7 @@ def _errors(url: str) -> Iterator[None]:
     except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
         raise problems.Unreachable(
             f"No hub answers at {_host(url)} ({_cause(error)}). Is it running, and is HUB_URL "
-            "right? HUB_OFFLINE=1 uses what is cached.",
+            "correct? Set HUB_OFFLINE=1 to use cached models.",
             reason=_cause(error),
             is_transient=not _is_lasting(error),
             is_unsent=True,
@@ -358,7 +362,7 @@ def _is_lasting(error: BaseException) -> bool:
 def _cause(error: BaseException) -> str:
     cause = error.__cause__ or error.__context__ or error
     if "CERTIFICATE_REQUIRED" in str(cause):
-        return "it demands a client certificate: set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
+        return "it requires a client certificate; set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
 
 

@@ -47,7 +47,7 @@ class _Slice:
         wanted = self._left if count < 0 else min(count, self._left)
         part = self._reader.read(wanted)
         if wanted and not part:
-            raise problems.DigestMismatch("The file became shorter while it was sent. Try again.")
+            raise problems.DigestMismatch("The file became shorter during the upload. Try again.")
         self._left -= len(part)
         self._on_bytes(len(part))
         return part
@@ -121,7 +121,7 @@ class Upload:
         )
         location = answer.headers.get("Location")
         if not location:
-            raise problems.Unreachable(f"{answer.url} made an upload but did not say where.")
+            raise problems.Unreachable(f"{answer.url} created an upload without a location.")
         location = self._transport.own(location)
         self._cache.write_json(self._memory, {"location": location, "size": self._file.size})
         return location
@@ -141,7 +141,7 @@ class Upload:
         text = answer.headers.get("Upload-Offset", "")
         if not text.isdecimal() or int(text) > self._file.size:
             raise problems.Unreachable(
-                f"{location} does not tell how far the upload is.", is_transient=False
+                f"{location} does not report the offset of the upload.", is_transient=False
             )
         return int(text)
 
@@ -207,8 +207,8 @@ class Upload:
                 return digests.format(digests.parse(str(state["blob"])))
             if state.get("state") == "refused":
                 raise problems.DigestMismatch(
-                    f"The hub refused {self._file.path}: what arrived does not have the digest "
-                    f"sha256:{self._file.sha256}. Did the file change while it was sent? Try again."
+                    f"The hub rejected {self._file.path}: the content it received does not match "
+                    f"sha256:{self._file.sha256}. Did the file change during the upload? Try again."
                 )
             if state.get("offset") != self._file.size:
                 lost = problems.Unreachable(f"{location} lost bytes.", reason="it lost bytes")
@@ -216,7 +216,7 @@ class Upload:
             if time.monotonic() > deadline:
                 raise problems.UploadIncomplete(
                     f"The hub has not stored {self._file.path} after {STORING_SECONDS:.0f} s. "
-                    "Is a worker running? Run the same push again to go on."
+                    "Is a worker running? Run the same push again to continue."
                 )
             self._transport.sleep(pause)
             pause = min(LONGEST_POLL_SECONDS, pause * 1.5)

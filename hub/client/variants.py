@@ -47,7 +47,7 @@ def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) 
         if time.monotonic() > deadline:
             raise problems.ChecksPending(
                 f"The job {job['url']} has not ended after {WAIT_SECONDS / 60:.0f} minutes. "
-                "Its page tells how it goes on."
+                "See its page for the current state."
             )
         transport.sleep(pause)
         pause = min(push.LONGEST_POLL_SECONDS, pause * 1.3)
@@ -73,7 +73,8 @@ def made_by(transport: Transport, resolved: Resolved, job: dict[str, Any]) -> di
         # The job's end and the variant are two steps of the hub, moments apart.
         if time.monotonic() > deadline:
             raise problems.VariantMissing(
-                f"The job {job['url']} ended, but {ref} shows no variant of it. Its page says more."
+                f"The job {job['url']} ended, but {ref} shows no variant of it. See its page for "
+                "details."
             )
         transport.sleep(push.POLL_SECONDS)
 
@@ -87,6 +88,6 @@ def _failure(job: dict[str, Any]) -> problems.JobFailed:
     told = "; ".join(str(finding.get("message", "")) for finding in findings)
     return problems.JobFailed(
         f"The job {job['url']} {job['state']}: "
-        f"{told or job.get('error_detail') or 'it does not say why'}",
+        f"{told or job.get('error_detail') or 'no reason given'}",
         findings=findings,
     )

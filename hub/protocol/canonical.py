@@ -34,13 +34,13 @@ def _text(value: Any) -> str:
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         return f"{{{','.join(f'{_text(name)}:{_text(value[name])}' for name in names)}}}"
-    raise NotCanonicalError(f"A {type(value).__name__} is no JSON.")
+    raise NotCanonicalError(f"A {type(value).__name__} is not a JSON value.")
 
 
 def _number(value: float) -> str:
     if isinstance(value, int):
         if abs(value) >= _EXACT:
-            raise NotCanonicalError("An integer beyond 2^53 is not the same everywhere.")
+            raise NotCanonicalError("Integers beyond 2^53 are not exact in every JSON parser.")
         return str(value)
     if not math.isfinite(value):
         raise NotCanonicalError("A number must be finite.")

@@ -118,26 +118,26 @@ def encoded(part: Part, encoding: str, kept: int = 0) -> list[tuple[str, str, tu
 def expect(header: Header, parts: Iterable[Part], encoding: str) -> None:
     """Raise MismatchError unless a file's tensors are exactly those of a layout in an encoding."""
     if encoding not in ENCODINGS:
-        raise MismatchError(f"The encoding {encoding!r} is not known.")
+        raise MismatchError(f"Unknown encoding {encoding!r}.")
     found = header.by_name()
     wanted: set[str] = set()
     for part in exchanged(parts):
         for name, dtype, shape in encoded(part, encoding, _kept(found, part, encoding)):
             if name in wanted:
-                raise MismatchError(f"Two tensors would travel as {name!r}.", name)
+                raise MismatchError(f"Two tensors would be sent as {name!r}.", name)
             wanted.add(name)
             tensor = found.get(name)
             if tensor is None:
                 raise MismatchError(f"The tensor {name!r} is missing.", name)
             if (tensor.dtype, tensor.shape) != (dtype, shape):
                 raise MismatchError(
-                    f"{name!r} is {tensor.dtype} {list(tensor.shape)} where the training needs "
+                    f"{name!r} is {tensor.dtype} {list(tensor.shape)} but the training needs "
                     f"{dtype} {list(shape)}.",
                     name,
                 )
     for name in found:
         if name not in wanted:
-            raise MismatchError(f"The tensor {name!r} is not of this training.", name)
+            raise MismatchError(f"The tensor {name!r} is not part of this training.", name)
 
 
 def _kept(found: dict[str, Tensor], part: Part, encoding: str) -> int:
@@ -204,12 +204,13 @@ class Manifest:
         if odd := (data.keys() ^ names) - ({"claims"} - data.keys()):
             name = min(map(str, odd))[:80]
             raise problems.InvalidRequest.at(
-                f"/manifest/{name}", f"The manifest lacks {name!r}, or must not have it."
+                f"/manifest/{name}",
+                f"The manifest must have exactly the expected fields; check {name!r}.",
             )
         for name, is_right in _FIELDS.items():
             if name in data and not is_right(data[name]):
                 raise problems.InvalidRequest.at(
-                    f"/manifest/{name}", f"The manifest's {name} is not as it must be."
+                    f"/manifest/{name}", f"The manifest's {name} is not valid."
                 )
         return cls(**data)
 
@@ -326,6 +327,6 @@ def _ed25519() -> Any:
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
     except ImportError:
         raise problems.LibraryMissing(
-            "Signing needs the library 'cryptography': install onnx-hub[federated]."
+            "Signing needs 'cryptography': pip install 'onnx-hub[federated]'."
         ) from None
     return ed25519

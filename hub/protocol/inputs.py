@@ -367,7 +367,7 @@ def parse(
     if not isinstance(declared, dict):
         to.error(
             pointer,
-            "inputs must map the names of the model's inputs to what is known of them.",
+            "inputs must map the names of the model's inputs to descriptions.",
             "Write `inputs:`, then one indented `name:` for each input; see docs/cards.md.",
         )
         return ()
@@ -432,7 +432,7 @@ def _types(one: DeclaredInput, real: Port, notes: Notes, place: str) -> None:
             "Remove the vocabulary, or give a range.",
         )
     if one.image is not None and not numeric:
-        notes.error(f"{place}/image", f"{what} and takes no picture.", "Remove image.")
+        notes.error(f"{place}/image", f"{what} and cannot take an image.", "Remove image.")
     if one.range is not None and not numeric:
         notes.error(f"{place}/range", f"{what} and has no range.", "Remove the range.")
     if words and (True in words) != (dtype == "string"):
@@ -462,7 +462,7 @@ def _shapes(image: Image, real: Port, notes: Notes, place: str) -> None:
     sizes = "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
     if len(shape) not in (3, 4):
         notes.error(
-            place, f"{real.name} has the shape {sizes}, which is no picture's.", "Remove image."
+            place, f"{real.name} has the shape {sizes}, which is not an image's.", "Remove image."
         )
         return
     layout = image.layout or layout_of(shape, image.channels)
@@ -543,7 +543,7 @@ def _together(one: DeclaredInput, to: _Faults, place: str) -> None:
     if one.image is not None and one.vocabulary is not None:
         to.error(
             f"{place}/vocabulary",
-            "An input is a picture or token ids.",
+            "An input is either an image or token ids.",
             "Remove vocabulary or image.",
         )
     if one.range is not None and one.vocabulary is not None:
@@ -567,7 +567,7 @@ def _together(one: DeclaredInput, to: _Faults, place: str) -> None:
     if one.example and one.example.lower().endswith(PICTURES) and one.image is None:
         to.error(
             f"{place}/example",
-            "A picture as example needs its preprocessing.",
+            "An example image needs preprocessing.",
             "Add image: with channels and scale, or give the tensor as .npy.",
         )
 
@@ -579,7 +579,7 @@ def _range(value: Any, to: _Faults, place: str) -> tuple[float, float] | None:
     if len(ends) != 2:
         return None
     if ends[0] > ends[1]:
-        to.error(place, "The low end is above the high one.", f"[{ends[1]:g}, {ends[0]:g}]")
+        to.error(place, "The low end is above the high end.", f"[{ends[1]:g}, {ends[0]:g}]")
     return (ends[0], ends[1])
 
 
@@ -656,7 +656,7 @@ def _example(value: Any, to: _Faults, place: str) -> str | None:
     if not value.lower().endswith(ARRAYS + PICTURES):
         to.error(
             place,
-            f"{value[-60:]} is no file of an example.",
+            f"{value[-60:]} is not a valid example file.",
             f"Give a file that ends in {', '.join(ARRAYS + PICTURES)}.",
         )
         return None
@@ -694,7 +694,7 @@ def _values_of(image: Image, to: _Faults, place: str) -> None:
         if value is None:
             to.warn(
                 place,
-                f"The image has no {name}; whoever tries the model is asked for it.",
+                f"The image has no {name}; users have to enter it when they try the model.",
                 f"Add {name}.",
             )
     if image.scale is None:
@@ -707,7 +707,7 @@ def _values_of(image: Image, to: _Faults, place: str) -> None:
     if any(abs(one) > max(1.0, abs(most)) for one in image.mean):
         to.warn(
             f"{place}/mean",
-            f"The mean lies beyond the scaled values, which end at {most:g}.",
+            f"The mean is outside the scaled values, which end at {most:g}.",
             "mean and std apply after scale; scale: 0-255 leaves pixels as they are.",
         )
 
@@ -723,7 +723,7 @@ def _scale(value: Any, to: _Faults, place: str) -> Scale | None:
             return Scale(name, *SCALES[name])
         if (parts := _FRACTION.fullmatch(name)) and float(parts[2]):
             return _factor(name, float(parts[1]) / float(parts[2]), to, place)
-        to.error(place, f"{value[:60]!r} is no scale.", cure)
+        to.error(place, f"{value[:60]!r} is not a scale.", cure)
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         to.error(place, "A scale is a name or a factor.", cure)
@@ -734,7 +734,7 @@ def _scale(value: Any, to: _Faults, place: str) -> Scale | None:
 
 def _factor(name: str, value: float, to: _Faults, place: str) -> Scale | None:
     if value <= 0:
-        to.error(place, "The factor of a scale is above 0.", "polarity says that dark is high.")
+        to.error(place, "The factor of a scale is above 0.", "Use polarity to invert an image.")
         return None
     return Scale(name, value)
 
@@ -798,8 +798,8 @@ def _is_mapping(value: Any, keys: Collection[str], to: _Faults, place: str, want
     for name in value:
         if name not in keys:
             near = to.guess(str(name), keys, 0.6)
-            cure = f"{name} -> {near}." if near else f"Its keys are {', '.join(keys)}."
-            to.error(f"{place}/{_escaped(name)}", f"{str(name)[:60]} is not a key here.", cure)
+            cure = f"{name} -> {near}." if near else f"Valid keys: {', '.join(keys)}."
+            to.error(f"{place}/{_escaped(name)}", f"{str(name)[:60]} is not a valid key.", cure)
     return True
 
 
@@ -813,7 +813,7 @@ def _word(value: Any, words: tuple[_Word, ...], to: _Faults, place: str, what: s
             return word
     near = to.guess(said, words, 0.6) if said else ""
     cure = f"{value} -> {near}." if near else f"Write one of {', '.join(words)}."
-    to.error(place, f"{str(value)[:60]!r} is no {what}.", cure)
+    to.error(place, f"{str(value)[:60]!r} is not a valid {what}.", cure)
     return None
 
 
@@ -822,10 +822,10 @@ def _number(value: Any, to: _Faults, place: str, *, missing: str = "") -> float 
     if value is None:
         if missing:
             name = place.rpartition("/")[2]
-            to.error(missing, f"It has no {name}.", f"Add {name}.")
+            to.error(missing, f"{name} is missing.", f"Add {name}.")
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        to.error(place, f"{str(value)[:60]!r} is no number.", _digits(value))
+        to.error(place, f"{str(value)[:60]!r} is not a number.", _digits(value))
         return None
     if abs(value) > sys.float_info.max or not math.isfinite(value):
         to.error(place, "The number is too large.", "Write a finite number.")
@@ -839,7 +839,7 @@ def _digits(value: Any) -> str:
         number = float(value) if isinstance(value, str) else math.nan
     except ValueError:
         number = math.nan
-    return f"Write {number!r}, without quotes." if math.isfinite(number) else "Write digits alone."
+    return f"Write {number!r}, without quotes." if math.isfinite(number) else "Write digits only."
 
 
 def _numbers(

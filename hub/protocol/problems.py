@@ -171,7 +171,7 @@ class InvalidRequest(Problem):
 
 class QueryInvalid(Problem):
     slug = "query-invalid"
-    title = "The query cannot be read"
+    title = "The query is not valid"
     status = 400
 
 
@@ -195,7 +195,7 @@ class NotAuthenticated(Problem):
 
 class NotAllowed(Problem):
     slug = "not-allowed"
-    title = "You may not do this"
+    title = "You do not have permission to do this"
     status = 403
 
 
@@ -203,43 +203,43 @@ class AccessNeeded(Problem):
     """The model is gated; guests get it with 401, since signing in comes first."""
 
     slug = "access-needed"
-    title = "The files of this model are for those who were let in"
+    title = "Access to this model's files is restricted"
     status = 403
 
 
 class NotFound(Problem):
     slug = "not-found"
-    title = "There is nothing here that you can see"
+    title = "Not found"
     status = 404
 
 
 class VariantMissing(Problem):
     slug = "variant-missing"
-    title = "The version has no such variant"
+    title = "Variant not found"
     status = 404
 
 
 class MethodNotAllowed(Problem):
     slug = "method-not-allowed"
-    title = "This address does not accept that method"
+    title = "Method not allowed"
     status = 405
 
 
 class NotAcceptable(Problem):
     slug = "not-acceptable"
-    title = "None of the formats asked for is offered"
+    title = "None of the requested formats is available"
     status = 406
 
 
 class NameTaken(Problem):
     slug = "name-taken"
-    title = "The name is taken"
+    title = "The name is already taken"
     status = 409
 
 
 class NameRetired(Problem):
     slug = "name-retired"
-    title = "The name was used before and is never given again"
+    title = "The name was used before and cannot be reused"
     status = 409
 
 
@@ -251,7 +251,7 @@ class NameReserved(Problem):
 
 class StateConflict(Problem):
     slug = "state-conflict"
-    title = "The version is in another state"
+    title = "Not possible in the current state"
     status = 409
 
 
@@ -263,37 +263,37 @@ class DraftFrozen(Problem):
 
 class ChecksPending(Problem):
     slug = "checks-pending"
-    title = "The checks have not finished"
+    title = "The checks are still running"
     status = 409
 
 
 class ChecksFailed(Problem):
     slug = "checks-failed"
-    title = "The checks refused the version"
+    title = "The version failed its checks"
     status = 409
 
 
 class JobFailed(Problem):
     slug = "job-failed"
-    title = "The job ended without a result"
+    title = "The job produced no result"
     status = 409
 
 
 class UploadOffset(Problem):
     slug = "upload-offset"
-    title = "The upload continues at another offset"
+    title = "Upload offset mismatch"
     status = 409
 
 
 class UploadIncomplete(Problem):
     slug = "upload-incomplete"
-    title = "The upload is not complete"
+    title = "The upload is incomplete"
     status = 409
 
 
 class UploadGone(Problem):
     slug = "upload-gone"
-    title = "The upload is gone"
+    title = "The upload no longer exists"
     status = 410
 
 
@@ -305,13 +305,13 @@ class Withdrawn(Problem):
 
 class PreconditionFailed(Problem):
     slug = "precondition-failed"
-    title = "Somebody changed this in the meantime"
+    title = "Changed since you last read it"
     status = 412
 
 
 class PreconditionRequired(Problem):
     slug = "precondition-required"
-    title = "Say which state you are changing"
+    title = "If-Match header required"
     status = 428
 
 
@@ -329,7 +329,7 @@ class QuotaExceeded(Problem):
 
 class UnsupportedMediaType(Problem):
     slug = "unsupported-media-type"
-    title = "The content type is not understood here"
+    title = "Unsupported content type"
     status = 415
 
 
@@ -341,13 +341,13 @@ class RangeNotSatisfiable(Problem):
 
 class DigestMismatch(Problem):
     slug = "digest-mismatch"
-    title = "The bytes do not have the stated digest"
+    title = "The content does not match its digest"
     status = 422
 
 
 class BlobUnknown(Problem):
     slug = "blob-unknown"
-    title = "The blob is not known to you"
+    title = "Blob not found among your uploads and models"
     status = 422
 
 
@@ -365,13 +365,13 @@ class CardInvalid(Problem):
 
 class ModelMissing(Problem):
     slug = "model-missing"
-    title = "The version holds no ONNX model"
+    title = "The version contains no ONNX model"
     status = 422
 
 
 class RecordInvalid(Problem):
     slug = "record-invalid"
-    title = "The benchmark's record does not add up"
+    title = "The benchmark record is inconsistent"
     status = 422
 
 
@@ -389,13 +389,13 @@ class TrainingOver(Problem):
 
 class TrainingConflict(Problem):
     slug = "training-state"
-    title = "The training or its round is in another state"
+    title = "Not possible in the current state of the training or round"
     status = 409
 
 
 class NoiseUnfit(Problem):
     slug = "noise-unfit"
-    title = "The model cannot be trained under noise"
+    title = "The model cannot be trained with noise"
     status = 409
 
 
@@ -407,85 +407,85 @@ class InviteInvalid(Problem):
 
 class CertificateNeeded(Problem):
     slug = "certificate-needed"
-    title = "The training demands a client certificate"
+    title = "The training requires a client certificate"
     status = 403
 
 
 class CertificateWrong(Problem):
     slug = "certificate-wrong"
-    title = "The client certificate is not the participant's"
+    title = "The client certificate belongs to another participant"
     status = 403
 
 
 class KeyKnown(Problem):
     slug = "key-known"
-    title = "The key takes part already"
+    title = "The key already takes part"
     status = 409
 
 
 class RoundClosed(Problem):
     slug = "round-closed"
-    title = "The round takes no contributions"
+    title = "The round is closed to contributions"
     status = 409
 
 
 class StaleBase(Problem):
     slug = "stale-base"
-    title = "The contribution starts from other weights"
+    title = "The contribution is based on other weights"
     status = 409
 
 
 class ContributionDiffers(Problem):
     slug = "contribution-differs"
-    title = "Another contribution to this round is there already"
+    title = "This round already has another contribution from you"
     status = 409
 
 
 class NonceWrong(Problem):
     slug = "nonce-wrong"
-    title = "The manifest does not answer this round"
+    title = "The manifest does not belong to this round"
     status = 422
 
 
 class ManifestReplayed(Problem):
     slug = "manifest-replayed"
-    title = "The manifest was made for something else"
+    title = "The manifest was made for another request"
     status = 422
 
 
 class SignatureInvalid(Problem):
     slug = "signature-invalid"
-    title = "The signature does not fit the manifest and the key"
+    title = "The signature does not match the manifest and the key"
     status = 422
 
 
 class ExamplesLimit(Problem):
     slug = "examples-limit"
-    title = "The contribution counts more examples than the rules let"
+    title = "The contribution exceeds the maximum number of examples"
     status = 422
 
 
 class EncodingRefused(Problem):
     slug = "encoding-refused"
-    title = "The training does not take this encoding"
+    title = "The training does not accept this encoding"
     status = 422
 
 
 class TensorMismatch(Problem):
     slug = "tensor-mismatch"
-    title = "The tensors are not those of the training"
+    title = "The tensors do not match the training"
     status = 422
 
 
 class NonFinite(Problem):
     slug = "non-finite"
-    title = "A tensor holds values that are no finite numbers"
+    title = "A tensor contains NaN or infinite values"
     status = 422
 
 
 class NormLimit(Problem):
     slug = "norm-limit"
-    title = "The update is longer than the rules let"
+    title = "The update exceeds the maximum norm"
     status = 422
 
 
@@ -497,7 +497,7 @@ class QueryTooCostly(Problem):
 
 class TextTooCostly(Problem):
     slug = "text-too-costly"
-    title = "The text takes too long to read"
+    title = "The text takes too long to parse"
     status = 422
 
 
@@ -509,13 +509,13 @@ class Throttled(Problem):
 
 class InternalError(Problem):
     slug = "internal"
-    title = "The hub failed"
+    title = "Internal error"
     status = 500
 
 
 class Unavailable(Problem):
     slug = "unavailable"
-    title = "The hub cannot answer at the moment"
+    title = "The hub is temporarily unavailable"
     status = 503
 
 
@@ -527,5 +527,5 @@ class QueryTimeout(Problem):
 
 class StorageFull(Problem):
     slug = "storage-full"
-    title = "The hub has no storage left"
+    title = "The hub is out of storage"
     status = 507

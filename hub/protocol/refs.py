@@ -93,7 +93,7 @@ def _parse_selector(
     if selector.startswith(digests.PREFIX):
         digest, colon, rest = selector[len(digests.PREFIX) :].partition(":")
         if not digests.is_hex(digest):
-            raise _refused(text, "'sha256:' is followed by something else than 64 hex digits")
+            raise _refused(text, "'sha256:' must be followed by 64 hex digits")
         return None, None, digest, _parse_variant(text, rest) if colon else None
     word, colon, rest = selector.partition(":")
     variant = _parse_variant(text, rest) if colon else None

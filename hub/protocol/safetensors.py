@@ -137,7 +137,7 @@ def parse(header: bytes, file_bytes: int) -> Header:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise MalformedError("The header names something twice.")
+        raise MalformedError("The header contains a name twice.")
     return made
 
 
@@ -147,7 +147,7 @@ def _no_constant(word: str) -> None:
 
 def _metadata(said: Any) -> dict[str, str]:
     if not isinstance(said, dict) or not all(isinstance(value, str) for value in said.values()):
-        raise MalformedError("The header's metadata does not map names to texts.")
+        raise MalformedError("The header's metadata must map names to strings.")
     return said
 
 
@@ -159,14 +159,14 @@ def _tensor(name: str, entry: Any) -> Tensor:
         raise MalformedError(f"{shown!r} must have a dtype, a shape and data_offsets.", shown)
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
-        raise MalformedError(f"The type of {shown!r} is not one that is taken here.", shown)
+        raise MalformedError(f"The type of {shown!r} is not supported.", shown)
     if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
         raise MalformedError(f"The shape of {shown!r} is not a list of sizes.", shown)
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise MalformedError(f"The offsets of {shown!r} are not two places.", shown)
+        raise MalformedError(f"The offsets of {shown!r} must be two numbers.", shown)
     tensor = Tensor(name, dtype, tuple(shape), offsets[0], offsets[1])
     if tensor.end - tensor.start != tensor.elements * ITEM_BYTES[dtype]:
-        raise MalformedError(f"The offsets of {shown!r} do not fit its shape and type.", shown)
+        raise MalformedError(f"The offsets of {shown!r} do not match its shape and type.", shown)
     return tensor
 
 
@@ -185,7 +185,7 @@ def _refuse_holes(header: Header, file_bytes: int) -> None:
         place = tensor.end
     if header.file_bytes != file_bytes:
         raise MalformedError(
-            f"The file has {file_bytes:,} bytes where its header needs {header.file_bytes:,}."
+            f"The file has {file_bytes:,} bytes, but its header requires {header.file_bytes:,}."
         )
 
 
@@ -203,7 +203,7 @@ def make_header(
         if name in said or name == _METADATA:
             raise MalformedError(f"{name!r} is named twice.", name)
         if dtype not in ITEM_BYTES:
-            raise MalformedError(f"The type of {name!r} is not one that is taken here.", name)
+            raise MalformedError(f"The type of {name!r} is not supported.", name)
         end = place + math.prod(shape) * ITEM_BYTES[dtype]
         said[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [place, end]}
         place = end

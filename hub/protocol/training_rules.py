@@ -83,7 +83,7 @@ class Rules:
         known = {one.name for one in fields(cls)}
         for name in data:
             if name not in known:
-                raise _wrong(str(name)[:80], "There is no such rule.")
+                raise _wrong(str(name)[:80], "Unknown rule.")
         said = {**data, "encodings": _encodings(data.get("encodings", federated.ENCODINGS))}
         rule = said.get("rule", FEDAVG)
         if not isinstance(rule, str) or rule not in RULES:
@@ -107,7 +107,7 @@ class Rules:
         if self.examples_multiple is not None and not _is_between(
             self.examples_multiple, 1.0, _MOST_NUMBER
         ):
-            raise _wrong("examples_multiple", "This must be a number from 1 on, or null.")
+            raise _wrong("examples_multiple", "This must be a number of at least 1, or null.")
         for name in ("clip_multiple", "norm_limit", "noise_multiplier", "clip_norm"):
             value = getattr(self, name)
             if value is not None and (not _is_between(value, 0.0, _MOST_NUMBER) or value == 0):
@@ -119,17 +119,19 @@ class Rules:
         if self.delta is not None and not _is_between(self.delta, least, most):
             raise _wrong(
                 "delta",
-                f"This must be a number from {least:g} to {most:g}: with more, the noise could lay "
-                "whole participants open.",
+                f"This must be a number from {least:g} to {most:g}: with a larger δ, the noise "
+                "could expose whole participants.",
             )
         if self.noise_multiplier is None:
             if self.delta is not None:
-                raise _wrong("delta", "There is no noise to state it for: leave it out, or null.")
+                raise _wrong("delta", "Without noise this must be null or left out.")
             return
         if self.clip_norm is None:
-            raise _wrong("clip_norm", "Noise needs a fixed norm that every update is clipped to.")
+            raise _wrong(
+                "clip_norm", "Noise requires a fixed norm to which every update is clipped."
+            )
         if self.rule not in {FEDAVG, *OPTIMISERS}:
-            raise _wrong("noise_multiplier", "Noise goes with a mean, not with this rule.")
+            raise _wrong("noise_multiplier", "Noise works only with a mean, not with this rule.")
 
 
 def _wrong(name: str, words: str) -> problems.InvalidRequest:
@@ -147,9 +149,9 @@ def _is_between(value: Any, least: float, most: float) -> bool:
 
 def _encodings(said: Any) -> tuple[str, ...]:
     if not isinstance(said, list | tuple) or not said:
-        raise _wrong("encodings", "This must list the encodings that devices may use.")
+        raise _wrong("encodings", "This must be a list of the encodings that devices may use.")
     if any(one not in federated.ENCODINGS for one in said):
-        raise _wrong("encodings", f"Known are {', '.join(federated.ENCODINGS)}.")
+        raise _wrong("encodings", f"Valid encodings: {', '.join(federated.ENCODINGS)}.")
     return tuple(name for name in federated.ENCODINGS if name in said)
 
 

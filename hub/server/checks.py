@@ -22,22 +22,28 @@ def check_production(**_: Any) -> list[CheckMessage]:
         (
             settings.DEBUG,
             Error,
-            "HUB_DEBUG is on: tracebacks and settings are shown to everybody.",
+            "HUB_DEBUG is on: anyone can see tracebacks and settings.",
             "Unset HUB_DEBUG.",
             "hub.E001",
         ),
         (
             public.scheme != "https" and public.hostname not in LOCAL,
             Error,
-            f"HUB_PUBLIC_URL {settings.HUB_PUBLIC_URL} is not https: passwords could be read.",
-            "Put a TLS proxy in front and give its https address.",
+            (
+                f"HUB_PUBLIC_URL {settings.HUB_PUBLIC_URL} does not use https: passwords can be "
+                "intercepted."
+            ),
+            "Put a TLS proxy in front and set HUB_PUBLIC_URL to its https URL.",
             "hub.E002",
         ),
         (
             settings.HUB_SANDBOX_REQUIRED != "full",
             Error,
-            f"HUB_SANDBOX_REQUIRED={settings.HUB_SANDBOX_REQUIRED} does too little for strangers.",
-            "Set HUB_SANDBOX_REQUIRED=full, and see which layers /health reports.",
+            (
+                f"HUB_SANDBOX_REQUIRED={settings.HUB_SANDBOX_REQUIRED} is too weak for untrusted "
+                "uploads."
+            ),
+            "Set HUB_SANDBOX_REQUIRED=full and check the layers that /health reports.",
             "hub.E003",
         ),
         (
@@ -49,29 +55,32 @@ def check_production(**_: Any) -> list[CheckMessage]:
             )
             <= 0,
             Error,
-            "Nothing can be uploaded.",
+            "A limit of 0 blocks all uploads.",
             "Set every HUB_LIMITS_…_BYTES and HUB_LIMITS_OPEN_UPLOADS above 0.",
             "hub.E004",
         ),
         (
             settings.HUB_GRID_REGION.upper() not in ("", *power.regions()),
             Error,
-            f"HUB_GRID_REGION={settings.HUB_GRID_REGION} is in no table: every benchmark fails.",
-            f"Give one of {', '.join(power.regions())}, or leave it out.",
+            (
+                f"HUB_GRID_REGION={settings.HUB_GRID_REGION} is not a known grid region: every "
+                "benchmark will fail."
+            ),
+            f"Use one of {', '.join(power.regions())}, or unset it.",
             "hub.E005",
         ),
         (
             connection.vendor == "sqlite",
             Warning,
-            "The database is SQLite: one machine, one web process.",
-            "Give DATABASE_URL of a PostgreSQL server.",
+            "The database is SQLite, which limits the hub to one machine and one web process.",
+            "Set DATABASE_URL to a PostgreSQL server.",
             "hub.W001",
         ),
         (
             not settings.REDIS_URL,
             Warning,
-            "Without Redis each web process counts request rates for itself, and workers poll.",
-            "Give REDIS_URL.",
+            "Without Redis each web process counts request rates on its own and workers poll.",
+            "Set REDIS_URL.",
             "hub.W002",
         ),
     ]

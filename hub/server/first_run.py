@@ -34,7 +34,7 @@ def make_admin(password: str) -> User:
     """The first administrator, who owns the house's namespace."""
     admin = users.create(username="admin", password=password, superuser=True)
     if not Namespace.objects.filter(slug=DEFAULT_NAMESPACE).exists():
-        namespaces.open_for(admin, slug=DEFAULT_NAMESPACE, display_name="The hub's own models")
+        namespaces.open_for(admin, slug=DEFAULT_NAMESPACE, display_name="Models of this hub")
     return admin
 
 
@@ -86,7 +86,7 @@ def _submit(admin: User, zoo: Namespace, sample: samples.Sample) -> None:
         task=sample.task,
         keywords=list(sample.keywords),
     )
-    version = versions.draft(admin, model=model, message="Sample model of the hub")
+    version = versions.draft(admin, model=model, message="Sample model")
     for path, source in samples.files(sample).items():
         digest = _store(admin, source)
         files.put(admin, version=version, path=path, digest=digest)

@@ -43,12 +43,12 @@ def main(argv: Sequence[str]) -> int:
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="hub graphs",
-        description="Keep the store of graphs equal to what is published. `hub serve` does this "
-        "by itself. Give it the hub's own settings, HUB_HOME or DATABASE_URL first of all.",
+        description="Keep the SPARQL graph store in step with the published models. `hub serve` "
+        "does this for you. Use the hub's own settings, above all HUB_HOME or DATABASE_URL.",
     )
-    parser.add_argument("--home", help="the hub's folder (default: $HUB_HOME or ./var)")
+    parser.add_argument("--home", help="data folder of the hub (default: $HUB_HOME or ./var)")
     parser.add_argument(
-        "--rebuild", action="store_true", help="make the store anew from the database, and end"
+        "--rebuild", action="store_true", help="rebuild the store from the database, then exit"
     )
     return parser.parse_args(argv)
 

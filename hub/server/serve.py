@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         listener = _listen(args.host, args.port)
     except OSError as error:
-        print(f"hub: port {args.port} cannot be used ({error}). Try --port 0.", file=sys.stderr)
+        print(f"hub: cannot listen on port {args.port} ({error}). Try --port 0.", file=sys.stderr)
         return 1
     port = listener.getsockname()[1]
     os.environ["HUB_HOME"] = str(home)
@@ -62,22 +62,32 @@ def main(argv: Sequence[str]) -> int:
             return hub.run(password, samples=args.samples)
     except BlockingIOError:
         print(
-            f"hub: another `hub serve` is using {home}. Stop it, or give --home.", file=sys.stderr
+            f"hub: another `hub serve` is using {home}. Stop it, or choose another --home.",
+            file=sys.stderr,
         )
         return 1
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="hub serve", description="Run the hub on this machine.")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
-    parser.add_argument("--home", help="folder of all data (default: $HUB_HOME or ./var)")
-    parser.add_argument("--threads", type=int, default=16, help="threads of the web process")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8000,
+        help="port to listen on; 0 chooses a free one (default: 8000)",
+    )
+    parser.add_argument("--home", help="data folder (default: $HUB_HOME or ./var)")
+    parser.add_argument(
+        "--threads", type=int, default=16, help="threads of the web process (default: 16)"
+    )
     parser.add_argument(
         "--no-samples", dest="samples", action="store_false", help="start without sample models"
     )
     parser.add_argument(
-        "--no-worker", dest="worker", action="store_false", help="leave the jobs to other workers"
+        "--no-worker", dest="worker", action="store_false", help="start without workers"
     )
     return parser.parse_args(argv)
 
@@ -175,7 +185,7 @@ class Supervisor:
             self._start(name)
         if not self._wait_until_ready():
             self._end()
-            print("hub: the web process did not start; its messages are above.", file=sys.stderr)
+            print("hub: the web process did not start; see its messages above.", file=sys.stderr)
             return 1
         notes = self._wait_for_samples() if samples else []
         connections.close_all()
@@ -190,7 +200,9 @@ class Supervisor:
         time.sleep(0.2)
         for name, child in list(self._children.items()):
             if child.poll() is not None and not self._stopping:
-                print(f"hub: {name} ended ({child.returncode}); starting it again", flush=True)
+                print(
+                    f"hub: {name} exited with status {child.returncode}; restarting it", flush=True
+                )
                 time.sleep(RESTART_SECONDS)
                 self._start(name)
 
@@ -204,7 +216,7 @@ class Supervisor:
         address = os.environ["HUB_PUBLIC_URL"]
         first = pending = first_run.unchecked()
         if pending and "worker" not in self._commands:
-            return [f"{_samples(pending)} to be checked by a worker; see {address}/jobs"]
+            return [f"{_samples(pending)} waiting for a worker; see {address}/jobs"]
         until = time.monotonic() + SAMPLES_SECONDS
         last = ""
         while pending and not self._stopping and time.monotonic() < until:
@@ -278,13 +290,13 @@ def _greet(address: str, password: str | None, notes: Sequence[str]) -> None:
         _tell(password)
     for note in notes:
         _print(note)
-    _print("Ctrl-C stops the hub.")
+    _print("Press Ctrl-C to stop the hub.")
 
 
 def _tell(password: str) -> None:
     _print("admin user: admin")
     _print(f"admin password: {password}")
-    _print("(kept nowhere in readable form; change it under Account)")
+    _print("(shown only once; change it under Account)")
 
 
 def _samples(names: Sequence[str]) -> str:

@@ -17,13 +17,20 @@ def main(argv: Sequence[str]) -> int:
     """Print a new token on standard output, and nothing else, so that scripts can take it."""
     parser = argparse.ArgumentParser(prog="hub token")
     commands = parser.add_subparsers(dest="command", required=True)
-    create = commands.add_parser("create", help="make a token and print it")
-    create.add_argument("--user", required=True)
-    create.add_argument("--scope", action="append", choices=["read", "write", "publish", "admin"])
-    create.add_argument("--name", default="made on the server")
-    create.add_argument("--namespace")
-    create.add_argument("--days", type=int, default=90)
-    create.add_argument("--home", help="the hub's home folder (default: $HUB_HOME or ./var)")
+    create = commands.add_parser("create", help="create a token and print it")
+    create.add_argument("--user", required=True, help="owner of the token")
+    create.add_argument(
+        "--scope",
+        action="append",
+        choices=["read", "write", "publish", "admin"],
+        help="what the token may do; repeatable (default: read)",
+    )
+    create.add_argument(
+        "--name", default="made on the server", help="name shown in the list of tokens"
+    )
+    create.add_argument("--namespace", help="limit the token to this namespace")
+    create.add_argument("--days", type=int, default=90, help="days until it expires (default: 90)")
+    create.add_argument("--home", help="data folder of the hub (default: $HUB_HOME or ./var)")
     args = parser.parse_args(argv)
     if args.home:
         os.environ["HUB_HOME"] = args.home
@@ -43,12 +50,12 @@ def _create(args: argparse.Namespace) -> int:
     try:
         user = User.objects.filter(username=args.user).first()
         if user is None:
-            raise problems.NotFound(f"There is no user {args.user} in this hub.")
+            raise problems.NotFound(f"User {args.user} not found on this hub.")
         namespace = None
         if args.namespace:
             namespace = Namespace.objects.filter(slug__iexact=args.namespace).first()
             if namespace is None:
-                raise problems.NotFound(f"There is no namespace {args.namespace} in this hub.")
+                raise problems.NotFound(f"Namespace {args.namespace} not found on this hub.")
         _, secret = tokens.issue(
             user,
             name=args.name,
@@ -58,7 +65,8 @@ def _create(args: argparse.Namespace) -> int:
         )
     except DatabaseError as error:
         print(
-            f"hub: no hub in this home folder yet; run `hub serve` first ({error})", file=sys.stderr
+            f"hub: this data folder holds no hub yet. Run `hub serve` first. ({error})",
+            file=sys.stderr,
         )
         return 1
     except problems.Problem as problem:

@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     wrong = [name for name in args.pools if not pools.is_pool(name)]
     if wrong:
         print(
-            f"hub: there is no pool {wrong[0]}: cpu, cpu.urgent, bench-cpu, light, gpu-…",
+            f"hub: unknown pool {wrong[0]}. Choose cpu, cpu.urgent, bench-cpu, light or gpu-…",
             file=sys.stderr,
         )
         return 2
@@ -55,23 +55,29 @@ def main(argv: Sequence[str]) -> int:
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="hub worker",
-        description="Take jobs of a hub until stopped. Give it the hub's own settings: HUB_HOME or "
-        "DATABASE_URL and HUB_STORAGE_URL, and REDIS_URL where the hub has it.",
+        description="Run jobs of a hub until stopped. Use the hub's own settings: HUB_HOME, or "
+        "DATABASE_URL and HUB_STORAGE_URL, and REDIS_URL if the hub has it.",
     )
-    parser.add_argument("--runtime", default="", help="such as openvino; takes only its jobs")
+    parser.add_argument(
+        "--runtime", default="", help="run only the jobs of this runtime, such as openvino"
+    )
     parser.add_argument(
         "--pool",
         action="append",
         dest="pools",
         default=[],
-        help="cpu, cpu.urgent, bench-cpu, light, gpu-…",
+        help="take jobs of this pool: cpu, cpu.urgent, bench-cpu, light or gpu-…; repeatable",
     )
     parser.add_argument(
-        "--prepare", action="store_true", help="only make the runtime's environment, and end"
+        "--prepare", action="store_true", help="create the environment of the runtime, then exit"
     )
-    parser.add_argument("--home", help="the hub's folder (default: $HUB_HOME or ./var)")
-    parser.add_argument("--concurrency", type=int, default=1, help="jobs at once, with Redis (1)")
-    parser.add_argument("--beat", action="store_true", help="also start periodic work, with Redis")
+    parser.add_argument("--home", help="data folder of the hub (default: $HUB_HOME or ./var)")
+    parser.add_argument(
+        "--concurrency", type=int, default=1, help="concurrent jobs; needs Redis (default: 1)"
+    )
+    parser.add_argument(
+        "--beat", action="store_true", help="also schedule periodic work; needs Redis"
+    )
     return parser.parse_args(argv)
 
 
@@ -80,7 +86,7 @@ def _poll(names: Sequence[str], runtime: str) -> int:
 
     worker = Worker(names, runtime=runtime)
     queues = ", ".join(worker.queues)
-    print(f"hub: a worker of {queues} is starting; Ctrl-C stops it", flush=True)
+    print(f"hub: starting a worker for {queues}; press Ctrl-C to stop it", flush=True)
     worker.run()
     return 0
 
@@ -97,5 +103,5 @@ def _listen(queues: Sequence[str], args: argparse.Namespace) -> NoReturn:
     ]  # fmt: skip
     if args.beat:
         command += ["--beat", "--schedule", str(Path(os.environ["HUB_HOME"]) / "celerybeat")]
-    print(f"hub: a worker of {', '.join(queues)} is starting; Ctrl-C stops it", flush=True)
+    print(f"hub: starting a worker for {', '.join(queues)}; press Ctrl-C to stop it", flush=True)
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and words

@@ -78,7 +78,7 @@ def test_the_greeting_comes_when_the_samples_can_be_loaded(serve, tmp_path):
     passwords = {one for one in first.lines if one.startswith("admin password: ")}
     assert len(passwords) == 1
     assert passwords & set(before)
-    first.line("Ctrl-C stops the hub")
+    first.line("Press Ctrl-C to stop the hub")
     assert first.stop(signal.SIGINT) == 0
     second = serve()
     line, before = second.line("address: ")

@@ -110,7 +110,7 @@ def test_a_model_is_mirrored_once_with_where_it_came_from(there, here, mirror):
     assert here.call("GET", "models/zoo/copy")[2]["license"].lower() == "mit"
 
     code, said, complaints = mirror("zoo/net", "--namespace", "zoo", "--name", "copy")
-    assert (code, said.splitlines()[0]) == (0, "zoo/copy@1 published, there already"), complaints
+    assert (code, said.splitlines()[0]) == (0, "zoo/copy@1 published, already imported"), complaints
     assert len(versions(here, "copy")) == 1
 
 
@@ -145,7 +145,7 @@ def test_a_submitted_version_is_waited_for(here, mirror):
     code, said, _ = mirror("zoo/net", "--namespace", "zoo", "--name", "slow", "--no-wait")
     assert (code, said.splitlines()[0]) == (0, "zoo/slow@1 submitted")
     code, said, complaints = mirror("zoo/net", "--namespace", "zoo", "--name", "slow")
-    assert (code, said.splitlines()[0]) == (0, "zoo/slow@1 published, there already"), complaints
+    assert (code, said.splitlines()[0]) == (0, "zoo/slow@1 published, already imported"), complaints
 
 
 def test_a_newer_commit_becomes_the_next_version(there, here, mirror):
@@ -155,7 +155,7 @@ def test_a_newer_commit_becomes_the_next_version(there, here, mirror):
     publish(there, "moving", {"model.onnx": samples.mlp(hidden=16)}, message="Wider")
     assert mirror("zoo/moving", *options)[1].startswith("zoo/moving@2 published\n")
     old = mirror("zoo/moving", *options, "--revision", "v1")[1]
-    assert old.startswith("zoo/moving@1 published, there already\n")
+    assert old.startswith("zoo/moving@1 published, already imported\n")
 
 
 def test_patterns_choose_files_and_a_card_may_be_given(here, mirror, tmp_path):
@@ -176,7 +176,7 @@ def test_patterns_choose_files_and_a_card_may_be_given(here, mirror, tmp_path):
 
 def test_what_is_private_there_is_private_here(there, here, mirror):
     code, _, complaints = mirror("zoo/hidden", "--namespace", "zoo")
-    assert (code, "give a token of that server" in complaints) == (1, True)
+    assert (code, "pass a token of that server" in complaints) == (1, True)
     secret = ("--token", "-")
     code, said, complaints = mirror("zoo/hidden", "--namespace", "zoo", *secret, input=there.token)
     assert (code, said.splitlines()[0]) == (0, "zoo/hidden@1 published"), complaints
@@ -203,10 +203,10 @@ def test_what_is_behind_a_gate_needs_a_token_and_is_private_here(there, here, mi
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("zoo/nope",), "There is no model zoo/nope"),
+        (("zoo/nope",), "Model zoo/nope not found"),
         (("zoo/net", "--revision", "nope"), "no such revision"),
         (("zoo/net", "--token", "hf_wrong"), "refuses the token"),
-        (("a/b/c",), "is not the name of a model"),
+        (("a/b/c",), "is not a model name"),
         (("zoo/net", "--name", "bad..name"), "holds '--' or '..'"),
     ],
 )

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _DESCRIPTION = (
-    "Time a model on this machine as the hub does: fresh confined processes, every sample kept. "
-    "`hub bench verify FILE` makes a record's sums again; `hub bench compare A B` tells whether B "
-    "is slower than A, for two models or two records; `hub bench key FILE` makes a worker's key."
+    "Benchmark a model on this machine with the hub's method: fresh sandboxed processes, every "
+    "sample recorded. `hub bench verify FILE` recomputes the figures of a record; `hub bench "
+    "compare A B` shows whether B is slower than A, for two models or two records; `hub bench key "
+    "FILE` creates the key of a worker."
 )
 _QUICK = {
     "processes": 5,
@@ -47,71 +48,121 @@ def main(arguments: Sequence[str]) -> int:
 
 def _measure_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hub bench", description=_DESCRIPTION)
-    parser.add_argument("ref", help="such as lab/tiny@3:int8, or the path of an .onnx file")
+    parser.add_argument(
+        "ref", help="a model, such as lab/tiny@3:int8, or the path of an .onnx file"
+    )
     _add_settings(parser)
-    parser.add_argument("--sweep-batch", type=_wholes, default=(), metavar="N,N", help="batches")
-    parser.add_argument("--sweep-threads", type=_wholes, default=(), metavar="N,N")
+    parser.add_argument(
+        "--sweep-batch",
+        type=_wholes,
+        default=(),
+        metavar="N,N",
+        help="also measure these batch sizes",
+    )
+    parser.add_argument(
+        "--sweep-threads",
+        type=_wholes,
+        default=(),
+        metavar="N,N",
+        help="also measure these thread counts",
+    )
     parser.add_argument("--contribute", action="store_true", help="send the record to the hub")
-    parser.add_argument("--worker", metavar="NAME", help="the enrolled worker that signs it")
-    parser.add_argument("--key", metavar="FILE", help="its private key, see `hub bench key`")
-    parser.add_argument("--mlperf", metavar="FOLDER", help="have LoadGen ask; keep its logs here")
+    parser.add_argument("--worker", metavar="NAME", help="enrolled worker that signs the record")
+    parser.add_argument(
+        "--key", metavar="FILE", help="private key of that worker (see `hub bench key`)"
+    )
+    parser.add_argument(
+        "--mlperf", metavar="FOLDER", help="measure with MLPerf LoadGen and write its logs here"
+    )
     return parser
 
 
 def _compare_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hub bench compare",
-        description="Time two models in turns, A B B A, or compare two records of one key.",
+        description="Compare the speed of two models, measured alternately (A B B A), or of two "
+        "records with the same comparability key.",
     )
-    parser.add_argument("baseline", help="a reference, an .onnx file, or a record")
-    parser.add_argument("candidate", help="of the same kind")
-    parser.add_argument("--baseline-threads", type=int, help="of the baseline alone (--threads)")
+    parser.add_argument("baseline", help="a model reference, an .onnx file or a record")
+    parser.add_argument("candidate", help="the same kind of thing as the baseline")
+    parser.add_argument(
+        "--baseline-threads", type=int, help="threads for the baseline (default: --threads)"
+    )
     _add_settings(parser)
     return parser
 
 
 def _verify_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="hub bench verify", description="Make every sum of a record again from its samples."
+        prog="hub bench verify", description="Recompute every figure of a record from its samples."
     )
-    parser.add_argument("file", help="a record or a comparison")
+    parser.add_argument("file", help="record or comparison to verify")
     return parser
 
 
 def _key_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="hub bench key", description="Make the key of a worker that a hub is to enrol."
+        prog="hub bench key", description="Create the key pair of a worker, to enrol it on a hub."
     )
-    parser.add_argument("file", help="where the private key goes")
+    parser.add_argument("file", help="file to write the private key to")
     return parser
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--opset", type=int, help="the variant of exactly this opset")
-    add("--variant", help="the variant of this name")
-    add("--runtime", help="onnxruntime, or openvino in an environment that has it")
-    add("--interpreter", metavar="PYTHON", help="of the environment to measure with")
-    add("--provider", help="an execution provider, such as CUDAExecutionProvider")
-    add("--scenario", choices=["single_stream", "multi_stream", "server", "offline"])
-    add("--rate", dest="rate_per_s", type=float, help="arrivals a second, for server")
-    add("--call-style", choices=["run", "io_binding"])
-    add("--batch", type=int)
-    add("--threads", type=int, help="of one inference (1)")
-    add("--cores", type=_wholes, metavar="N,N", help="the processors to use")
-    add("--shape", action="append", type=_named, metavar="NAME=N", help="a free dimension")
-    add("--seed", type=int)
-    add("--processes", type=int, help="fresh processes (10)")
-    add("--seconds", dest="timed_seconds", type=float, help="timed in each process (3)")
-    add("--budget", dest="budget_seconds", type=float, help="for all processes (300)")
-    add("--wait", dest="quiet_wait_seconds", type=float, help="for a host at rest (300)")
-    add("--anyway", action="store_true", help="measure on a busy host, too")
+    add("--opset", type=int, help="choose a variant with exactly this opset")
+    add("--variant", help="choose the variant with this name")
+    add("--runtime", help="onnxruntime (default) or openvino, which must be installed")
+    add(
+        "--interpreter",
+        metavar="PYTHON",
+        help="Python interpreter of the environment to measure with",
+    )
+    add("--provider", help="execution provider, such as CUDAExecutionProvider")
+    add(
+        "--scenario",
+        choices=["single_stream", "multi_stream", "server", "offline"],
+        help="load pattern, as in MLPerf",
+    )
+    add("--rate", dest="rate_per_s", type=float, help="requests per second in the server scenario")
+    add("--call-style", choices=["run", "io_binding"], help="how inputs reach the runtime")
+    add("--batch", type=int, help="batch size")
+    add("--threads", type=int, help="threads per inference (default: 1)")
+    add("--cores", type=_wholes, metavar="N,N", help="CPU cores to use")
+    add(
+        "--shape",
+        action="append",
+        type=_named,
+        metavar="NAME=N",
+        help="size of a dynamic dimension; repeatable",
+    )
+    add("--seed", type=int, help="seed of the generated inputs")
+    add("--processes", type=int, help="number of fresh processes (default: 10)")
+    add(
+        "--seconds",
+        dest="timed_seconds",
+        type=float,
+        help="measured seconds in each process (default: 3)",
+    )
+    add(
+        "--budget",
+        dest="budget_seconds",
+        type=float,
+        help="limit in seconds for all processes (default: 300)",
+    )
+    add(
+        "--wait",
+        dest="quiet_wait_seconds",
+        type=float,
+        help="seconds to wait for an idle host (default: 300)",
+    )
+    add("--anyway", action="store_true", help="measure even if the host is busy")
     add("--quick", action="store_true", help="five short processes")
-    add("--watts-per-core", type=float, help="for an estimate of energy; without it there is none")
-    add("--region", dest="grid_region", help="of the grid, such as FRA, for carbon")
-    add("--output", metavar="FILE", help="where the record goes")
+    add("--watts-per-core", type=float, help="power per core, for an estimate of the energy")
+    add("--region", dest="grid_region", help="electricity grid for the carbon figure, such as FRA")
+    add("--output", metavar="FILE", help="file to write the record to")
     add("--json", action="store_true", help="print the record without its samples")
-    add("--quiet", action="store_true", help="no progress")
+    add("--quiet", action="store_true", help="hide progress output")
 
 
 def _measure(options: argparse.Namespace) -> int:
@@ -126,7 +177,7 @@ def _measure(options: argparse.Namespace) -> int:
     signer = _signer(options)
     if options.contribute:
         if options.seed is not None:
-            raise problems.HubError("--contribute has the hub choose the seed; leave --seed away.")
+            raise problems.HubError("With --contribute the hub chooses the seed. Remove --seed.")
         given |= subjects.challenge(subject)
     if options.mlperf:
         from hub.cli.bench import loadgen  # noqa: PLC0415
@@ -151,7 +202,7 @@ def _signer(options: argparse.Namespace) -> subjects.Signer | None:
     if not options.worker and not options.key:
         return None
     if not (options.worker and options.key and options.contribute):
-        raise problems.HubError("--worker, --key and --contribute are given together.")
+        raise problems.HubError("--worker and --key need each other and --contribute.")
     return subjects.Signer(options.worker, identity.key_of(options.key))
 
 
@@ -163,13 +214,13 @@ def _key(options: argparse.Namespace) -> int:
         handle = os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise problems.HubError(
-            f"{options.file} is there already; a key is never replaced."
+            f"{options.file} already exists. Keys are never overwritten; choose another file."
         ) from None
     with os.fdopen(handle, "wb") as writer:
         writer.write(private)
     print(f"{'private key':<11} {options.file}")
     print(f"{'public key':<11} {public}")
-    print("Have an administrator of the hub enrol it: POST /api/v1/enrolled-workers")
+    print("Ask an administrator of the hub to enrol the public key: POST /api/v1/enrolled-workers")
     return DONE
 
 
@@ -191,19 +242,19 @@ def _verify(options: argparse.Namespace) -> int:
         found = verification.problems(_read(Path(options.file)))
     except form.InvalidRecordError as error:
         print(
-            plain(f"hub: {options.file} is no record of a benchmark: {error}"),
+            plain(f"hub: {options.file} is not a benchmark record: {error}"),
             file=sys.stderr,
         )
         return PROBLEM
     for one in found:
         said, right = (_short(one[name]) for name in ("said", "computed"))
-        words = f"the record says {said}, its samples give {right}"
+        words = f"the record states {said}, its samples give {right}"
         if one["rule"] != "sums":
             words = f"{one['message']} (rule {one['rule']}). {one['cure']}"
         print(plain(f"{one['field']}: {words}"))
     if found:
         return PROBLEM
-    print(plain(f"{options.file}: every figure follows from what was measured, no rule is broken"))
+    print(plain(f"{options.file}: every figure matches its samples and no rule is broken"))
     return DONE
 
 
@@ -247,19 +298,25 @@ def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
     try:
         first, second = form.check(baseline), form.check(candidate)
     except form.InvalidRecordError as error:
-        raise problems.HubError(f"One of the two is no record of a benchmark: {error}") from None
+        raise problems.HubError(
+            f"One of the two files is not a benchmark record: {error}"
+        ) from None
     for side, one in (("first", first), ("second", second)):
         if wrong := verification.problems(one):
             raise problems.HubError(
-                f"The {side} record does not add up: {wrong[0]['field']} does not follow from what "
-                "was measured. `hub bench verify FILE` tells more."
+                f"The {side} record is inconsistent: {wrong[0]['field']} does not match its "
+                "samples. "
+                "Run `hub bench verify FILE` for details."
             )
     if first["comparability_key"] != second["comparability_key"]:
         verdict = verdicts.judge_apart(first, second)
         raise problems.HubError(
-            f"These records may not be compared: they differ in {', '.join(verdict['differs'])}."
+            f"These records cannot be compared: they differ in {', '.join(verdict['differs'])}."
         )
-    print("These were not measured in turns: what changed between the two counts, too.")
+    print(
+        "These records were not measured alternately, so changes of the host between them count "
+        "too."
+    )
     return verdicts.judge_apart(first, second)
 
 
@@ -293,7 +350,7 @@ def _interpreter(options: argparse.Namespace) -> str:
         raise problems.LibraryMissing(
             f"{runtime} is not installed here: pip install "
             + ("'onnx-hub[cpu]'" if runtime == "onnxruntime" else f"{runtime} onnx numpy")
-            + " into this or another environment, and name that one's Python by --interpreter."
+            + " in this environment, or in another one whose Python you name with --interpreter."
         )
     return sys.executable
 
@@ -312,7 +369,7 @@ def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        raise problems.HubError(f"{path} is no JSON.") from None
+        raise problems.HubError(f"{path} is not valid JSON.") from None
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
@@ -335,5 +392,5 @@ def _wholes(text: str) -> tuple[int, ...]:
 def _named(text: str) -> tuple[str, int]:
     name, _, size = text.rpartition("=")
     if not name:
-        raise argparse.ArgumentTypeError("a dimension is given as NAME=N")
+        raise argparse.ArgumentTypeError("expected NAME=N")
     return name, int(size)

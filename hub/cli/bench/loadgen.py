@@ -35,7 +35,9 @@ def run(subject: Subject, given: dict[str, Any], folder: Path) -> list[str]:
         ) from None
     options = Options.from_json(given)
     if options.scenario != "single_stream":
-        raise problems.HubError("--mlperf asks a single stream only; leave --scenario away.")
+        raise problems.HubError(
+            "--mlperf supports only the single_stream scenario. Remove --scenario."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hub-bench-") as made:
         opened = _open(subject, options, Path(made))

@@ -52,7 +52,7 @@ def _run(
         raise NotMeasuredError(str(error)) from None
     if sys.platform != "linux":
         raise NotMeasuredError(
-            "hub bench works on Linux only: its sandbox is made of the kernel's."
+            "hub bench runs on Linux only, because its sandbox uses Linux kernel features."
         )
     limits = Limits(
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),

@@ -10,7 +10,7 @@ _READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
 def of_record(record: dict[str, Any], name: str) -> list[str]:
     """Sum up one record in lines of a label and its words."""
     config, around = record["config"], record["environment"]
-    host = f"{around.get('cpu_model')}, {around.get('usable_cpus')} usable processors"
+    host = f"{around.get('cpu_model')}, {around.get('usable_cpus')} usable CPU cores"
     how = [
         f"{record['provider']['runtime']} {around.get('runtime_version')}",
         _provider(record["provider"]),
@@ -41,17 +41,19 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     between = ""
     if stats["p50_ci95_ms"]:
         low, high = stats["p50_ci95_ms"]
-        between = f"   95 % of {stats['n_processes']} processes' medians: {_ms(low)} to {_ms(high)}"
+        between = (
+            f"   95 % interval over {stats['n_processes']} processes: {_ms(low)} to {_ms(high)}"
+        )
     lines = [("p50", f"{_ms(stats['p50_of_processes_ms'])}{between}")]
     for name in ("p90", "p99", "p99.9"):
         needed = stats["early_stopping"][name]["samples_needed"]
-        few = f"not published: it takes {needed:,} samples, there are {stats['n_samples']:,}"
+        few = f"not reported: needs {needed:,} samples, has {stats['n_samples']:,}"
         lines.append((name, few if latency[name] is None else _ms(latency[name])))
     rest = f"{_size(stats['above_floor_rss_bytes'])} above the runtime alone"
     lines += [
         ("spread", f"{stats['between_process_cv']:.1%} between processes"),
-        ("throughput", f"{stats['throughput_per_s']:,.6g} samples a second, of all processes"),
-        ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of processor time an inference"),
+        ("throughput", f"{stats['throughput_per_s']:,.6g} samples per second, over all processes"),
+        ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of CPU time per inference"),
         ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
         ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),
     ]
@@ -60,12 +62,15 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _status(record: dict[str, Any]) -> str:
     counts = record["accounting"]
-    words = f"{record['status']}: {counts['kept']} of {counts['attempted']} processes count"
+    words = f"{record['status']}: {counts['kept']} of {counts['attempted']} processes used"
     if record["failure"]:
         return f"{record['status']}: {record['failure']['message']}"
     if record["status"] == "rejected":
         waited = record["quiet"]["waited_s"]
-        return f"rejected: the host was not at rest within {waited:.0f} s; see --anyway"
+        return (
+            f"rejected: the host was still busy after {waited:.0f} s; use --anyway to measure "
+            "regardless"
+        )
     if record["reasons"]:
         words += f" ({', '.join(record['reasons'])})"
     if not record["reasons"]:
@@ -82,17 +87,17 @@ def _most(record: dict[str, Any], name: str) -> float:
 def _energy(energy: dict[str, Any]) -> str:
     joules = energy.get("j_per_inference")
     if joules is None:
-        return "none: no meter, and no watts were stated"
+        return "none: no energy meter found and --watts-per-core not given"
     mark = "≈ " if energy["provenance"] == "estimated" else ""
     figure = f"{joules:.2g}" if mark else f"{joules:.4g}"
-    return f"{mark}{figure} J an inference ({energy['provenance']}: {energy['method']})"
+    return f"{mark}{figure} J per inference ({energy['provenance']}: {energy['method']})"
 
 
 def _carbon(carbon: dict[str, Any]) -> str:
     if carbon["provenance"] == "none":
-        return "none: it takes energy and --region"
+        return "none: needs an energy figure and --region"
     return (
-        f"≈ {carbon['g_co2e_per_inference']:.2g} g CO2e an inference "
+        f"≈ {carbon['g_co2e_per_inference']:.2g} g CO2e per inference "
         f"({carbon['grid_region']} {carbon['grid_year']}, {carbon['grid_g_per_kwh']:g} g/kWh)"
     )
 

@@ -36,13 +36,14 @@ def find(ref: str, *, opset: int | None, variant: str | None, progress: bool | N
     path = Path(ref)
     if ref.endswith(_ENDING):
         if not path.is_file():
-            raise NoModelError(f"There is no file {ref}.")
+            raise NoModelError(f"File not found: {ref}.")
         return _own(path.resolve())
     hub = api.default_hub()
     resolved, blobs = hub.fetch(ref, opset=opset, variant=variant, progress=progress)
     if not resolved.entry:
         raise NoModelError(
-            f"{resolved.ref} does not say which of its files is the model: name a variant, as in "
+            f"{resolved.ref} does not state which of its files is the model. Name a variant, such "
+            "as "
             f"{resolved.ref.namespace}/{resolved.ref.model}:default."
         )
     return Subject(
@@ -76,7 +77,7 @@ def challenge(subject: Subject) -> dict[str, Any]:
     """Ask the hub that the model came from for a challenge; gives the options that it asks for."""
     if not subject.address:
         raise NoModelError(
-            "Only what was fetched from a hub can be contributed to it: name a reference."
+            "Only models of a hub can be contributed to it. Give a reference instead of a file."
         )
     answer = api.default_hub().transport.request("POST", f"{subject.address}/challenges")
     told = answer.json()
@@ -84,7 +85,7 @@ def challenge(subject: Subject) -> dict[str, Any]:
         return {"challenge": str(told["challenge"]), "seed": int(told["seed"])}
     except (KeyError, TypeError, ValueError):
         raise problems.Unreachable(
-            "The hub gave no challenge that can be read; is it of this version?"
+            "The hub's challenge could not be read. Is the hub older than this client?"
         ) from None
 
 

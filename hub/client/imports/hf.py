@@ -109,7 +109,7 @@ class Mirror:
         """
         if self._hub.config.offline:
             raise problems.NotCached(
-                "A mirror asks two servers, and HUB_OFFLINE forbids that. Use HUB_OFFLINE=0."
+                "Mirroring needs the network, and HUB_OFFLINE prevents that. Use HUB_OFFLINE=0."
             )
         target = self._target(namespace, name or self._source.repo.rpartition("/")[2])
         snapshot = self._source.read(revision)
@@ -124,7 +124,7 @@ class Mirror:
             word = "private" if snapshot.is_private else "gated"
             raise problems.StateConflict(
                 f"{self._source.address} is {word} and {target.name} is public here. Mirror it "
-                "under another --name, or say --public if it may be seen by everybody."
+                "under another --name, or use --public if anyone may see it."
             )
         with Bar(
             f"{snapshot.repo} (read)", total, files=len(entries), is_shown=self._progress
@@ -166,8 +166,8 @@ class Mirror:
 
         def note(error: BaseException) -> None:
             error.add_note(
-                f"The draft {target.name}@{draft['number']} was kept: run the same command again "
-                "to go on with it."
+                f"The draft {target.name}@{draft['number']} was kept. Run the same command again "
+                "to continue it."
             )
 
         version = pushing.run(push, local, card=text, draft=draft, publish=publish, notes=note)
@@ -190,7 +190,7 @@ class Mirror:
             namespace = who["username"] if who["username"] in own else "".join(own[:1])
             if not namespace or (len(own) > 1 and namespace != who["username"]):
                 raise problems.InvalidRequest(
-                    f"Say where the model is to go with --namespace: {', '.join(own) or 'none'}."
+                    f"Choose the target with --namespace: {', '.join(own) or 'none'}."
                 )
         return refs.parse(f"{refs.check_name(namespace)}/{refs.check_name(name)}")
 
@@ -198,8 +198,8 @@ class Mirror:
         here, there = self._hub.config.url, self._source.config.url
         if settings.origin(here) == settings.origin(there) and target.name == snapshot.repo:
             raise problems.InvalidRequest(
-                f"{snapshot.repo} cannot be mirrored into itself. Set HUB_URL to the hub that is "
-                "to get it, or give another --name."
+                f"{snapshot.repo} cannot be mirrored into itself. Set HUB_URL to the target hub, "
+                "or choose another --name."
             )
 
     def _visibility(self, target: refs.Ref) -> str | None:
@@ -239,8 +239,8 @@ class Mirror:
         errors = [one for one in checked["findings"] if one["severity"] == "error"]
         if errors:
             raise problems.CardInvalid(
-                "This hub does not take the source's card. Save its README.md, correct it, and "
-                "give it with --card.",
+                "This hub rejected the source's model card. Save its README.md, correct it and "
+                "pass it with --card.",
                 errors=[
                     {
                         "pointer": f"line {one['line']}, {one['field']}".removesuffix(", "),
@@ -328,10 +328,10 @@ def _chosen(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str]) 
 
     entries = [entry for entry in snapshot.entries if is_wanted(entry.path)]
     if not any(entry.path.endswith(".onnx") for entry in entries):
-        filtered = " that the patterns leave" if include or exclude else ""
+        filtered = " that matches the patterns" if include or exclude else ""
         raise problems.ModelMissing(
             f"{snapshot.repo} has no .onnx file{filtered} at {snapshot.commit[:12]}. Export the "
-            "model to ONNX first, or give the --revision that has one."
+            "model to ONNX first, or choose a --revision that has one."
         )
     return entries
 

@@ -79,7 +79,7 @@ class Source(Transport):
     ) -> None:
         if not _REPO.fullmatch(repo):
             raise problems.InvalidReference(
-                f"{repo[:120]!r} is not the name of a model. Give it as namespace/name."
+                f"{repo[:120]!r} is not a model name. Write namespace/name."
             )
         super().__init__(Config(url=url, token=token, cache=cache, retry_seconds=retry_seconds))
         self.notices = Notices(urlsplit(self.config.url).netloc)
@@ -160,17 +160,17 @@ class Source(Transport):
     def _fetch(self, cache: Cache, snapshot: Snapshot, entry: Entry) -> RemoteFile:
         if entry.size > LARGEST_REGULAR_BYTES:
             raise problems.TooLarge(
-                f"{entry.path} of {self.address} has {entry.size:,} bytes and is no git-LFS "
-                f"object; at most {LARGEST_REGULAR_BYTES:,} bytes are read so. Leave it out with "
-                "--exclude."
+                f"{entry.path} of {self.address} has {entry.size:,} bytes and is not stored "
+                f"with Git LFS; such files may have {LARGEST_REGULAR_BYTES:,} bytes. Skip it "
+                "with --exclude."
             )
         content = read_small(self, self.remote(snapshot, entry, ""))
         header = b"blob %d\0" % len(content)
         if hashlib.sha1(header + content, usedforsecurity=False).hexdigest() != entry.oid:
             raise problems.DigestMismatch(
-                f"{entry.path} of {self.address} has other bytes than the commit "
-                f"{snapshot.commit[:12]} says. Nothing of it was kept; try again, or tell the "
-                "people who run that server."
+                f"{entry.path} of {self.address} does not match the commit "
+                f"{snapshot.commit[:12]}. It was discarded. Try again, or contact the operator of "
+                "that server."
             )
         sha256 = digests.hash_bytes(content)
         cache.put(content, sha256)
@@ -194,7 +194,7 @@ class Source(Transport):
         for _ in range(MOST_PAGES):
             items, link = self._ask(address, query)
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-                raise self._strange("a list of files is none")
+                raise self._strange("the file list is not a list")
             found += items
             following = _NEXT.search(link)
             if following is None:
@@ -203,7 +203,7 @@ class Source(Transport):
             if further == query:
                 break
             query = further
-        raise self._strange("its list of files has no end")
+        raise self._strange("its file list does not end")
 
     def _entry(self, item: dict[str, Any]) -> Entry:
         lfs = item.get("lfs")
@@ -216,7 +216,7 @@ class Source(Transport):
                 sha256=str(lfs["oid"]).removeprefix(digests.PREFIX) if lfs else None,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise self._strange(f"a file lacks what is to be known of it ({error})") from error
+            raise self._strange(f"a file entry is incomplete ({error})") from error
         is_named = (
             _COMMIT.fullmatch(entry.oid) if lfs is None else _SHA256.fullmatch(entry.sha256 or "")
         )
@@ -227,7 +227,7 @@ class Source(Transport):
     def _object(self, address: str) -> dict[str, Any]:
         found, _ = self._ask(address, None)
         if not isinstance(found, dict):
-            raise self._strange("a model is none")
+            raise self._strange("a model entry is not an object")
         return found
 
     def _ask(self, address: str, query: dict[str, Any] | None) -> tuple[Any, str]:
@@ -239,7 +239,7 @@ class Source(Transport):
 
     def _strange(self, what: str) -> problems.Unreachable:
         return problems.Unreachable(
-            f"{self.config.url} does not speak the Hub protocol as it should: {what}. Is this the "
+            f"{self.config.url} does not follow the Hub protocol: {what}. Is this the "
             "address of a model hub?"
         )
 
@@ -252,8 +252,8 @@ class Source(Transport):
             if "HUB_URL" not in str(error):
                 raise
             raise problems.Unreachable(
-                f"No server answers at {urlsplit(url).scheme}://{urlsplit(url).netloc}, where "
-                f"{self.repo} was to be read. Is it running, and is its address right?",
+                f"No server answers at {urlsplit(url).scheme}://{urlsplit(url).netloc}, which "
+                f"should hold {self.repo}. Is it running, and is the address correct?",
                 reason=error.reason,
                 is_transient=error.is_transient,
                 is_unsent=error.is_unsent,
@@ -264,31 +264,32 @@ class Source(Transport):
         answer = self._read(response, url)
         code = answer.headers.get("X-Error-Code", "")
         words = _line(answer.headers.get("X-Error-Message")) or _line(_error(answer.body))
-        said = f" It says: {words[:300]}" if words else ""
+        said = f" Its message: {words[:300]}" if words else ""
         has_token = self.config.token is not None
         if code == "GatedRepo":
             cure = (
-                "Its owners have to let this account in: ask on its page."
+                "Request access for this account on its page."
                 if has_token
-                else "Accept its terms on that page, then give your token for that server."
+                else "Accept the terms on its page, then pass your token for that server."
             )
             return problems.NotAllowed(f"{self.address} is gated. {cure}{said}")
         if answer.status == 401 and has_token and code != "RepoNotFound":
             return problems.NotAuthenticated(
-                f"{self.config.url} refuses the token. Give one of that server that may read.{said}"
+                f"{self.config.url} rejected the token. Use a token of that server with read "
+                f"permission.{said}"
             )
         if code == "RevisionNotFound":
-            return problems.NotFound(f"{self.address} has no such revision.{said}")
+            return problems.NotFound(f"{self.address} does not have this revision.{said}")
         if code == "EntryNotFound":
-            return problems.NotFound(f"{self.address} lacks a file that its commit has.{said}")
+            return problems.NotFound(f"{self.address} is missing a file of its commit.{said}")
         if answer.status in {401, 404}:
             cure = (
-                "If it is private, this token may not read it."
+                "If it is private, this token may not have access to it."
                 if has_token
-                else "If it is private, give a token of that server that may read it."
+                else "If it is private, pass a token of that server with access to it."
             )
             return problems.NotFound(
-                f"There is no model {self.repo} at {self.config.url} for you to read. {cure}{said}"
+                f"Model {self.repo} not found at {self.config.url}. {cure}{said}"
             )
         kinds: dict[int, type[problems.Problem]] = {
             400: problems.InvalidRequest,

@@ -76,7 +76,9 @@ def import_zoo(
     """
     wishes = wishes or Wishes()
     if hub.config.offline:
-        raise problems.NotCached("An import has to reach the hub, and HUB_OFFLINE forbids that.")
+        raise problems.NotCached(
+            "Importing needs the hub, and HUB_OFFLINE prevents requests to it. Use HUB_OFFLINE=0."
+        )
     entries = zoo_source.read_manifest(manifest)
     hub.transport.request("GET", "/api/v1/whoami")  # a token is needed, and better now than later
     source = zoo_source.Source(files or zoo_source.files_of(manifest))
@@ -127,8 +129,8 @@ def grouped(
             continue
         if group and group[0].model != entry.model:
             clash = (
-                f"{entry.model!r} and {group[0].model!r} would be the same model. Import one of "
-                "them into another namespace."
+                f"{entry.model!r} and {group[0].model!r} have the same name on the hub. Import "
+                "one of them into another namespace."
             )
             faults[name] = list(dict.fromkeys([*faults.get(name, []), clash]))
             continue
@@ -192,7 +194,7 @@ class _Import:
         has_data = any("test_data_set_" in file["path"] for file in newest.get("files", []))
         wants_data = any(one.data_path for one in group)
         if held.issuperset(one.sha256 for one in group) and (has_data or not wants_data):
-            self._say(PRESENT, newest["number"], "has the same files")
+            self._say(PRESENT, newest["number"], "has identical files")
             return True
         return False
 
@@ -243,7 +245,7 @@ class _Import:
         folder = Path(tempfile.mkdtemp(dir=scratch))
         written = archives.extract(archive, folder, choose=data_path)
         if not written:
-            raise zoo_source.Missing(f"{path} holds no test_data_set_N with values")
+            raise zoo_source.Missing(f"{path} contains no test_data_set_N with values")
         piece.data = {one: folder / one for one in written}
 
     def _publish(self, name: str, pieces: list[Piece]) -> None:
@@ -270,7 +272,7 @@ class _Import:
             )
             if is_private:
                 self._expect_private()
-            draft = push.open_draft(message="Imported from a zoo", label=label, resume=True)
+            draft = push.open_draft(message="Imported from a model zoo", label=label, resume=True)
             files = local_files.measure(_files(pieces), progress=self._wishes.progress)
             _expect(pieces, files)
             version = pushing.run(
@@ -288,7 +290,7 @@ class _Import:
         """What is private where it comes from is not to become public by being copied."""
         if self._hub.transport.request("GET", self._model).json().get("visibility") != "private":
             raise problems.NotAllowed(
-                f"The model is private where it comes from, and {self._outcome.ref} is public. "
+                f"The model is private at its source, and {self._outcome.ref} is public. "
                 "Import it into another namespace."
             )
 
@@ -349,8 +351,8 @@ def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
     [found] = local_files.measure({path: local_files.select(file)}, progress=False)
     if expected and found.sha256 != expected:
         raise problems.DigestMismatch(
-            f"{path} has the digest sha256:{found.sha256}, and the manifest says "
-            f"sha256:{expected}. Fetch it anew, or mend the manifest."
+            f"{path} has the digest sha256:{found.sha256}, but the manifest states "
+            f"sha256:{expected}. Download it again, or correct the manifest."
         )
     return found
 
@@ -360,7 +362,9 @@ def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
     by_path = {file.path: file.sha256 for file in files}
     for piece in pieces:
         if by_path[piece.path] != piece.sha256:
-            raise problems.DigestMismatch(f"{piece.entry.path} changed while it was read.")
+            raise problems.DigestMismatch(
+                f"{piece.entry.path} changed while it was being read. Run the import again."
+            )
 
 
 def _accused(error: problems.ChecksFailed, pieces: list[Piece]) -> list[Piece]:

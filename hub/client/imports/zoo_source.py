@@ -137,7 +137,7 @@ def read_manifest(place: str) -> list[Any]:
     except (OSError, ValueError) as error:
         raise problems.InvalidRequest(f"{place} cannot be read as a manifest: {error}") from error
     if not isinstance(entries, list):
-        raise problems.InvalidRequest(f"{place} is no manifest: it holds no list of models.")
+        raise problems.InvalidRequest(f"{place} is not a manifest: it contains no list of models.")
     return entries
 
 
@@ -165,7 +165,7 @@ def _transport(address: str) -> Transport:
 
 def _check_inside(path: str) -> None:
     if path.startswith("/") or "\\" in path or ".." in path.split("/"):
-        raise problems.PathInvalid(f"{path[:120]!r} leads out of the zoo's folder.")
+        raise problems.PathInvalid(f"{path[:120]!r} points outside the zoo's folder.")
 
 
 def _found(place: str, path: str) -> Path:
@@ -186,19 +186,21 @@ def _take(reader: Any, target: Path, path: str, on_bytes: Callable[[int], None])
             on_bytes(len(block))
         told = reader.headers.get("Content-Length", "")
         if told.isdecimal() and int(told) != writer.tell():
-            raise problems.Unreachable(f"{path} came only in part. Run the same command again.")
+            raise problems.Unreachable(
+                f"{path} was downloaded only in part. Run the same command again."
+            )
 
 
 def _real(file: Path, path: str) -> Path:
     """The file, unless it is what git has in place of one that git-LFS has not fetched."""
     if file.stat().st_size <= _POINTER_BYTES and file.read_bytes().startswith(_POINTER):
-        raise Missing(f"{path} is a git-LFS pointer, not the file (`git lfs pull` fetches it)")
+        raise Missing(f"{path} is a Git LFS pointer; run `git lfs pull` to get the file")
     return file
 
 
 def _words(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not text")
     return value
 
 
@@ -206,5 +208,5 @@ def _digest(value: Any) -> str | None:
     if value is None or value == "":
         return None
     if not digests.is_hex(str(value).lower()):
-        raise ValueError(f"{str(value)[:80]!r} is no SHA-256")
+        raise ValueError(f"{str(value)[:80]!r} is not a SHA-256 digest")
     return str(value).lower()

@@ -48,7 +48,7 @@ def read(path: Path) -> Identity | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise problems.HubError(
-            f"{path} cannot be read ({error}). Remove it and join the training again."
+            f"{path} cannot be read ({error}). Delete it and join the training again."
         ) from error
 
 
@@ -74,6 +74,6 @@ def key_of(given: bytes | str | os.PathLike[str]) -> bytes:
     content = given if isinstance(given, bytes) else Path(given).read_bytes()
     if len(content) != federated.KEY_BYTES:
         raise problems.InvalidRequest(
-            f"A device's key has {federated.KEY_BYTES} bytes; this one has {len(content)}."
+            f"A device key must have {federated.KEY_BYTES} bytes, not {len(content)}."
         )
     return content

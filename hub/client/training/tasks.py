@@ -51,7 +51,7 @@ class Task:
         if base != found:
             raise problems.CacheUnusable(
                 f"The cached file {self.weights} is damaged: its SHA-256 is {found}, not {base}. "
-                "Pull the task again, which fetches it."
+                "Pull the task again to download it."
             )
         (target / federated.WEIGHTS).write_bytes(weights)
         (target / federated.MODEL).write_bytes(content)

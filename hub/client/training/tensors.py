@@ -15,7 +15,9 @@ try:
 except ImportError as error:
     from hub.protocol.problems import LibraryMissing
 
-    raise LibraryMissing("A training needs numpy: install onnx-hub[federated].") from error
+    raise LibraryMissing(
+        "Federated training needs numpy: pip install 'onnx-hub[federated]'."
+    ) from error
 
 from hub.protocol import federated, problems, safetensors
 
@@ -117,7 +119,7 @@ def _refuse_strange(trained: Mapping[str, Any], parts: Sequence[Part]) -> None:
     known = {part.name for part in parts}
     for name in trained:
         if name not in known:
-            raise problems.TensorMismatch(f"The tensor {name!r} is not of this training.")
+            raise problems.TensorMismatch(f"The tensor {name!r} is not part of this training.")
 
 
 def _values(trained: Mapping[str, Any], part: Part) -> Array:
@@ -126,11 +128,11 @@ def _values(trained: Mapping[str, Any], part: Part) -> Array:
     values = np.asarray(trained[part.name], "<f4")
     if values.shape != part.shape:
         raise problems.TensorMismatch(
-            f"{part.name!r} has the shape {list(values.shape)} where the training needs "
+            f"{part.name!r} has shape {list(values.shape)}, but the training needs "
             f"{list(part.shape)}."
         )
     if not np.isfinite(values).all():
-        raise problems.NonFinite(f"{part.name!r} holds NaN or an infinite value.")
+        raise problems.NonFinite(f"{part.name!r} contains NaN or infinite values.")
     return values
 
 

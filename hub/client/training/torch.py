@@ -34,14 +34,14 @@ def load(module: Any, task: Task) -> None:
     strange = sorted(name for name in given if name not in own and name not in frozen)
     if missing or strange:
         raise problems.TensorMismatch(
-            f"The module is not the one of the training: it lacks {_list(strange)} and has "
-            f"{_list(missing)} besides. Is it built as it was for the export?"
+            f"The module does not match the training: {_list(strange)} missing, {_list(missing)} "
+            "not expected. Build it as for the export."
         )
     given = {name: values for name, values in given.items() if name in own}
     for name, values in given.items():
         if tuple(own[name].shape) != values.shape:
             raise problems.TensorMismatch(
-                f"{name!r} has the shape {list(own[name].shape)} in the module and "
+                f"{name!r} has shape {list(own[name].shape)} in the module but "
                 f"{list(values.shape)} in the training."
             )
     bits = {part.name for part in task.parts if part.dtype == "BF16"}
@@ -73,4 +73,4 @@ def _torch() -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError:
-        raise problems.LibraryMissing("This adapter needs PyTorch: install torch.") from None
+        raise problems.LibraryMissing("This adapter needs PyTorch: pip install torch.") from None

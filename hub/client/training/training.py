@@ -71,7 +71,7 @@ class Training:
         match = _REF.fullmatch(ref.strip().strip("/"))
         if match is None:
             raise problems.InvalidReference(
-                f"{ref!r} names no training. Write namespace/model/trainings/number."
+                f"{ref!r} is not a training. Write namespace/model/trainings/number."
             )
         model = refs.parse(match["model"]).name
         self.ref = f"{model}/trainings/{match['number']}"
@@ -194,7 +194,7 @@ class Training:
 
         task = self._task
         if task is None:
-            raise problems.InvalidRequest("There is no task to answer: pull first.")
+            raise problems.InvalidRequest("No task to submit to. Call pull() first.")
         chosen = _encoding(task, encoding)
         if self._encoder is None or tuple(self._encoder.parts) != task.parts:
             self._encoder = tensors.Encoder(task.parts)
@@ -293,7 +293,7 @@ class Training:
             )
             self._parts = tuple(federated.Part.from_json(row) for row in said["layout"])
             if federated.layout_digest(self._parts) != told["layout_digest"]:
-                raise problems.DigestMismatch("The layout does not have the digest of the task.")
+                raise problems.DigestMismatch("The layout does not match the digest in the task.")
         task = self._patient(
             lambda: training_tasks.fetch(self._transport, self._cache, told, self._parts)
         )
@@ -319,7 +319,7 @@ def _encoding(task: Task, wanted: str | None) -> str:
     if wanted is None:
         return federated.DELTA if federated.DELTA in allowed else str(allowed[0])
     if wanted not in allowed:
-        raise problems.EncodingRefused(f"This training takes {', '.join(allowed)}.")
+        raise problems.EncodingRefused(f"This training accepts {', '.join(allowed)}.")
     return wanted
 
 

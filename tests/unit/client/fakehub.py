@@ -441,7 +441,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return self.hub.uploads[identity]
         except KeyError:
-            raise problems.UploadGone("The upload is gone.") from None
+            raise problems.UploadGone("The upload no longer exists.") from None
 
     def _upload(self, identity: str, **_) -> None:
         upload = self._found(identity)
@@ -463,7 +463,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         part = self.rfile.read(length)
         if upload is None:
-            raise problems.UploadGone("The upload is gone.")
+            raise problems.UploadGone("The upload no longer exists.")
         if self.hub.answers:
             self._send(*self.hub.answers.popleft())
             return

@@ -58,9 +58,9 @@ def test_a_version_is_fetched_measured_and_summed_up(fake, asked, capsys):
     assert Path(asked["subject"].files["model.onnx"]).is_file()
     assert Options.from_json(asked["options"]).sweep_batch == (1, 8)
     assert asked["options"]["threads"] == 2
-    assert "accepted: 10 of 10 processes count" in out
-    assert "not published: it takes 6,636 samples, there are 2,000" in out
-    assert "none: no meter, and no watts were stated" in out
+    assert "accepted: 10 of 10 processes used" in out
+    assert "not reported: needs 6,636 samples, has 2,000" in out
+    assert "none: no energy meter found and --watts-per-core not given" in out
     made = json.loads(Path("zoo-ones-1.benchmark.json").read_text())
     assert made == json.loads(json.dumps(timings.record()))
 
@@ -75,7 +75,7 @@ def test_a_file_of_ones_own_brings_what_lies_beside_it(asked, capsys, tmp_path):
         *("m.onnx", "test_data_set_0/input_0.pb", "weights.bin"),
     ]
     code, _, err = bench(capsys, "nothing.onnx")
-    assert (code, err) == (1, "hub: There is no file nothing.onnx.\n")
+    assert (code, err) == (1, "hub: File not found: nothing.onnx.\n")
 
 
 def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys):
@@ -92,7 +92,7 @@ def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys
     assert asked["options"]["seed"] == form.seed_of(nonce)
     code, _, err = bench(capsys, "ones@1", "--output", "r.json", "--contribute", "--seed", "1")
     assert code == 1
-    assert "leave --seed away" in err
+    assert "Remove --seed" in err
 
 
 def test_an_enrolled_worker_signs_what_it_contributes(fake, asked, capsys):
@@ -125,7 +125,7 @@ def test_what_has_no_hub_cannot_be_contributed(asked, capsys, tmp_path):
     (tmp_path / "m.onnx").write_bytes(b"x")
     code, _, err = bench(capsys, "m.onnx", "--contribute")
     assert code == 1
-    assert "name a reference" in err
+    assert "Give a reference instead of a file" in err
 
 
 def test_verify(capsys):
@@ -134,7 +134,7 @@ def test_verify(capsys):
     record["processes"][2]["samples_ns"][5] += 1
     code, out, _ = bench(capsys, "verify", write("r.json", record))
     assert code == 1
-    assert out.startswith("accounting.samples_sha256: the record says")
+    assert out.startswith("accounting.samples_sha256: the record states")
     assert bench(capsys, "verify", write("r.json", {"format": "other"}))[0] == 1
     Path("r.json").write_text("no JSON")
     assert bench(capsys, "verify", "r.json")[0] == 1
@@ -146,7 +146,7 @@ def test_records_of_one_key_are_compared_and_others_are_not(capsys):
     write("b.json", timings.record([timings.process(k, 1.1) for k in range(1, 11)]))
     code, out, _ = bench(capsys, "compare", "a.json", "b.json")
     assert code == 0
-    assert "not measured in turns" in out
+    assert "not measured alternately" in out
     assert "verdict     slower" in out
     tampered = timings.record()
     tampered["stats"]["p50_of_processes_ms"] = 0.1
@@ -154,7 +154,7 @@ def test_records_of_one_key_are_compared_and_others_are_not(capsys):
     for pair in (("a.json", "t.json"), ("t.json", "a.json")):
         code, out, err = bench(capsys, "compare", *pair)
         assert (code, out) == (1, "")
-        assert "does not add up: stats.p50_of_processes_ms" in err
+        assert "is inconsistent: stats.p50_of_processes_ms" in err
     other = {**timings.ENVIRONMENT, "cpu_model": "Another processor"}
     write("c.json", timings.record(environment=other))
     code, _, err = bench(capsys, "compare", "a.json", "c.json")
@@ -220,5 +220,5 @@ def test_an_estimate_is_marked_and_short(capsys, asked, monkeypatch, tmp_path):
     record = timings.record(power=stated, grid=france)
     monkeypatch.setattr(measurement, "benchmark", lambda *_: record)
     _, out, _ = bench(capsys, "m.onnx", "--output", "r.json")
-    assert "≈ 0.0077 J an inference (estimated: stated)" in out
-    assert "≈ 1.2e-07 g CO2e an inference (FRA 2023, 56 g/kWh)" in out
+    assert "≈ 0.0077 J per inference (estimated: stated)" in out
+    assert "≈ 1.2e-07 g CO2e per inference (FRA 2023, 56 g/kWh)" in out

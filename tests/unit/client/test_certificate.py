@@ -169,7 +169,7 @@ def test_the_server_s_alert_says_what_to_give():
     # It comes after the handshake (RFC 8446, 4.4.2.4), so that a real one may be too late to read.
     alert = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert (_ssl.c:2580)")
     with (
-        pytest.raises(problems.Unreachable, match="client certificate: set HUB_CLIENT_CERTIFICATE"),
+        pytest.raises(problems.Unreachable, match="client certificate; set HUB_CLIENT_CERTIFICATE"),
         transports._errors("https://hub.example"),
     ):
         raise alert

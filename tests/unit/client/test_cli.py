@@ -84,7 +84,7 @@ def test_search(fake, capsys):
         "zoo/ones",
         "zoo/onesie",
     ]
-    assert run(capsys, "search", "zzz") == (0, "", "hub: no model matches\n")
+    assert run(capsys, "search", "zzz") == (0, "", "hub: no models found\n")
 
 
 SETUP = {"device": "example-cpu", "runtime": "onnxruntime", "provider": "CPUExecutionProvider"}
@@ -121,7 +121,10 @@ def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
     assert (code, out) == (1, "")
     assert "accepted result on example-cpu with onnxruntime and CPUExecutionProvider" in said
     fake.listed = {"setup": None}
-    assert "No model of this hub was measured yet" in run(capsys, "search", "--sort", "fastest")[2]
+    assert (
+        "No model of this hub has been measured yet"
+        in run(capsys, "search", "--sort", "fastest")[2]
+    )
     assert run(capsys, "search", "--device", "example-cpu")[0] == 0
 
 
@@ -187,10 +190,10 @@ def test_cache_commands(fake, capsys):
     capsys.readouterr()
     _, out, _ = run(capsys, "cache", "list")
     assert out.startswith("zoo/ones@1  ")
-    assert run(capsys, "cache", "verify") == (0, "2 files are right, 0 were damaged\n", "")
+    assert run(capsys, "cache", "verify") == (0, "2 files intact, 0 damaged\n", "")
     code, out, _ = run(capsys, "cache", "clean", "--all")
     assert (code, out.startswith("removed ")) == (0, True)
-    assert run(capsys, "cache", "verify") == (0, "0 files are right, 0 were damaged\n", "")
+    assert run(capsys, "cache", "verify") == (0, "0 files intact, 0 damaged\n", "")
 
 
 def test_server_commands_are_handed_on(monkeypatch):
@@ -222,5 +225,5 @@ def test_server_commands_without_the_server(monkeypatch, capsys):
     code, _, err = run(capsys, "serve")
     assert code == 1
     assert err == (
-        "hub serve needs the server (django is missing): pip install 'onnx-hub[server]'\n"
+        "hub serve needs the server packages (django is missing): pip install 'onnx-hub[server]'\n"
     )

@@ -184,7 +184,7 @@ def test_paths_that_lead_outside_are_refused(source, server, path):
 def test_files_of_which_too_little_is_known_are_refused(source, server, row):
     tree = f"/api/models/ada/net/tree/{COMMIT}?recursive=true"
     server.answers[tree] = 200, {}, [{"type": "file", **row}]
-    with pytest.raises(problems.Unreachable, match="does not speak the Hub protocol"):
+    with pytest.raises(problems.Unreachable, match="does not follow the Hub protocol"):
         source.read("main")
 
 
@@ -259,7 +259,7 @@ def test_the_token_stays_with_the_source(source, server, elsewhere, cache):
         (403, "GatedRepo", "Ask first.", problems.NotAllowed, "is gated.*It says: Ask first"),
         (401, "GatedRepo", "", problems.NotAllowed, "is gated"),
         (401, "", "Invalid credentials", problems.NotAuthenticated, "refuses the token"),
-        (404, "RepoNotFound", "", problems.NotFound, "this token may not read it"),
+        (404, "RepoNotFound", "", problems.NotFound, "this token may not have access"),
         (404, "RevisionNotFound", "", problems.NotFound, "no such revision"),
         (403, "", "Access to this resource is disabled.", problems.NotAllowed, "is disabled"),
         (400, "", "No.", problems.InvalidRequest, "answered 400"),
@@ -274,7 +274,7 @@ def test_refusals_say_what_to_do(source, server, status, code, words, kind, text
 def test_a_guest_is_told_to_give_a_token(server, tmp_path):
     source = Source(server.url, "ada/net", token=None, cache=tmp_path)
     refuse(server, 401, "RepoNotFound", path="/api/models/ada/net/revision/main")
-    with pytest.raises(problems.NotFound, match="If it is private, give a token"):
+    with pytest.raises(problems.NotFound, match="If it is private, pass a token"):
         source.read("main")
     refuse(server, 401, "GatedRepo", path="/api/models/ada/net/revision/main")
     with pytest.raises(problems.NotAllowed, match="Accept its terms"):

@@ -208,7 +208,7 @@ def test_redirects_end_and_do_not_leave_https(fake, transport):
 
 def test_write_is_not_redirected(fake, transport):
     fake.answers.append((307, {"Location": "http://elsewhere.example/"}, b""))
-    with pytest.raises(problems.Unreachable, match="only reads are redirected"):
+    with pytest.raises(problems.Unreachable, match="only reads follow redirects"):
         transport.request("POST", "/api/v1/models", content={})
 
 

@@ -94,7 +94,7 @@ def test_the_command_prints_how_far_an_upgrade_was_shown_to_be_equal(ones, capsy
     assert (
         capsys.readouterr()
         .out.splitlines()[0]
-        .endswith("(partial: equal where compared, on 2 inputs; not chosen for its opset)")
+        .endswith("(partial: equal where compared, on 2 inputs; not the default for its opset)")
     )
 
 

@@ -120,7 +120,7 @@ def test_what_somebody_else_published_is_not_published_again(target, zoo):
     zoo.write()
     target.add("zoo/resnet-50", {"any.onnx": b"seven"})
     [outcome] = zoo.run()
-    assert (outcome.word, outcome.text) == ("present", "@1  has the same files")
+    assert (outcome.word, outcome.text) == ("present", "@1  has identical files")
 
 
 def test_a_new_opset_is_a_new_version(target, zoo):
@@ -220,7 +220,7 @@ def test_entries_that_are_none_and_names_that_clash_are_told(target, zoo):
                     "opset_version": 1, "metadata": {"model_sha": "zz"}}]  # fmt: skip
     zoo.write()
     found = {outcome.ref: outcome for outcome in zoo.run()}
-    assert "would be the same model" in found["zoo/resnet-50"].failures[0]
+    assert "have the same name on the hub" in found["zoo/resnet-50"].failures[0]
     assert found["zoo/resnet-50"].word == "imported"
     for name in ("half", "unnamed", "bad"):
         assert found[f"zoo/{name}"].word == "failed"

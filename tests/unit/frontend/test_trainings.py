@@ -139,8 +139,8 @@ def test_the_form_says_what_is_wrong_beside_the_field(ada):
     noisy = {"rule": "fedavg", "noise_multiplier": "1", "clip_norm": "1"}
     for changes, words in (
         (noisy | {"delta": "0.17"}, "This must be a number from 1e-15 to 0.001"),
-        (noisy | {"clip_norm": ""}, "Noise needs a fixed norm"),
-        (noisy | {"rule": "median"}, "Noise goes with a mean"),
+        (noisy | {"clip_norm": ""}, "Noise requires a fixed norm"),
+        (noisy | {"rule": "median"}, "Noise works only with a mean"),
         ({"version": "9"}, "Select a valid choice"),
     ):
         refused = browser.post(page, begun(**changes))

@@ -39,13 +39,13 @@ def set_state(name, state):
 
 def test_after_a_bounded_wait_the_rest_is_told(planted, monkeypatch):
     assert notes() == [f"3 samples are still being checked; see {ADDRESS}/jobs"]
-    assert notes(worker=False) == [f"3 samples are to be checked by a worker; see {ADDRESS}/jobs"]
+    assert notes(worker=False) == [f"3 samples are waiting for a worker; see {ADDRESS}/jobs"]
     for name in ("digits-cnn-int8", "wine-gbt"):
         set_state(name, "published")
     assert first_run.unchecked() == ["zoo/digits-cnn"]
     assert notes() == [f"1 sample is still being checked; see {ADDRESS}/jobs"]
     monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
-    assert notes(worker=False) == [f"1 sample is to be checked by a worker; see {ADDRESS}/jobs"]
+    assert notes(worker=False) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
 
 
 def test_progress_and_refusals(planted, monkeypatch, capsys):

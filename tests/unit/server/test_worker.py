@@ -18,7 +18,7 @@ def home(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--pool", "GPU"], 2, "there is no pool GPU"),
+        (["--pool", "GPU"], 2, "unknown pool GPU"),
         (["--runtime", "nix"], 1, "There is no runtime nix. Known are: onnxruntime"),
         (["--runtime", "onnxruntime", "--prepare"], 0, ""),
     ],
