@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections import deque
 from typing import ClassVar
@@ -32,6 +33,12 @@ def pytest_itemcollected(item):
 def pytest_collection_modifyitems(items):
     """Have tests without shared rows run before those rows are made."""
     shared.put_last(items)
+
+
+def pytest_collection_finish():
+    """Spare every later collection of garbage what stays to the end: modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

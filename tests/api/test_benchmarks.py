@@ -17,16 +17,21 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary, verdicts
 from runners.models import Challenge, Job, Measurement
 from runners.queue import services
-from tests import factories, timed
+from tests import factories, shared, timed
 from tests.engine.test_benchmark_rules import impossible
 from tests.unit.runners.test_benchmarks import OFFERED, listed, row_of
 
 pytestmark = pytest.mark.django_db
 
 
+@shared.rows
+def start():
+    return listed(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return listed(ada)
+def version(start, ada):
+    return shared.fresh(start)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from registry.datasets import selectors, services
 from registry.models import Mention, NameConfirmation
 from registry.people.services import namespaces
 from registry.versions.services import registered_models
-from tests import factories
+from tests import factories, shared
 
 HOME = "http://testserver"
 NET = f"{HOME}/models/ada/net/v/1"
@@ -43,13 +43,19 @@ def personal(status):
     return [row.title for row in rows.items]
 
 
-@pytest.fixture
-def published(ada, bob):
+@shared.rows
+def start():
     """Ada's model, whose card names data that nobody described; then Bob registers that name."""
-    version = factories.published(ada, card=CARD)
+    version = factories.published(factories.somebody("ada"), card=CARD)
+    bob = factories.somebody("bob")
     factories.dataset(bob, "faces", personal_data="yes", license="cc-by-nc-4.0", title="Bobs Faces")
     outbox.deliver()
     return version
+
+
+@pytest.fixture
+def published(start, db):
+    return shared.fresh(start)
 
 
 def test_a_strangers_entry_says_nothing_of_anothers_model(published, ada, client):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from runners.sandbox import Limits, Request
-from tests.engine.test_corpus import CORPUS, MODELS
+from tests.engine import test_corpus
+from tests.engine.test_corpus import CORPUS
 
 LIMITS = Limits(file_bytes=1 << 28, job_seconds=300)
 
-pytestmark = pytest.mark.skipif(
-    not MODELS, reason="HUB_MODEL_CORPUS names no folder with a manifest.json"
-)
+pytestmark = test_corpus.pytestmark
 
 
 @pytest.fixture

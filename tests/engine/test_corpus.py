@@ -18,8 +18,12 @@ STAGES = {"checker": "check", "inference": "check_full", "load": "ort_1_31_1_cpu
 # The one model that neither the checker nor the runtime accepts: it imports no operator set.
 REJECTED = {"super_resolution_ir1_no_opset"}
 
+pytestmark = [
+    pytest.mark.corpus,
+    pytest.mark.skipif(not MODELS, reason="HUB_MODEL_CORPUS names no folder with a manifest.json"),
+]
 
-@pytest.mark.skipif(not MODELS, reason="HUB_MODEL_CORPUS names no folder with a manifest.json")
+
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model["name"])
 def test_verdicts_are_those_of_the_manifest(sandbox, model):
     folder = CORPUS / model["dir"]
@@ -63,7 +67,6 @@ STRENGTHS = {
 }
 
 
-@pytest.mark.skipif(not MODELS, reason="HUB_MODEL_CORPUS names no folder with a manifest.json")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model["name"])
 def test_honest_upgrades_keep_their_proof(sandbox, model):
     folder = CORPUS / model["dir"]

@@ -17,7 +17,7 @@ from registry.datasets import services
 from registry.models import Namespace
 from registry.people.services import namespaces
 from registry.versions.services import registered_models
-from tests import factories, proven
+from tests import factories, proven, shared
 
 HOME = "http://testserver"
 AGENT = f"{HOME}/agents/ada/metadata"
@@ -62,9 +62,10 @@ def twice():
     return [triple for triple, count in found.items() if count > 1]
 
 
-@pytest.fixture
-def catalogue(ada, bob):
+@shared.rows
+def start():
     """Several models of one publisher under one licence, with results, and data sets of theirs."""
+    ada, bob = factories.somebody("ada"), factories.somebody("bob")
     space = factories.namespace(ada)
     namespaces.edit(ada, namespace=space, display_name="The Laboratory")
     factories.dataset(ada, "stones", license="llama3")
@@ -78,6 +79,11 @@ def catalogue(ada, bob):
     proven.conformance(made[0], [proven.measure("bundled", "failed", blames="runtime")])
     outbox.deliver()
     return made
+
+
+@pytest.fixture
+def catalogue(start, db):
+    return shared.fresh(start)
 
 
 def test_no_triple_stands_in_two_graphs(catalogue):

@@ -12,7 +12,7 @@ from registry.cards import licences
 from registry.catalogue import facets, search
 from registry.catalogue.query import Query
 from registry.core import outbox
-from tests import factories
+from tests import factories, shared
 
 GUEST = AnonymousUser()
 
@@ -51,13 +51,19 @@ def test_a_column_holds_whole_names():
     assert licences.text(["a b", "c"]) == "a b, c"
 
 
-@pytest.fixture
-def both(ada):
+@shared.rows
+def start():
+    ada = factories.somebody("ada")
     card = "---\nlicense: {}\n---\n# A model\n"
     factories.published(ada, factories.model(ada, "list"), card=card.format("[apache-2.0, mit]"))
     factories.published(ada, factories.model(ada, "choice"), card=card.format("MIT OR apache-2.0"))
     factories.published(ada, factories.model(ada, "one"), card=card.format("mit"))
     outbox.deliver()
+
+
+@pytest.fixture
+def both(start, db):
+    """A model under a list of licences, one under a choice of them, one under a single one."""
 
 
 def listed(*values):

@@ -14,14 +14,19 @@ from runners.engine.reports import Finding
 from runners.models import Bar, Job
 from runners.queue import selectors, services
 from runners.queue.failures import reason_of
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 
 
+@shared.rows
+def start():
+    return factories.submitted(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.submitted(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 def take():

@@ -10,16 +10,21 @@ from django.db import connection
 
 from registry.models import Delivery, Variant
 from runners.models import ConformanceResult, Runtime
-from tests import factories, proven
+from tests import factories, proven, shared
 
 pytestmark = pytest.mark.django_db
 COUNTS = import_module("runners.migrations.0007_conformance_counts")
 SCOPES = import_module("registry.migrations.0016_counts_by_scope")
 
 
+@shared.rows
+def start():
+    return factories.listed(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version():
-    return factories.listed(factories.user("ada"))
+def version(start, db):
+    return shared.fresh(start)
 
 
 def result(version, outcome, **fields):

@@ -11,14 +11,19 @@ from hub.protocol import problems
 from registry.models import Check, Delivery, Version
 from runners.models import Job
 from runners.queue import services
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 
 
+@shared.rows
+def start():
+    return factories.submitted(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.submitted(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 def expire(job):
