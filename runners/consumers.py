@@ -93,7 +93,7 @@ def _take_facts(job: Job) -> None:
     """A described file becomes a variant; that of a submitted version is checked next."""
     version = job.version
     assert version is not None  # noqa: S101 - told the type checker what every such job has
-    stored = (job.report or {}).get("facts", {})
+    stored = job.typed_report.facts
     facts = Facts.read(stored)
     paths = models_of(version)
     known = checks.describe(
@@ -205,9 +205,9 @@ def _summary(jobs: list[Job]) -> dict[str, Any]:
     files: dict[str, dict[str, Any]] = {}
     for job in sorted(jobs, key=lambda row: row.kind == "check"):
         entry = files.setdefault(job.entry, {"path": job.entry, "findings": [], "verdicts": {}})
-        report = job.report or {}
-        entry["findings"] += report.get("findings", [])
-        entry["verdicts"] |= report.get("facts", {}).get("verdicts", {})
+        report = job.typed_report
+        entry["findings"] += [one.to_json() for one in report.findings]
+        entry["verdicts"] |= report.facts.get("verdicts", {})
         if not job.report:
             entry["findings"].append(
                 {

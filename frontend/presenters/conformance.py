@@ -275,8 +275,7 @@ def evidence(
     state, word, means = _outcome(result)
     all_lines = figures.lines(result.figures)
     title, asks = CHECKS.get(result.check_kind, (result.check_kind, ""))
-    report = result.job.report if isinstance(result.job.report, dict) else {}
-    versions = report.get("versions")
+    report = result.job.typed_report
     kept = result.evidence if version.state != "withdrawn" else None
     newest = told[0] if told else result
     return Evidence(
@@ -298,11 +297,9 @@ def evidence(
         at=result.at,
         job=str(result.job_id),
         worker=aliases.worker(result.job.worker),
-        around=_around(report.get("facts")),
+        around=_around(report.facts),
         command=_command(version, result),
-        versions=tuple((str(name), str(number)) for name, number in versions.items())
-        if isinstance(versions, dict)
-        else (),
+        versions=tuple(report.versions.items()),
         lines=tuple(all_lines[: figures.SHOWN]),
         more=max(0, len(all_lines) - figures.SHOWN),
         node=_node(result.node),
@@ -332,10 +329,9 @@ def _sets(version: Version, result: ConformanceResult) -> tuple[Set, ...]:
     return tuple(found)
 
 
-def _around(facts: Any) -> tuple[str, ...]:
+def _around(facts: dict[str, Any]) -> tuple[str, ...]:
     """What a report tells of the process that ran: its threads and its processor's features."""
-    told = facts if isinstance(facts, dict) else {}
-    threads, flags = told.get("threads"), told.get("processor_flags")
+    threads, flags = facts.get("threads"), facts.get("processor_flags")
     said = [formatting.plural(threads, "thread")] if isinstance(threads, int) else []
     if isinstance(flags, list) and flags:
         said.append(f"processor with {', '.join(str(flag)[:32] for flag in flags[:FLAGS_SHOWN])}")

@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
-from frontend.presenters import figures, verdicts, version_head
+from frontend.presenters import figures, version_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from frontend.presenters.conformance import Matrix
     from registry.models import File, Variant, Version
+    from runners.engine.reports import Finding
     from runners.models import Job
     from runners.proofs import selectors
 
@@ -83,7 +84,7 @@ class Ladder:
     state: str
     sentence: str
     steps: tuple[Step, ...]
-    findings: tuple[verdicts.Finding, ...]
+    findings: tuple[Finding, ...]
     job: str
     ready: int | None
     ready_url: str
@@ -111,7 +112,7 @@ def ladder(version: Version, found: selectors.Ladder) -> Ladder:
         state=state,
         sentence=sentence,
         steps=tuple(steps),
-        findings=_findings(found.job) if not steps else (),
+        findings=found.job.typed_report.findings if found.job and not steps else (),
         job=str(found.job.pk) if found.job else "",
         ready=highest.opset if highest else None,
         ready_url=_place(version, "version") + version_head.choice_of(version, highest),
@@ -221,14 +222,9 @@ def _nothing_higher(found: selectors.Ladder, job: Job) -> str:
     own = found.variant.opset or 0
     if any(row.opset is not None and row.opset < own for row in found.ready):
         return "A lower opset is ready; nothing higher was asked for."
-    if not (job.report or {}).get("facts", {}).get("source", 1):
+    if not job.typed_report.facts.get("source", 1):
         return "Nothing to do: it uses no operator that has an opset to be raised."
     return "Nothing to do: this is the highest opset that the runtime runs."
-
-
-def _findings(job: Job | None) -> tuple[verdicts.Finding, ...]:
-    report = job.report if job is not None and isinstance(job.report, dict) else {}
-    return verdicts.findings(report)
 
 
 def _place(version: Version, view: str, *more: object) -> str:

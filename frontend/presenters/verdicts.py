@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.reports import Finding, Report, stored_findings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
@@ -61,16 +63,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that a check has to say."""
-
-    code: str
-    severity: str
-    message: str
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
 class Checked:
     """One ONNX file of a version: its verdicts and the findings behind them."""
 
@@ -114,13 +106,8 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
         return CardChecked(_card_verdict("not run", late if published else early))
     if check.outcome == "pending":
         return CardChecked(_card_verdict("pending", "It waits for its turn."))
-    report = check.report if isinstance(check.report, dict) else {}
-    rows = report.get("files")
     found = tuple(
-        finding
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-        for finding in findings(row)
+        finding for row in _files(check) for finding in stored_findings(row.get("findings"))
     )
     words = {
         "passed": "Its graph keeps the hub's rules.",
@@ -145,36 +132,19 @@ def read(checks: Iterable[Check]) -> Checks:
     if check.outcome == "pending":
         sentence = "They wait for a worker, or are running."
         return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
-    report = check.report if isinstance(check.report, dict) else {}
-    rows = report.get("files")
-    files = tuple(
-        Checked(str(row.get("path", "")), _judged(row), findings(row))
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    )
+    files = tuple(_checked(row) for row in _files(check))
     return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
 
 
-def findings(report: dict[str, Any]) -> tuple[Finding, ...]:
-    """What a report has to say, as it says it."""
-    rows = report.get("findings")
-    found = [
-        Finding(
-            str(row.get("code", "")),
-            str(row.get("severity", "info")),
-            str(row.get("message", "")),
-            str(row.get("where", "")),
-        )
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    ]
-    return tuple(dict.fromkeys(found))
-
-
-def stages(report: dict[str, Any]) -> tuple[Verdict, ...]:
+def stages(report: Report) -> tuple[Verdict, ...]:
     """The verdicts of one job's report."""
-    facts = report.get("facts")
-    return _verdicts(facts.get("verdicts") if isinstance(facts, dict) else None)
+    return _verdicts(report.facts.get("verdicts"))
+
+
+def _files(check: Check) -> list[dict[str, Any]]:
+    """The files that a check tells of, with their findings and verdicts."""
+    rows = check.report.get("files") if isinstance(check.report, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _unread(outcome: str, said: str) -> Checked:
@@ -183,14 +153,14 @@ def _unread(outcome: str, said: str) -> Checked:
     )
 
 
-def _judged(row: dict[str, Any]) -> tuple[Verdict, ...]:
+def _checked(row: dict[str, Any]) -> Checked:
     """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
+    findings = stored_findings(row.get("findings"))
     verdicts = _verdicts(row.get("verdicts"))
-    errors = [finding.message for finding in findings(row) if finding.severity == "error"]
+    errors = [finding.message for finding in findings if finding.severity == "error"]
     if verdicts[0].outcome == "not run" and errors:
-        refused = replace(verdicts[0], outcome="refused", words=errors[0])
-        return refused, *verdicts[1:]
-    return verdicts
+        verdicts = (replace(verdicts[0], outcome="refused", words=errors[0]), *verdicts[1:])
+    return Checked(str(row.get("path", "")), verdicts, findings)
 
 
 def _verdicts(said: Any) -> tuple[Verdict, ...]:

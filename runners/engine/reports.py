@@ -63,6 +63,20 @@ class Finding:
         return cls(code, cast("Severity", severity), _text(data, "message"), _text(data, "where"))
 
 
+def stored_findings(stored: object) -> tuple[Finding, ...]:
+    """Findings as the database holds them, each once; what is none is left out."""
+    found = (
+        Finding(
+            str(row.get("code", "")),
+            row["severity"] if row.get("severity") in get_args(Severity) else "info",
+            str(row.get("message", "")),
+            str(row.get("where", "")),
+        )
+        for row in _listed(stored)
+    )
+    return tuple(dict.fromkeys(found))
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a task found.
@@ -80,6 +94,15 @@ class Report:
     measures: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of each file that the task made, by its name."""
+        return {
+            str(one["name"]): str(one["sha256"])
+            for one in self.outputs
+            if "name" in one and "sha256" in one
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
@@ -123,6 +146,28 @@ class Report:
             outputs=_rows(data, "outputs"),
             seconds=float(seconds),
         )
+
+    @classmethod
+    def stored(cls, data: object) -> Report:
+        """Read what the database holds of a job; whatever is absent or malformed is empty."""
+        row = data if isinstance(data, dict) else {}
+        versions, facts = row.get("versions"), row.get("facts")
+        return cls(
+            task=str(row.get("task", "")),
+            versions={str(name): str(number) for name, number in versions.items()}
+            if isinstance(versions, dict)
+            else {},
+            subject=str(row.get("subject", "")),
+            outcome=row["outcome"] if row.get("outcome") in get_args(Outcome) else "errored",
+            findings=stored_findings(row.get("findings")),
+            facts=facts if isinstance(facts, dict) else {},
+            measures=_listed(row.get("measures")),
+            outputs=_listed(row.get("outputs")),
+        )
+
+
+def _listed(stored: object) -> list[dict[str, Any]]:
+    return [row for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
 
 
 def _keys(data: Any, wanted: frozenset[str], what: str) -> None:

@@ -25,12 +25,12 @@ def keep(job: Job, folder: str) -> None:
     """Keep the files that a job made in a folder beside the version's own."""
     if job.version is None:
         return
-    for output in (job.report or {}).get("outputs", []):
+    for name, sha256 in job.typed_report.files.items():
         derivatives.attach_evidence(
             version=job.version,
             manifest_sha256=job.input["manifest_sha256"],
             folder=folder,
-            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+            output=derivatives.Output(name, sha256),
         )
 
 

@@ -39,8 +39,7 @@ class Network:
     @property
     def left_out(self) -> dict[str, Any]:
         """What the skeleton lacks, in counts, as the engine said."""
-        facts = (self.job.report or {}).get("facts", {}) if self.job else {}
-        said = facts.get("skeleton") if isinstance(facts, dict) else None
+        said = self.job.typed_report.facts.get("skeleton") if self.job else None
         counts = said.get("left_out") if isinstance(said, dict) else None
         return counts if isinstance(counts, dict) else {}
 
@@ -79,10 +78,7 @@ def of(version: Version, variant: Variant) -> Network:
     job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
     if job is None or job.state != Job.State.SUCCEEDED:
         return Network(job)
-    made = {
-        str(output.get("name")): str(output.get("sha256"))
-        for output in (job.report or {}).get("outputs", [])
-    }
+    made = job.typed_report.files
     rows = File.objects.filter(
         version=version, derived=True, blob__in=made.values(), blob__erased_at=None
     )

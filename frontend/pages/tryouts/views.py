@@ -160,7 +160,7 @@ def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UU
             "ended": job.is_ended,
             "waits": why_waiting(job),
             "error": job.error_detail if job.state == "failed" else "",
-            "facts": (job.report or {}).get("facts", {}),
+            "facts": job.typed_report.facts,
         }
     )
     response["Cache-Control"] = "private, no-store"
@@ -269,9 +269,7 @@ def _belonging(job: Job, version: Version) -> Job:
 
 def _answer(job: Job, model: page.Model) -> dict[str, Any]:
     """A run's facts for the page: its outputs with their files, and how long it took."""
-    facts = (job.report or {}).get("facts", {})
-    if not isinstance(facts, dict):
-        return {}
+    facts = job.typed_report.facts
     rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
     known = {one.name: one for one in model.inputs}
     taken = [
