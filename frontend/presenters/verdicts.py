@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from runners.engine.reports import Finding, Report, stored_findings
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ def stages(report: Report) -> tuple[Verdict, ...]:
 
 def _files(check: Check) -> list[dict[str, Any]]:
     """The files that a check tells of, with their findings and verdicts."""
-    rows = check.report.get("files") if isinstance(check.report, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return stored.rows(stored.mapping(check.report).get("files"))
 
 
 def _unread(outcome: str, said: str) -> Checked:
@@ -164,13 +164,13 @@ def _checked(row: dict[str, Any]) -> Checked:
 
 
 def _verdicts(said: Any) -> tuple[Verdict, ...]:
-    known = said if isinstance(said, dict) else {}
+    known = stored.mapping(said)
     return tuple(_verdict(stage, known.get(stage)) for stage in STAGES)
 
 
 def _verdict(stage: str, said: Any) -> Verdict:
     title, asks, good = STAGES[stage]
-    known = said if isinstance(said, dict) else {}
+    known = stored.mapping(said)
     outcome = str(known.get("verdict") or "not-run").replace("-", " ")
     told = good if outcome == "ok" else str(known.get("message") or "")
     return Verdict(title, asks, outcome, told or _WORDS.get(outcome, ""))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol.stored import whole
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
@@ -245,7 +246,7 @@ def _figures(record: dict[str, Any]) -> dict[str, Any]:
         "between_process_cv": _number(stats["between_process_cv"]),
         "throughput_per_s": _number(stats["throughput_per_s"]),
         "cpu_ms": _number(stats["cpu_ms_per_inference"]),
-        "peak_rss_bytes": _whole(stats["peak_rss_bytes"]),
+        "peak_rss_bytes": whole(stats["peak_rss_bytes"]),
     }
 
 
@@ -288,7 +289,3 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
+from hub.protocol.stored import mapping, rows
+
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]
 
@@ -72,7 +74,7 @@ def stored_findings(stored: object) -> tuple[Finding, ...]:
             str(row.get("message", "")),
             str(row.get("where", "")),
         )
-        for row in _listed(stored)
+        for row in rows(stored)
     )
     return tuple(dict.fromkeys(found))
 
@@ -150,24 +152,17 @@ class Report:
     @classmethod
     def stored(cls, data: object) -> Report:
         """Read what the database holds of a job; whatever is absent or malformed is empty."""
-        row = data if isinstance(data, dict) else {}
-        versions, facts = row.get("versions"), row.get("facts")
+        row = mapping(data)
         return cls(
             task=str(row.get("task", "")),
-            versions={str(name): str(number) for name, number in versions.items()}
-            if isinstance(versions, dict)
-            else {},
+            versions={str(name): str(one) for name, one in mapping(row.get("versions")).items()},
             subject=str(row.get("subject", "")),
             outcome=row["outcome"] if row.get("outcome") in get_args(Outcome) else "errored",
             findings=stored_findings(row.get("findings")),
-            facts=facts if isinstance(facts, dict) else {},
-            measures=_listed(row.get("measures")),
-            outputs=_listed(row.get("outputs")),
+            facts=mapping(row.get("facts")),
+            measures=rows(row.get("measures")),
+            outputs=rows(row.get("outputs")),
         )
-
-
-def _listed(stored: object) -> list[dict[str, Any]]:
-    return [row for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
 
 
 def _keys(data: Any, wanted: frozenset[str], what: str) -> None:

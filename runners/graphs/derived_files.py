@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from hub.protocol.stored import mapping
 from registry.storage.files import store
 from registry.versions.services import derivatives
 
@@ -50,5 +51,4 @@ def read(file: File | None, most: int) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _read(sha256: str) -> dict[str, Any]:
     with store().open(sha256) as file:
-        said = json.load(file)
-    return said if isinstance(said, dict) else {}
+        return mapping(json.load(file))

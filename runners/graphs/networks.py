@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
+from hub.protocol.stored import mapping
 from registry.core.permissions import require_user
 from registry.models import File, Variant
 from runners.graphs import derived_files
@@ -39,9 +40,8 @@ class Network:
     @property
     def left_out(self) -> dict[str, Any]:
         """What the skeleton lacks, in counts, as the engine said."""
-        said = self.job.typed_report.facts.get("skeleton") if self.job else None
-        counts = said.get("left_out") if isinstance(said, dict) else None
-        return counts if isinstance(counts, dict) else {}
+        facts = self.job.typed_report.facts if self.job else {}
+        return mapping(mapping(facts.get("skeleton")).get("left_out"))
 
 
 def owe(version: Version) -> int:
