@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol.facts import Facts, read_ports
+from hub.protocol.facts import read_ports
 from registry.cards import cards
 from registry.core import outbox
 from registry.models import Check, File, Variant, Version
@@ -93,8 +93,6 @@ def _take_facts(job: Job) -> None:
     """A described file becomes a variant; that of a submitted version is checked next."""
     version = job.version
     assert version is not None  # noqa: S101 - told the type checker what every such job has
-    stored = (job.report or {}).get("facts", {})
-    facts = Facts.read(stored)
     paths = models_of(version)
     known = checks.describe(
         version=version,
@@ -102,11 +100,7 @@ def _take_facts(job: Job) -> None:
         found=checks.Described(
             name=variant_name(job.entry, paths),
             path=job.entry,
-            facts=stored,
-            opset=facts.opset,
-            ir_version=facts.ir_version,
-            precision=facts.precision,
-            parameters=facts.parameters,
+            facts=job.typed_report.facts,
             job_uuid=job.pk,
         ),
     )
@@ -205,9 +199,9 @@ def _summary(jobs: list[Job]) -> dict[str, Any]:
     files: dict[str, dict[str, Any]] = {}
     for job in sorted(jobs, key=lambda row: row.kind == "check"):
         entry = files.setdefault(job.entry, {"path": job.entry, "findings": [], "verdicts": {}})
-        report = job.report or {}
-        entry["findings"] += report.get("findings", [])
-        entry["verdicts"] |= report.get("facts", {}).get("verdicts", {})
+        report = job.typed_report
+        entry["findings"] += [one.to_json() for one in report.findings]
+        entry["verdicts"] |= report.facts.get("verdicts", {})
         if not job.report:
             entry["findings"].append(
                 {

@@ -133,8 +133,7 @@ def listed(owner, of=None, contents=None, *, facts=None, **fields):
     told = FACTS | (facts or {})
     version = draft(owner, of, contents, **fields)
     lifecycle.freeze(version, owner, publish=True)
-    named = {name: told[name] for name in ("opset", "ir_version", "precision", "parameters")}
-    found = checks.Described("default", models_of(version)[0], told, **named)
+    found = checks.Described("default", models_of(version)[0], told)
     checks.describe(version=version, manifest_sha256=version.manifest_sha256, found=found)
     version.checks.update(outcome="passed")
     lifecycle.publish(version, owner)

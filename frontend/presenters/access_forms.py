@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 
 from frontend.parts import labels
-from frontend.presenters.forms import Named
+from frontend.presenters.forms import Named, NamespaceForm
 from hub.protocol.vocabularies import TASKS
 from registry.models import RegisteredModel
 from registry.versions.services import access
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from registry.models import Namespace
-
 
 MOST_KEYWORDS, LONGEST_KEYWORD = 50, 64
 LONGEST_REASON = 2_000
 
 
-class MoveForm(forms.Form):
+class MoveForm(NamespaceForm):
     """The name that a model shall have."""
 
-    namespace = forms.ChoiceField(label="Namespace")
     name = Named(label="Name", max_length=96)
-
-    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["namespace"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
 
 
 class AudienceForm(forms.Form):

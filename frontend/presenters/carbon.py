@@ -15,6 +15,7 @@ from django.urls import reverse
 from frontend.parts import formatting
 from frontend.parts.svg import diagrams
 from frontend.presenters import timings
+from hub.protocol import stored
 from metadata.graphs.card_statements import texts
 from metadata.rdf import quads
 from registry.cards import emissions
@@ -67,9 +68,9 @@ class Comparison:
 def training(card: dict[str, Any]) -> list[Fact]:
     """Each fact of the training, whether declared or not."""
     said = card.get("co2_eq_emissions")
-    carbon = said if isinstance(said, dict) else {}
+    carbon = stored.mapping(said)
     power = card.get("energy")
-    energy = power if isinstance(power, dict) else {}
+    energy = stored.mapping(power)
     kilograms = searchable.training_carbon_kg(card)
     kwh = _amount(energy.get("kwh") if energy else power)
     if kwh is None:

@@ -13,6 +13,7 @@ from frontend.parts import formatting
 from frontend.parts import labels as words
 from frontend.parts.svg import latency_strips
 from frontend.presenters import carbon, conformance, declarations, figures, timings, version_head
+from hub.protocol import stored
 from registry.catalogue import searchable
 from runners.models import ConformanceVerdict
 from runners.proofs import verdicts
@@ -259,7 +260,7 @@ def _base(column: Column) -> Cell:
 def _trained_on(column: Column) -> Cell:
     card = column.version.card
     detailed = card.get("training_data")
-    rows = [row for row in detailed if isinstance(row, dict)] if isinstance(detailed, list) else []
+    rows = stored.rows(detailed)
     # What both fields name stands there once, by its name.
     told = {str(row.get(key)) for row in rows for key in ("name", "iri", "doi", "url")}
     plain = [name for name in _names(card.get("datasets")) if name not in told]

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts import labels as words
-from frontend.presenters import figures
+from frontend.presenters import figures, version_head
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import verdicts
 from runners.queue import aliases
@@ -275,8 +275,7 @@ def evidence(
     state, word, means = _outcome(result)
     all_lines = figures.lines(result.figures)
     title, asks = CHECKS.get(result.check_kind, (result.check_kind, ""))
-    report = result.job.report if isinstance(result.job.report, dict) else {}
-    versions = report.get("versions")
+    report = result.job.typed_report
     kept = result.evidence if version.state != "withdrawn" else None
     newest = told[0] if told else result
     return Evidence(
@@ -298,18 +297,18 @@ def evidence(
         at=result.at,
         job=str(result.job_id),
         worker=aliases.worker(result.job.worker),
-        around=_around(report.get("facts")),
+        around=_around(report.facts),
         command=_command(version, result),
-        versions=tuple((str(name), str(number)) for name, number in versions.items())
-        if isinstance(versions, dict)
-        else (),
+        versions=tuple(report.versions.items()),
         lines=tuple(all_lines[: figures.SHOWN]),
         more=max(0, len(all_lines) - figures.SHOWN),
         node=_node(result.node),
-        download=_place(version, "version-file", kept.path) if kept else "",
+        download=version_head.place(version, "version-file", kept.path) if kept else "",
         download_name=kept.path.rpartition("/")[2] if kept else "",
         history=tuple(_older(version, row, result) for row in told),
-        newest_url="" if newest.pk == result.pk else _place(version, "conformance", newest.pk),
+        newest_url=""
+        if newest.pk == result.pk
+        else version_head.place(version, "conformance", newest.pk),
         outdated=result.entry_sha256 != result.variant.entry.blob_id,
     )
 
@@ -326,16 +325,16 @@ def _sets(version: Version, result: ConformanceResult) -> tuple[Set, ...]:
         folder = f"{home}/{name}/" if home else f"{name}/"
         inside = [file.path for file in files if file.path.startswith(folder)][:FILES_SHOWN]
         links = tuple(
-            (path[len(folder) :], _place(version, "version-file", path)) for path in inside
+            (path[len(folder) :], version_head.place(version, "version-file", path))
+            for path in inside
         )
         found.append(Set(name, links))
     return tuple(found)
 
 
-def _around(facts: Any) -> tuple[str, ...]:
+def _around(facts: dict[str, Any]) -> tuple[str, ...]:
     """What a report tells of the process that ran: its threads and its processor's features."""
-    told = facts if isinstance(facts, dict) else {}
-    threads, flags = told.get("threads"), told.get("processor_flags")
+    threads, flags = facts.get("threads"), facts.get("processor_flags")
     said = [formatting.plural(threads, "thread")] if isinstance(threads, int) else []
     if isinstance(flags, list) and flags:
         said.append(f"processor with {', '.join(str(flag)[:32] for flag in flags[:FLAGS_SHOWN])}")
@@ -361,7 +360,7 @@ def _cell(version: Version, cell: selectors.Cell) -> Cell:
     state, word, _ = _outcome(result)
     value = _value(result)
     tone = "fail" if state == "failed" else "part" if result.outcome == "cantTell" else ""
-    url = _place(version, "conformance", result.pk)
+    url = version_head.place(version, "conformance", result.pk)
     return Cell(state, "" if value == word else word, value, tone, url)
 
 
@@ -418,7 +417,7 @@ def _capital(words: str) -> str:
 def _older(version: Version, row: ConformanceResult, shown: ConformanceResult) -> Older:
     state, word, _ = _outcome(row)
     return Older(
-        url=_place(version, "conformance", row.pk),
+        url=version_head.place(version, "conformance", row.pk),
         state=state,
         word=word,
         value=_value(row),
@@ -449,8 +448,3 @@ def _step(told: dict[str, Any]) -> str:
     run = "" if iteration is None else f"iteration {iteration} (from 0) of "
     name = f" {told['name']}" if told.get("name") else ""
     return f"{run}the {told.get('body')} of {told.get('op')}{name}, node {told.get('index')}"
-
-
-def _place(version: Version, view: str, *more: object) -> str:
-    model = version.model
-    return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])

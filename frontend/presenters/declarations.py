@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.cards import cards
 from registry.cards.cards import Card
 
 if TYPE_CHECKING:
@@ -28,8 +27,3 @@ def task_of(version: Version) -> str:
 def keywords_of(version: Version) -> list[str]:
     """The words by which a version is to be found."""
     return Card(version.card, "").keywords or [str(word) for word in version.model.keywords]
-
-
-def summary_of(version: Version) -> str:
-    """One sentence: the card's summary, else the first sentence of its prose, else the model's."""
-    return Card(version.card, cards.body(version.readme)).summary or version.model.summary

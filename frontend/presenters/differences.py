@@ -14,10 +14,11 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts import formatting
 from frontend.parts.svg import barcode
 from frontend.presenters import version_head
+from hub.protocol import stored
 from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from registry.models import Variant, Version
 
@@ -84,28 +85,28 @@ class Difference:
 
 def read(facts: Mapping[str, Any], asked: Mapping[str, str], kept: Mapping[str, str]) -> Difference:
     """A difference from the report of its job; ``kept`` is what its address says already."""
-    counts = _mapping(facts.get("counts"))
-    numbers = {name: _count(counts.get(name)) for name in ("added", "removed", "changed")}
-    after = _count(counts.get("after"))
+    counts = stored.mapping(facts.get("counts"))
+    numbers = {name: stored.count(counts.get(name)) for name in ("added", "removed", "changed")}
+    after = stored.count(counts.get("after"))
     chosen = asked.get("list", "")
     names = [chosen] if chosen in LISTS else list(LISTS)
     page = asked.get("page", "")
     number = int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 6 else 1
     return Difference(
-        before=_count(counts.get("before")),
+        before=stored.count(counts.get("before")),
         after=after,
         same=max(0, after - numbers["added"] - numbers["changed"]),
-        renamed=_count(counts.get("renamed")),
+        renamed=stored.count(counts.get("renamed")),
         sentence=_sentence(numbers),
         bars=(_band(facts.get("before")), _band(facts.get("after"))),
         lists=tuple(
             _listed(name, facts.get(name), numbers[name], kept, number if chosen == name else 0)
             for name in names
         ),
-        model=tuple(_of_model(row) for row in _rows(facts.get("model"))),
-        weights=_weights(_mapping(facts.get("weights"))),
+        model=tuple(_of_model(row) for row in stored.rows(facts.get("model"))),
+        weights=_weights(stored.mapping(facts.get("weights"))),
         matched=", ".join(
-            f"{formatting.grouped(_count(counts.get(f'by_{how}')))} {words}"
+            f"{formatting.grouped(stored.count(counts.get(f'by_{how}')))} {words}"
             for how, words in BY.items()
             if counts.get(f"by_{how}")
         ),
@@ -128,16 +129,12 @@ def address(version: Version, given: Mapping[str, Any]) -> str:
 
 def between(other: Version, before: Variant, version: Version, after: Variant) -> str:
     """The page of the difference from a variant of one version to a variant of another."""
-    model = version.model
     asked: dict[str, Any] = {}
     if version_head.choice_of(version, after):
         asked["variant"] = after.name
     if other.pk == version.pk or before.name != after.name:
         asked["with"] = before.name
-    url = reverse(
-        "network-difference",
-        args=[model.namespace.slug, model.name, version.number, other.number],
-    )
+    url = version_head.place(version, "network-difference", other.number)
     return f"{url}?{urlencode(asked)}" if asked else url
 
 
@@ -158,7 +155,7 @@ def _sentence(numbers: Mapping[str, int]) -> str:
 
 def _listed(name: str, said: Any, count: int, kept: Mapping[str, str], number: int) -> Listed:
     """A whole page of a list that was asked for, else the beginning of it."""
-    rows = _rows(said)
+    rows = stored.rows(said)
     start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, SHOWN)
     here = {**kept, "list": name}
     more = not number and len(rows) > SHOWN
@@ -186,8 +183,8 @@ def _row(row: Mapping[str, Any]) -> Row:
     outputs = row.get("out")
     shown = outputs[0] if isinstance(outputs, list) and outputs else ()
     told = [str(part) for part in shown] if isinstance(shown, list) else []
-    lines = [_change(change) for change in _rows(row.get("changes"))]
-    more = _count(row.get("more"))
+    lines = [_change(change) for change in stored.rows(row.get("changes"))]
+    more = stored.count(row.get("more"))
     return Row(
         node="\n".join(part for part in called if part),
         output=" ".join(told),
@@ -217,7 +214,7 @@ def _norm(value: Any) -> str:
 
 
 def _weights(said: Mapping[str, Any]) -> str:
-    compared, equal = _count(said.get("compared")), _count(said.get("equal"))
+    compared, equal = stored.count(said.get("compared")), stored.count(said.get("equal"))
     if not compared:
         return "No common weights."
     words = f"{formatting.grouped(equal)} of {formatting.plural(compared, 'pair')} of weights equal"
@@ -237,7 +234,7 @@ def _of_model(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _band(said: Any) -> SafeString:
     """A graph's barcode, and below it the cells in which something is other."""
-    told = _mapping(said)
+    told = stored.mapping(said)
     cells, marks = read_barcode(told), told.get("marks")
     if not cells:
         return mark_safe("")
@@ -256,15 +253,3 @@ def _band(said: Any) -> SafeString:
         len(cells),
         paths,
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

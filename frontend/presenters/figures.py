@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting
+from hub.protocol import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +56,7 @@ COLUMNS = {
 
 def lines(rows: Any) -> list[Line]:
     """Figures as a table, those that do not agree first."""
-    found = [_line(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    found = map(_line, stored.rows(rows))
     return sorted(found, key=lambda line: line.agrees)
 
 
@@ -71,9 +72,10 @@ def worst(rows: Any, summed: Any = None) -> Worst:
 
     A report may leave out of its sum what was run on inputs that nobody would give.
     """
-    told = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    inner = summed.get("worst") if isinstance(summed, dict) else None
-    known = inner if isinstance(inner, dict) else summed if isinstance(summed, dict) else {}
+    told = stored.rows(rows)
+    whole = stored.mapping(summed)
+    inner = whole.get("worst")
+    known = inner if isinstance(inner, dict) else whole
 
     def of(key: str) -> list[dict[str, Any]]:
         return [known] if key in known else told

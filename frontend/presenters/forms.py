@@ -84,10 +84,21 @@ class VersionForm(forms.Form):
             raise forms.ValidationError(error.detail) from error
 
 
-class ModelForm(VersionForm):
-    """A new model and its first version."""
+class NamespaceForm(forms.Form):
+    """What belongs to one of several namespaces."""
 
     namespace = forms.ChoiceField(label="Namespace")
+
+    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
+
+
+class ModelForm(NamespaceForm, VersionForm):
+    """A new model and its first version."""
+
     name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
     visibility = forms.ChoiceField(
         label="Visibility",
@@ -112,12 +123,6 @@ class ModelForm(VersionForm):
         label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."
     )
     field_order = ("namespace", "name", "visibility", "license", "task", "summary")
-
-    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["namespace"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
 
 
 class DeriveForm(forms.Form):

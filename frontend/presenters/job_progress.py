@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from runners.engine.reports import Finding
     from runners.models import Job
 
 # A worker renews its lease every third of it: one that missed two is told as silent.
@@ -80,7 +81,7 @@ class Progress:
     may_cancel: bool
     error: str
     stages: tuple[verdicts.Verdict, ...]
-    findings: tuple[verdicts.Finding, ...]
+    findings: tuple[Finding, ...]
     versions: dict[str, str]
     seconds: float | None
 
@@ -107,8 +108,7 @@ def read(
     heard = _heard(job)
     silent = heard is not None and timezone.now() - heard > _lease() * _SILENT
     state = "silent" if silent else job.state
-    report: dict[str, Any] = job.report if isinstance(job.report, dict) else {}
-    versions = report.get("versions")
+    report = job.typed_report
     version = job.version
     requires = job.requires if sees_names else aliases.needs(job.requires)
     said = f"{job.progress}{formatting.NARROW}% · " if state == "running" else f"{state} · "
@@ -135,11 +135,9 @@ def read(
         ending=job.cancel_requested and not job.is_ended,
         may_cancel=may_cancel and not job.is_ended and not job.cancel_requested,
         error=job.error_detail if job.state != "succeeded" else "",
-        stages=verdicts.stages(report) if job.kind == "check" and report else (),
-        findings=verdicts.findings(report),
-        versions={str(name): str(number) for name, number in versions.items()}
-        if isinstance(versions, dict)
-        else {},
+        stages=verdicts.stages(report) if job.kind == "check" and job.report else (),
+        findings=report.findings,
+        versions=report.versions,
         seconds=_seconds(job),
     )
 

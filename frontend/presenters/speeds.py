@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import formatting
 from frontend.parts import labels as words
 from frontend.parts.svg import charts
-from frontend.presenters import timings
+from frontend.presenters import timings, version_head
 from registry.catalogue import facets
 from registry.catalogue.query import Query
 from runners.benchmarks import timelines
@@ -308,9 +307,7 @@ def chart(items: Sequence[Standing]) -> SafeString:
 
 def model_url(row: Measurement) -> str:
     """The page of the version that a result is of."""
-    version = row.variant.version
-    model = version.model
-    return reverse("version", args=[model.namespace.slug, model.name, version.number])
+    return version_head.place(row.variant.version)
 
 
 def tasks(actor: Actor, chosen: str) -> list[tuple[str, str, bool]]:

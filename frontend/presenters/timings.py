@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import formatting, labels
 from frontend.parts.svg import latency_strips
+from frontend.presenters import version_head
 from runners.benchmarks import browser_runs, selectors, timelines
 from runners.engine.benchmark import summary
 
@@ -408,15 +409,12 @@ def why(row: Measurement) -> str:
 
 def address(row: Measurement) -> str:
     """The page of a result."""
-    version = row.variant.version
-    model = version.model
-    return reverse("benchmark", args=[model.namespace.slug, model.name, version.number, row.pk])
+    return version_head.place(row.variant.version, "benchmark", row.pk)
 
 
 def _version_url(row: Measurement) -> str:
     version = row.variant.version
-    model = version.model
-    url = reverse("version-benchmarks", args=[model.namespace.slug, model.name, version.number])
+    url = version_head.place(version, "version-benchmarks")
     return f"{url}?{urlencode({'variant': row.variant.name})}"
 
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.urls import reverse
-
 from frontend.parts import formatting, labels
-from frontend.presenters import figures, verdicts, version_head
+from frontend.presenters import figures, version_head
+from hub.protocol import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from frontend.presenters.conformance import Matrix
     from registry.models import File, Variant, Version
+    from runners.engine.reports import Finding
     from runners.models import Job
     from runners.proofs import selectors
 
@@ -83,7 +83,7 @@ class Ladder:
     state: str
     sentence: str
     steps: tuple[Step, ...]
-    findings: tuple[verdicts.Finding, ...]
+    findings: tuple[Finding, ...]
     job: str
     ready: int | None
     ready_url: str
@@ -111,10 +111,10 @@ def ladder(version: Version, found: selectors.Ladder) -> Ladder:
         state=state,
         sentence=sentence,
         steps=tuple(steps),
-        findings=_findings(found.job) if not steps else (),
+        findings=found.job.typed_report.findings if found.job and not steps else (),
         job=str(found.job.pk) if found.job else "",
         ready=highest.opset if highest else None,
-        ready_url=_place(version, "version") + version_head.choice_of(version, highest),
+        ready_url=version_head.place(version) + version_head.choice_of(version, highest),
     )
 
 
@@ -130,7 +130,7 @@ def load_of(version: Version, variant: Variant) -> str:
 
 
 def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: str) -> Row:
-    told: dict[str, Any] = row.derivation if isinstance(row.derivation, dict) else {}
+    told = stored.mapping(row.derivation)
     source = names.get(row.derived_from_id or 0)
     choice = version_head.choice_of(version, row)
     size = _size(version_head.own_files(version, row), row)
@@ -139,7 +139,7 @@ def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: 
     rules = told.get("rules")
     return Row(
         name=row.name,
-        url=_place(version, "version") + choice,
+        url=version_head.place(version) + choice,
         origin=ORIGINS.get(row.origin, row.origin),
         source=source.name if source else "",
         job=str(row.job_uuid) if row.job_uuid and source else "",
@@ -153,10 +153,10 @@ def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: 
         proof=row.proof_sentence,
         chosen=row.is_chosen,
         conformance=summary,
-        conformance_url=_place(version, "version-conformance") + choice,
+        conformance_url=version_head.place(version, "version-conformance") + choice,
         load=load_of(version, row),
         path=row.entry.path,
-        download=_place(version, "version-file", row.entry.path)
+        download=version_head.place(version, "version-file", row.entry.path)
         if version.state != "withdrawn"
         else "",
         graph=_graph(version, row, source),
@@ -168,9 +168,9 @@ def _graph(version: Version, row: Variant, source: Variant | None) -> str:
     if not version.is_served:
         return ""
     if source is None:
-        return _place(version, "network") + version_head.choice_of(version, row)
+        return version_head.place(version, "network") + version_head.choice_of(version, row)
     asked = urlencode({"variant": row.name, "with": source.name})
-    return f"{_place(version, 'network-difference', version.number)}?{asked}"
+    return f"{version_head.place(version, 'network-difference', version.number)}?{asked}"
 
 
 def _size(files: Iterable[File], variant: Variant) -> int:
@@ -224,19 +224,9 @@ def _nothing_higher(found: selectors.Ladder, job: Job) -> str:
     own = found.variant.opset or 0
     if any(row.opset is not None and row.opset < own for row in found.ready):
         return "A lower opset is ready. A higher one was not requested."
-    if not (job.report or {}).get("facts", {}).get("source", 1):
+    if not job.typed_report.facts.get("source", 1):
         return "No upgrade needed: no operator depends on the opset."
     return "No upgrade needed: this is the highest opset the runtime supports."
-
-
-def _findings(job: Job | None) -> tuple[verdicts.Finding, ...]:
-    report = job.report if job is not None and isinstance(job.report, dict) else {}
-    return verdicts.findings(report)
-
-
-def _place(version: Version, view: str, *more: object) -> str:
-    model = version.model
-    return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])
 
 
 def kinds() -> list[tuple[str, str]]:

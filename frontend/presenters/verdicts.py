@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
+from runners.engine.reports import Finding, Report, stored_findings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
@@ -61,16 +64,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that a check has to say."""
-
-    code: str
-    severity: str
-    message: str
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
 class Checked:
     """One ONNX file of a version: its verdicts and the findings behind them."""
 
@@ -114,13 +107,8 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
         return CardChecked(_card_verdict("not run", late if published else early))
     if check.outcome == "pending":
         return CardChecked(_card_verdict("pending", "Queued."))
-    report = check.report if isinstance(check.report, dict) else {}
-    rows = report.get("files")
     found = tuple(
-        finding
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-        for finding in findings(row)
+        finding for row in _files(check) for finding in stored_findings(row.get("findings"))
     )
     words = {
         "passed": "The metadata graph is valid.",
@@ -147,36 +135,18 @@ def read(checks: Iterable[Check]) -> Checks:
     if check.outcome == "pending":
         sentence = "The checks are queued or running."
         return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
-    report = check.report if isinstance(check.report, dict) else {}
-    rows = report.get("files")
-    files = tuple(
-        Checked(str(row.get("path", "")), _judged(row), findings(row))
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    )
+    files = tuple(_checked(row) for row in _files(check))
     return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
 
 
-def findings(report: dict[str, Any]) -> tuple[Finding, ...]:
-    """What a report has to say, as it says it."""
-    rows = report.get("findings")
-    found = [
-        Finding(
-            str(row.get("code", "")),
-            str(row.get("severity", "info")),
-            str(row.get("message", "")),
-            str(row.get("where", "")),
-        )
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    ]
-    return tuple(dict.fromkeys(found))
-
-
-def stages(report: dict[str, Any]) -> tuple[Verdict, ...]:
+def stages(report: Report) -> tuple[Verdict, ...]:
     """The verdicts of one job's report."""
-    facts = report.get("facts")
-    return _verdicts(facts.get("verdicts") if isinstance(facts, dict) else None)
+    return _verdicts(report.facts.get("verdicts"))
+
+
+def _files(check: Check) -> list[dict[str, Any]]:
+    """The files that a check tells of, with their findings and verdicts."""
+    return stored.rows(stored.mapping(check.report).get("files"))
 
 
 def _unread(outcome: str, said: str) -> Checked:
@@ -185,24 +155,24 @@ def _unread(outcome: str, said: str) -> Checked:
     )
 
 
-def _judged(row: dict[str, Any]) -> tuple[Verdict, ...]:
+def _checked(row: dict[str, Any]) -> Checked:
     """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
+    findings = stored_findings(row.get("findings"))
     verdicts = _verdicts(row.get("verdicts"))
-    errors = [finding.message for finding in findings(row) if finding.severity == "error"]
+    errors = [finding.message for finding in findings if finding.severity == "error"]
     if verdicts[0].outcome == "not run" and errors:
-        refused = replace(verdicts[0], outcome="refused", words=errors[0])
-        return refused, *verdicts[1:]
-    return verdicts
+        verdicts = (replace(verdicts[0], outcome="refused", words=errors[0]), *verdicts[1:])
+    return Checked(str(row.get("path", "")), verdicts, findings)
 
 
 def _verdicts(said: Any) -> tuple[Verdict, ...]:
-    known = said if isinstance(said, dict) else {}
+    known = stored.mapping(said)
     return tuple(_verdict(stage, known.get(stage)) for stage in STAGES)
 
 
 def _verdict(stage: str, said: Any) -> Verdict:
     title, asks, good = STAGES[stage]
-    known = said if isinstance(said, dict) else {}
+    known = stored.mapping(said)
     outcome = str(known.get("verdict") or "not-run").replace("-", " ")
     told = good if outcome == "ok" else str(known.get("message") or "")
     return Verdict(title, asks, outcome, told or _WORDS.get(outcome, ""))

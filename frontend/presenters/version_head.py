@@ -13,6 +13,7 @@ from frontend.parts import labels as words
 from frontend.presenters import declarations, facts
 from hub.protocol import problems, proofs
 from hub.protocol.facts import Facts, read_barcode
+from registry.catalogue import documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,7 +177,7 @@ def head(
         ref=version.ref,
         state=version.state,
         private=model.visibility == "private",
-        summary=declarations.summary_of(version),
+        summary=documents.summary_of(version),
         license=words.licence(license_declared),
         license_value=license_declared.lower(),
         task=words.task(task),
@@ -247,6 +248,12 @@ def choice_of(version: Version, variant: Variant | None) -> str:
 def variants(version: Version) -> list[Variant]:
     """The variants of a version, those that were uploaded first."""
     return list(version.variants.all())
+
+
+def place(version: Version, view: str = "version", *more: object) -> str:
+    """The address of a page of a version."""
+    model = version.model
+    return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])
 
 
 def own_files(version: Version, variant: Variant | None) -> list[File]:
@@ -331,14 +338,9 @@ def _note(version: Version, latest: int | None) -> Note | None:
     newest = reverse("version", args=[model.namespace.slug, model.name, latest]) if latest else ""
     link = f"View version {latest}, the newest" if latest else ""
     if version.state == "draft":
-        url = reverse("draft", args=[model.namespace.slug, model.name, version.number])
-        return Note(
-            "",
-            "A draft.",
-            "Visible to writers of the namespace only.",
-            url,
-            "Edit, submit or delete it",
-        )
+        url = place(version, "draft")
+        words = "Visible to writers of the namespace only."
+        return Note("", "A draft.", words, url, "Edit, submit or delete it")
     if version.state == "submitted":
         then = "It is published when the checks pass." if version.publish_requested else ""
         return Note("", "Checks running.", f"Visible to members of the namespace only. {then}")
@@ -362,8 +364,7 @@ def _check_note(version: Version) -> Note | None:
     """That the check of a released version failed, under a newer rule or by a newer library."""
     if all(check.kind != "onnx" or check.outcome != "failed" for check in version.checks.all()):
         return None
-    model = version.model
-    checks = reverse("version-checks", args=[model.namespace.slug, model.name, version.number])
+    checks = place(version, "version-checks")
     words = "A file of this version is invalid or does not load."
     return Note("fail", "Checks failed.", words, checks, "View checks")
 

@@ -10,6 +10,8 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from hub.protocol import stored
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -114,9 +116,9 @@ class WeightType:
 class Weights:
     """The initializers of a graph."""
 
+    by_type: tuple[WeightType, ...]
     count: int
     bytes: int
-    by_type: tuple[WeightType, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,46 +161,44 @@ class Facts:
     quantisation: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, stored: object) -> Facts:
+    def read(cls, value: object) -> Facts:
         """Read what a description reported; whatever is malformed is left out."""
-        row = _mapping(stored)
-        profile = _mapping(row.get("precision_profile"))
+        row = stored.mapping(value)
+        profile = stored.mapping(row.get("precision_profile"))
         return cls(
-            method=_whole(row.get("method")) or 1,
-            ir_version=_whole(row.get("ir_version")),
-            opset=_whole(row.get("opset")),
+            method=stored.whole(row.get("method")) or 1,
+            ir_version=stored.whole(row.get("ir_version")),
+            opset=stored.whole(row.get("opset")),
             opsets=_numbers(row["opsets"]) if isinstance(row.get("opsets"), dict) else None,
             producer=_producer(row.get("producer")),
-            model_version=_count(row.get("model_version")),
-            domain=_text(row.get("domain")),
-            doc=_text(row.get("doc")),
+            model_version=stored.count(row.get("model_version")),
+            domain=stored.text(row.get("domain")),
+            doc=stored.text(row.get("doc")),
             metadata={
                 key: value for key, value in _items(row.get("metadata")) if isinstance(value, str)
             },
-            graph_name=_text(_mapping(row.get("graph")).get("name")),
+            graph_name=stored.text(stored.mapping(row.get("graph")).get("name")),
             inputs=read_ports(row.get("inputs")),
             outputs=read_ports(row.get("outputs")),
-            nodes=_whole(_mapping(row.get("nodes")).get("total")),
+            nodes=stored.whole(stored.mapping(row.get("nodes")).get("total")),
             operators=tuple(
-                Operator(_text(one.get("domain")), name, _count(one.get("count")))
-                for one in _rows(row.get("operators"))
-                if (name := _text(one.get("name")))
+                Operator(stored.text(one.get("domain")), name, stored.count(one.get("count")))
+                for one in stored.rows(row.get("operators"))[:MOST_LISTED]
+                if (name := stored.text(one.get("name")))
             ),
             barcode=read_barcode(row.get("barcode")),
             functions=frozenset(
-                (_text(one.get("domain")), _text(one.get("name")))
-                for one in _rows(row.get("functions"))
+                (stored.text(one.get("domain")), stored.text(one.get("name")))
+                for one in stored.rows(row.get("functions"))[:MOST_LISTED]
             ),
             weights=_weights(row.get("initializers")),
             external_files=tuple(
-                ExternalFile(
-                    path, *(_count(one.get(name)) for name in ("tensors", "bytes", "first", "end"))
-                )
-                for one in _rows(row.get("external_files"))
-                if (path := _text(one.get("path")))
+                ExternalFile(path, *_counts(one, "tensors", "bytes", "first", "end"))
+                for one in stored.rows(row.get("external_files"))[:MOST_LISTED]
+                if (path := stored.text(one.get("path")))
             ),
-            parameters=_whole(row.get("parameters")),
-            precision=_text(row.get("precision")),
+            parameters=stored.whole(row.get("parameters")),
+            precision=stored.text(row.get("precision")),
             stored_bytes=_numbers(profile.get("bytes_by_dtype")),
             quantisation=tuple(map(str, _list(profile.get("forms")))),
         )
@@ -209,17 +209,19 @@ class Facts:
         return {name.lower(): value for name, value in self.metadata.items()}
 
 
-def read_ports(stored: object) -> tuple[Port, ...]:
+def read_ports(value: object) -> tuple[Port, ...]:
     """The inputs or outputs of a described graph."""
     return tuple(
-        Port(_text(row.get("name")), _type(row, MOST_DEPTH), _text(row.get("denotation")))
-        for row in _rows(stored)
+        Port(
+            stored.text(row.get("name")), _type(row, MOST_DEPTH), stored.text(row.get("denotation"))
+        )
+        for row in stored.rows(value)[:MOST_LISTED]
     )
 
 
-def read_barcode(stored: object) -> tuple[str, ...]:
+def read_barcode(value: object) -> tuple[str, ...]:
     """The families of a graph's operators in order, from the engine's compressed form."""
-    row = _mapping(stored)
+    row = stored.mapping(value)
     names = _list(row.get("categories"))
     return tuple(
         str(names[cell])
@@ -229,67 +231,52 @@ def read_barcode(stored: object) -> tuple[str, ...]:
 
 
 def _type(row: Mapping[str, Any], depth: int) -> Type:
-    kind, shape = _text(row.get("type")), row.get("shape")
+    kind, shape = stored.text(row.get("type")), row.get("shape")
     element = row.get("value" if kind == "map" else "element")
     return Type(
         kind,
-        _text(row.get("dtype")),
-        tuple(size if isinstance(size, int) else _text(size) or None for size in _list(shape))
+        stored.text(row.get("dtype")),
+        tuple(size if isinstance(size, int) else stored.text(size) or None for size in _list(shape))
         if isinstance(shape, list)
         else None,
-        _text(row.get("key")),
+        stored.text(row.get("key")),
         _type(element, depth - 1) if isinstance(element, dict) and depth else None,
     )
 
 
-def _producer(stored: object) -> Producer:
-    if isinstance(stored, str):
-        return Producer(stored)
-    row = _mapping(stored)
-    return Producer(_text(row.get("name")), _text(row.get("version")))
+def _producer(value: object) -> Producer:
+    if isinstance(value, str):
+        return Producer(value)
+    row = stored.mapping(value)
+    return Producer(stored.text(row.get("name")), stored.text(row.get("version")))
 
 
-def _weights(stored: object) -> Weights | None:
-    if not isinstance(stored, dict):
+def _weights(value: object) -> Weights | None:
+    if not isinstance(value, dict):
         return None
     return Weights(
-        _count(stored.get("count")),
-        _count(stored.get("bytes")),
         tuple(
-            WeightType(str(name), *(_count(row.get(one)) for one in ("count", "elements", "bytes")))
-            for name, row in _items(stored.get("by_dtype"))
+            WeightType(str(name), *_counts(row, "count", "elements", "bytes"))
+            for name, row in _items(value.get("by_dtype"))
             if isinstance(row, dict)
         ),
+        *_counts(value, "count", "bytes"),
     )
 
 
-def _mapping(stored: object) -> Mapping[str, Any]:
-    return stored if isinstance(stored, dict) else {}
+def _counts(row: Mapping[str, Any], *names: str) -> list[int]:
+    return [stored.count(row.get(name)) for name in names]
 
 
-def _items(stored: object) -> Iterator[tuple[str, Any]]:
-    return itertools.islice(_mapping(stored).items(), MOST_LISTED)
+def _items(value: object) -> Iterator[tuple[str, Any]]:
+    return itertools.islice(stored.mapping(value).items(), MOST_LISTED)
 
 
-def _list(stored: object) -> list[Any]:
-    return stored[:MOST_LISTED] if isinstance(stored, list) else []
+def _list(value: object) -> list[Any]:
+    return value[:MOST_LISTED] if isinstance(value, list) else []
 
 
-def _rows(stored: object) -> Iterator[Mapping[str, Any]]:
-    return (row for row in _list(stored) if isinstance(row, dict))
-
-
-def _numbers(stored: object) -> dict[str, int]:
-    return {name: number for name, value in _items(stored) if (number := _whole(value)) is not None}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _count(value: object) -> int:
-    return _whole(value) or 0
+def _numbers(value: object) -> dict[str, int]:
+    return {
+        name: number for name, one in _items(value) if (number := stored.whole(one)) is not None
+    }

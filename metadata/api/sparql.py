@@ -18,7 +18,7 @@ from registry.api.authentication import TokenAuthentication
 from registry.api.problems import respond, translate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from django.http import HttpRequest, HttpResponseBase
 
@@ -106,17 +106,10 @@ def _send(request: HttpRequest, answer: service.Answer) -> HttpResponseBase:
         answer.close()
         return response
     else:
-        response = StreamingHttpResponse(_closing(answer), content_type=kind)
+        response = StreamingHttpResponse(answer.chunks, content_type=kind)
     # A connection that is cut shows itself by this.
     response["Content-Length"] = str(answer.size)
     return response
-
-
-def _closing(answer: service.Answer) -> Iterator[bytes]:
-    try:
-        yield from answer.chunks
-    finally:
-        answer.close()
 
 
 def _preflight() -> HttpResponse:

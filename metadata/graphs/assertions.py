@@ -5,8 +5,9 @@ What was not tested says so: `untested` and `cantTell` are outcomes, an absent v
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hub.protocol.stored import rows
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from metadata.rdf import quads
 from metadata.rdf.terms import DCTERMS, EARL
@@ -48,7 +49,7 @@ def tell_check(graph: Graph, places: Places, version: str, of: CheckFacts) -> No
     """A gate of a version, and each stage of it for each file."""
     node = f"{version}#conf-{quads.part(of.kind)}"
     _assertion(graph, places, node, version, places.test(of.kind), of.outcome, of.at)
-    for file in _mappings(of.report.get("files")):
+    for file in rows(of.report.get("files")):
         path = file.get("path")
         verdicts = file.get("verdicts")
         if not isinstance(path, str) or not isinstance(verdicts, dict):
@@ -91,7 +92,3 @@ def _assertion(
     graph.add(result, f"{EARL}outcome", quads.link(f"{EARL}{outcome}"))
     graph.add(result, f"{DCTERMS}date", quads.moment(at))
     return result
-
-
-def _mappings(said: Any) -> list[dict[str, Any]]:
-    return [row for row in said if isinstance(row, dict)] if isinstance(said, list) else []

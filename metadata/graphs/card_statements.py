@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from metadata.graphs.datasets import mappings
+from hub.protocol.stored import rows
 from metadata.rdf import languages, quads
 from metadata.rdf.terms import BIRO, DCTERMS, FAIR4ML, FOAF, IT6, PROV, SCHEMA
 
@@ -162,7 +162,7 @@ def _papers(text: str) -> Iterator[str]:
 def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
     said = card.get("risks")
     plain = [{"description": text} for text in texts(said)]
-    for index, row in enumerate([*mappings(said), *plain][:LISTED], start=1):
+    for index, row in enumerate([*rows(said), *plain][:LISTED], start=1):
         words = [str(row[field]) for field in ("title", "description") if row.get(field)]
         if not words:
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from metadata.rdf import quads
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import Graph
@@ -125,9 +126,9 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
 
 def tell_uses(graph: Graph, version: str, card: dict[str, Any], names: Names) -> None:
     """Tell of the data that a card says a version learned from and was tried on."""
-    detailed = {name for row in mappings(card.get("training_data")) for name in _written(row)}
+    detailed = {name for row in stored.rows(card.get("training_data")) for name in _written(row)}
     for field, predicates in _USES.items():
-        rows = _rows(card.get(field))
+        rows = mentions.rows(card.get(field))
         if field == "datasets":
             rows = [row for row in rows if not detailed & set(_written(row))]
         for row in rows[:LISTED]:
@@ -137,30 +138,14 @@ def tell_uses(graph: Graph, version: str, card: dict[str, Any], names: Names) ->
         _use(graph, version, nameless, {}, card["personal_data"], names)
 
 
-def mappings(said: Any) -> list[dict[str, Any]]:
-    """The mappings of a list, whatever else is in it; none where it is no list."""
-    return [row for row in said if isinstance(row, dict)] if isinstance(said, list) else []
-
-
 def _trained_on(card: dict[str, Any]) -> bool:
-    return any(_rows(card.get(field)) for field in ("training_data", "datasets"))
-
-
-def _rows(said: Any) -> list[dict[str, Any]]:
-    """Names and mappings alike as mappings."""
-    rows = said if isinstance(said, list) else [said]
-    plain = [
-        {"name": str(row)} if isinstance(row, str | int | float) else row
-        for row in rows
-        if isinstance(row, dict) or (isinstance(row, str | int | float) and str(row).strip())
-    ]
-    return [row for row in plain if row]
+    return any(mentions.rows(card.get(field)) for field in ("training_data", "datasets"))
 
 
 def _named(card: dict[str, Any]) -> Iterator[list[str]]:
     """The names of each data set that a card speaks of: the one that is shown first."""
     for field in _USES:
-        for row in _rows(card.get(field))[:LISTED]:
+        for row in mentions.rows(card.get(field))[:LISTED]:
             if names := _shown(row):
                 yield names
     for result in itertools.islice(mentions.results(card), LISTED):

@@ -9,9 +9,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hub.protocol import stored
 from hub.protocol.vocabularies import SHARES
 from metadata.graphs import datasets, metrics
-from metadata.graphs.datasets import LISTED, mappings
+from metadata.graphs.datasets import LISTED
 from metadata.rdf import quads
 from metadata.rdf.terms import DCTERMS, DQV, FAIR4ML, MLS, PROV, RDFS
 from registry.cards import metrics as reported_metrics
@@ -111,12 +112,12 @@ def _is_unending(rows: list[Any], figure: str) -> bool:
 
 def _claims(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any, str]]:
     """Each reported result with the name of its metric, its value, and the value's unit."""
-    for model in mappings(card.get("model-index")):
-        for result in mappings(model.get("results")):
-            for metric in mappings(result.get("metrics")):
+    for model in stored.rows(card.get("model-index")):
+        for result in stored.rows(model.get("results")):
+            for metric in stored.rows(result.get("metrics")):
                 unit = reported_metrics.unit_of(metric.get("unit"))
                 yield result, _name(metric), metric.get("value"), unit
-    for result in mappings(card.get("eval_results")):
+    for result in stored.rows(card.get("eval_results")):
         said = result.get("metric")
         name = _name(said) if isinstance(said, dict) else str(said or "").strip()
         dataset = result.get("dataset")

@@ -6,8 +6,9 @@ Whatever is told is a part of the version: its IRI, or a fragment of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
 from metadata.graphs import (
@@ -287,10 +288,6 @@ def _file_claims(graph: Graph, places: Places, version: str, of: VersionFacts) -
         graph.add(version, places.term("licenceConflict"), quads.truth(True))
 
 
-def _is_mapping(told: Any) -> TypeGuard[dict[str, Any]]:
-    return isinstance(told, dict)
-
-
 def _is_conflict(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
     """Whether no licence is on both sides; of names that SPDX does not know nobody can tell."""
     ids, theirs = ([terms.spdx_id(name) for name in names] for names in (some, others))
@@ -334,11 +331,9 @@ def _parity(derivation: dict[str, Any]) -> list[Any]:
 
     What a conversion measured on made inputs alone stays out: they go where no data goes.
     """
-    told = derivation.get("parity")
-    if not _is_mapping(told):
-        return []
-    worst = told.get("worst")
-    return [worst if _is_mapping(worst) else told]
+    told = stored.mapping(derivation.get("parity"))
+    worst = stored.mapping(told.get("worst")) or told
+    return [worst] if worst else []
 
 
 def _file_iri(version: str, path: str) -> str:

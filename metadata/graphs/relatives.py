@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db.models import Q, Subquery
 from django.db.models.functions import Lower
 
-from hub.protocol import problems, refs
+from hub.protocol import problems, refs, stored
 from metadata.graphs.card_statements import texts
 from metadata.rdf import quads
 from registry.cards import mentions, resolution
@@ -85,7 +85,7 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         asked = [
             (place, young, text.strip())
             for place, young in level
-            for text in texts(_card(young).get("base_model"))[:BASES]
+            for text in texts(stored.mapping(young.card).get("base_model"))[:BASES]
         ]
         if asked and (step == depth or told + len(asked) > MOST):
             found.cut = True
@@ -96,7 +96,7 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         undecided = _undecided((young, text) for _, young, text in asked)
         level = []
         for (place, young, text), base in zip(asked, meant, strict=True):
-            one = Relative(text, base, card=_card(young))
+            one = Relative(text, base, card=stored.mapping(young.card))
             one.address = "" if base else _elsewhere(text, young, undecided)
             place.append(one)
             told += 1
@@ -126,7 +126,11 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
                 new = [one for one in group if one.pk not in seen]
                 shown = (new or group)[0]
                 one = Relative(
-                    shown.ref, shown, card=_card(shown), again=not new, others=len(group) - 1
+                    shown.ref,
+                    shown,
+                    card=stored.mapping(shown.card),
+                    again=not new,
+                    others=len(group) - 1,
                 )
                 place.append(one)
                 told += 1
@@ -307,7 +311,7 @@ def _children(actor: Actor, old: list[Version]) -> tuple[list[_Child], bool]:
     told = [
         (child, target)
         for child in young[:_MENTIONS]
-        for text in texts(_card(child).get("base_model"))[:BASES]
+        for text in texts(stored.mapping(child.card).get("base_model"))[:BASES]
         if (target := _target(text.strip())) is not None
     ]
     # What else a name was confirmed to mean goes before the model that has the name.
@@ -361,7 +365,3 @@ def _by_model(children: Iterable[_Child], parents: set[int]) -> list[list[Versio
         sorted(rows.values(), key=lambda row: -row.number)
         for rows in sorted(groups.values(), key=lambda rows: next(iter(rows.values())).model.ref)
     ]
-
-
-def _card(version: Version) -> dict[str, Any]:
-    return version.card if isinstance(version.card, dict) else {}

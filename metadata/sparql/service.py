@@ -64,12 +64,13 @@ class Answer:
 
     @property
     def chunks(self) -> Iterator[bytes]:
-        """The result in pieces, once."""
+        """The result in pieces, once; it is closed with them."""
         if self._file is None:
             yield self._held
             return
-        while chunk := self._file.read(_CHUNK):
-            yield chunk
+        with self._file:
+            while chunk := self._file.read(_CHUNK):
+                yield chunk
 
     def close(self) -> None:
         """Give back the room that the result takes."""

@@ -9,6 +9,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from hub.protocol import stored
 from hub.protocol.inputs import parse
 from registry.api.inputs import Input, Items
 from registry.models import (
@@ -340,7 +341,7 @@ class VersionOutput(VersionSummaryOutput):
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_inputs(self, version: Version) -> dict[str, Any]:
-        card = version.card if isinstance(version.card, dict) else {}
+        card = stored.mapping(version.card)
         return {one.name: one.document() for one in parse(card.get("inputs"))}
 
     @extend_schema_field(FileOutput(many=True))

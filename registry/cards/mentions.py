@@ -77,6 +77,17 @@ def results(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (one for one in _listed(card.get("eval_results")) if isinstance(one, dict))
 
 
+def rows(said: Any) -> list[dict[str, Any]]:
+    """The data sets that a field of a card names, names and mappings alike as mappings."""
+    items = said if isinstance(said, list) else [said]
+    plain = [
+        {"name": str(row)} if isinstance(row, str | int | float) else row
+        for row in items
+        if isinstance(row, dict) or (isinstance(row, str | int | float) and str(row).strip())
+    ]
+    return [row for row in plain if row]
+
+
 def _names(said: Any) -> Iterator[str]:
     for item in said if isinstance(said, list) else [said]:
         if isinstance(item, str | int | float):

@@ -170,13 +170,13 @@ def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
         "size": sizes["sum"] or 0,
         "files": sizes["n"],
         "barcode": variant.facts.get("barcode") if variant else None,
-        "summary": _summary(version),
+        "summary": summary_of(version),
         "training_carbon_kg": searchable.training_carbon_kg(version.card),
     }
 
 
-def _summary(version: Version) -> str:
-    """What the version's own card says in a sentence, else what its model does."""
+def summary_of(version: Version) -> str:
+    """One sentence: the card's summary, else the first sentence of its prose, else the model's."""
     return Card(version.card, cards.body(version.readme)).summary or version.model.summary
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
 
@@ -61,7 +62,7 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
 
 def several_licences(version: Version) -> tuple[str, ...]:
     """The licences of a version in lower case, where it has more than one; else none."""
-    card = version.card if isinstance(version.card, dict) else {}
+    card = stored.mapping(version.card)
     names = licences.named(card.get("license") or version.model.license)
     return tuple(name.lower() for name in names) if len(names) > 1 else ()
 
@@ -124,23 +125,12 @@ def personal_data(version: Version) -> set[str]:
 
 def _training_rows(card: dict[str, Any]) -> list[dict[str, Any]]:
     """Each data set of a card's training as a mapping; ``training_data`` tells more of one."""
-    detailed, plain = _rows(card.get("training_data")), _rows(card.get("datasets"))
+    detailed, plain = mentions.rows(card.get("training_data")), mentions.rows(card.get("datasets"))
     told = {mentions.key(name) for row in detailed for name in _names(row)}
     return [
         *detailed,
         *(row for row in plain if not told & {mentions.key(name) for name in _names(row)}),
     ]
-
-
-def _rows(said: Any) -> list[dict[str, Any]]:
-    """Names and mappings alike as mappings."""
-    rows = said if isinstance(said, list) else [said]
-    plain = [
-        {"name": str(row)} if isinstance(row, str | int | float) else row
-        for row in rows
-        if isinstance(row, dict) or (isinstance(row, str | int | float) and str(row).strip())
-    ]
-    return [row for row in plain if row]
 
 
 def _names(row: dict[str, Any]) -> list[str]:

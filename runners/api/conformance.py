@@ -80,7 +80,7 @@ class ConformanceDetailOutput(ConformanceOutput):
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_versions(self, result: ConformanceResult) -> Any:
-        return (result.job.report or {}).get("versions", {})
+        return result.job.typed_report.versions
 
 
 class ConformanceInput(Input):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol.stored import whole
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
@@ -45,19 +46,15 @@ class DeviceClass:
 @transaction.atomic
 def take(job: Job) -> int:
     """Write the results of an ended benchmark, once; returns how many."""
-    record = ((job.report or {}).get("facts") or {}).get("record")
+    record = job.typed_report.facts.get("record")
     if not isinstance(record, dict) or job.measurements.exists() or not _is_kept(job):
         return 0
     assert job.version is not None  # noqa: S101 - told the type checker what was seen just now
     variant = _variant(job.version, job.entry)
     if variant is None or variant.entry.blob_id != record["model"]["sha256"]:
         return 0
-    kept = {
-        str(output["name"]): (output, _keep(job, output))
-        for output in (job.report or {}).get("outputs", [])
-        if output.get("name") in (RECORD, SAMPLES)
-    }
-    file = {name: found for name, (_, found) in kept.items()}
+    outputs = job.typed_report.files
+    file = {name: _keep(job, name, outputs[name]) for name in (RECORD, SAMPLES) if name in outputs}
     rows = list(
         _rows(
             record,
@@ -66,7 +63,7 @@ def take(job: Job) -> int:
             trust=Measurement.Trust.HUB,
             job=job,
             attempt=job.attempt,
-            record_sha256=str(kept[RECORD][0]["sha256"]),
+            record_sha256=outputs[RECORD],
             record_file=file.get(RECORD),
             samples_file=file.get(SAMPLES),
         )
@@ -80,7 +77,7 @@ def take(job: Job) -> int:
 @transaction.atomic
 def take_comparison(job: Job) -> Comparison | None:
     """Write the verdict of an ended comparison, once; None where a side is not there any more."""
-    told = ((job.report or {}).get("facts") or {}).get("comparison")
+    told = job.typed_report.facts.get("comparison")
     if not isinstance(told, dict) or hasattr(job, "comparison") or not _is_kept(job):
         return None
     assert job.version is not None  # noqa: S101 - told the type checker what was seen just now
@@ -97,13 +94,12 @@ def take_comparison(job: Job) -> Comparison | None:
     gone = baseline is None or baseline.version.state == Version.State.WITHDRAWN
     if candidate is None or baseline is None or gone:
         return None
-    output = next(one for one in (job.report or {})["outputs"] if one["name"] == COMPARISON)
     row = Comparison.objects.create(
         job=job,
         baseline=baseline,
         candidate=candidate,
         record=told,
-        record_file=_keep(job, output),
+        record_file=_keep(job, COMPARISON, job.typed_report.files[COMPARISON]),
         at=job.finished_at or timezone.now(),
         **_verdict(told),
     )
@@ -117,7 +113,7 @@ def take_comparison(job: Job) -> Comparison | None:
 @transaction.atomic
 def take_calibration(job: Job) -> None:
     """Keep on a host's row what running one file against itself told of it."""
-    found = (job.report or {}).get("facts") or {}
+    found = job.typed_report.facts
     limits = found.get("limits")
     if isinstance(limits, dict) and len(json.dumps(found)) <= _CALIBRATION_BYTES:
         Host.objects.filter(name=job.requires.get("host", "")).update(
@@ -250,7 +246,7 @@ def _figures(record: dict[str, Any]) -> dict[str, Any]:
         "between_process_cv": _number(stats["between_process_cv"]),
         "throughput_per_s": _number(stats["throughput_per_s"]),
         "cpu_ms": _number(stats["cpu_ms_per_inference"]),
-        "peak_rss_bytes": _whole(stats["peak_rss_bytes"]),
+        "peak_rss_bytes": whole(stats["peak_rss_bytes"]),
     }
 
 
@@ -270,13 +266,13 @@ def _variant(version: Version, entry: str) -> Variant | None:
     return rows.select_related("entry").first()
 
 
-def _keep(job: Job, output: dict[str, Any]) -> File | None:
+def _keep(job: Job, name: str, sha256: str) -> File | None:
     assert job.version is not None  # noqa: S101 - told the type checker what its caller saw
     return derivatives.attach_evidence(
         version=job.version,
         manifest_sha256=job.input["manifest_sha256"],
         folder=FOLDER,
-        output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+        output=derivatives.Output(name, sha256),
     )
 
 
@@ -293,7 +289,3 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -75,7 +75,7 @@ def of(version: Version) -> Reading:
     ).order_by("-queued_at")[:20]
     read = next((job for job in jobs if job.state == Job.State.SUCCEEDED), None)
     if read is not None:
-        return Reading(entry.path, Facts.read((read.report or {}).get("facts")), entry.path, read)
+        return Reading(entry.path, Facts.read(read.typed_report.facts), entry.path, read)
     newest = jobs[0] if jobs else None
     before = (
         Version.objects.filter(model=version.model_id, number__lt=version.number)

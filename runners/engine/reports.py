@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
+from hub.protocol.stored import mapping, rows
+
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]
 
@@ -63,6 +65,20 @@ class Finding:
         return cls(code, cast("Severity", severity), _text(data, "message"), _text(data, "where"))
 
 
+def stored_findings(stored: object) -> tuple[Finding, ...]:
+    """Findings as the database holds them, each once; what is none is left out."""
+    found = (
+        Finding(
+            str(row.get("code", "")),
+            row["severity"] if row.get("severity") in get_args(Severity) else "info",
+            str(row.get("message", "")),
+            str(row.get("where", "")),
+        )
+        for row in rows(stored)
+    )
+    return tuple(dict.fromkeys(found))
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a task found.
@@ -80,6 +96,15 @@ class Report:
     measures: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of each file that the task made, by its name."""
+        return {
+            str(one["name"]): str(one["sha256"])
+            for one in self.outputs
+            if "name" in one and "sha256" in one
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
@@ -122,6 +147,21 @@ class Report:
             measures=_rows(data, "measures"),
             outputs=_rows(data, "outputs"),
             seconds=float(seconds),
+        )
+
+    @classmethod
+    def stored(cls, data: object) -> Report:
+        """Read what the database holds of a job; whatever is absent or malformed is empty."""
+        row = mapping(data)
+        return cls(
+            task=str(row.get("task", "")),
+            versions={str(name): str(one) for name, one in mapping(row.get("versions")).items()},
+            subject=str(row.get("subject", "")),
+            outcome=row["outcome"] if row.get("outcome") in get_args(Outcome) else "errored",
+            findings=stored_findings(row.get("findings")),
+            facts=mapping(row.get("facts")),
+            measures=rows(row.get("measures")),
+            outputs=rows(row.get("outputs")),
         )
 
 

@@ -26,6 +26,8 @@ from runners.queue import services
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from runners.engine.reports import Report
+
 log = structlog.get_logger(__name__)
 
 SCHEMA = "federated-schema"
@@ -220,10 +222,10 @@ def _norms(training: Training, number: int) -> list[Any]:
 
 def _take_schema(job: Job) -> None:
     training = Training.objects.filter(pk=job.input.get("training")).first()
-    report = job.report or {}
     if training is None:
         return
-    findings = list(report.get("findings", []))
+    report = job.typed_report
+    findings = [one.to_json() for one in report.findings]
     if job.state == Job.State.SUCCEEDED:
         try:
             facts, outputs = _schema(report)
@@ -237,13 +239,13 @@ def _take_schema(job: Job) -> None:
     trainings.refuse_schema(training=training, findings=findings)
 
 
-def _schema(report: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _schema(report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     """A report's schema, its digest made anew; raises KeyError, TypeError, ValueError."""
-    facts = report["facts"]
+    facts = report.facts
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
-    made = {str(output["name"]): str(output["sha256"]) for output in report["outputs"]}
+    made = report.files
     told = {
         "layout": [part.to_json() for part in parts],
         "layout_sha256": facts["layout_digest"],
@@ -258,7 +260,7 @@ def _finding(message: str) -> dict[str, str]:
 
 def _take_check(job: Job) -> None:
     keys = list(job.input["contributions"])
-    told = (job.report or {}).get("facts", {}).get("contributions", [])
+    told = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
         by_name = {str(one.get("id")): one for one in told if isinstance(one, dict)}
         rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
@@ -295,19 +297,19 @@ def _take_aggregate(job: Job) -> None:
     )
     if plan is None:
         return
-    report = job.report or {}
-    outputs = {str(one["name"]): str(one["sha256"]) for one in report.get("outputs", [])}
+    report = job.typed_report
+    outputs = report.files
     if _says_nothing(job):
         return  # no fault of the round's: it stays closing, and is tried again later
     if job.state != Job.State.SUCCEEDED or federated.WEIGHTS not in outputs:
         rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
         return
-    facts = dict(report.get("facts", {}))
+    facts = dict(report.facts)
     told = facts.pop("contributions", [])
     made = rounds.Made(
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
-        engine=dict(report.get("versions", {})),
+        engine=report.versions,
         figures=facts,
         job_uuid=job.pk,
         inputs=_figures(plan, told),

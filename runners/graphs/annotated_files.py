@@ -80,5 +80,5 @@ def _files(version: Version, jobs: Iterable[Job]) -> dict[str, File]:
 
 
 def _made(job: Job) -> str:
-    outputs = (job.report or {}).get("outputs", [])
-    return str(outputs[0].get("sha256", "")) if outputs and job.state == "succeeded" else ""
+    made = job.typed_report.files.values() if job.state == "succeeded" else ()
+    return next(iter(made), "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from hub.protocol.stored import mapping
 from registry.storage.files import store
 from registry.versions.services import derivatives
 
@@ -25,12 +26,12 @@ def keep(job: Job, folder: str) -> None:
     """Keep the files that a job made in a folder beside the version's own."""
     if job.version is None:
         return
-    for output in (job.report or {}).get("outputs", []):
+    for name, sha256 in job.typed_report.files.items():
         derivatives.attach_evidence(
             version=job.version,
             manifest_sha256=job.input["manifest_sha256"],
             folder=folder,
-            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+            output=derivatives.Output(name, sha256),
         )
 
 
@@ -50,5 +51,4 @@ def read(file: File | None, most: int) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _read(sha256: str) -> dict[str, Any]:
     with store().open(sha256) as file:
-        said = json.load(file)
-    return said if isinstance(said, dict) else {}
+        return mapping(json.load(file))

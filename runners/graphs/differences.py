@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from registry.core.permissions import require_user
 from registry.models import File, Version
 from runners.models import Job
@@ -86,7 +86,7 @@ def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _covered(row: dict[str, Any]) -> dict[str, Any]:
     said = row.get("changes")
-    changes = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    changes = stored.rows(said)
     were = [str(one.get("before")) for one in changes if one.get("what") == "operator"]
     operators = {str(row.get("op")), *(kind.rsplit(".", 1)[-1] for kind in were)}
     return {**row, "changes": [_typed(one, operators) for one in changes]}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
+from hub.protocol.stored import mapping
 from registry.core.permissions import require_user
 from registry.models import File, Variant
 from runners.graphs import derived_files
@@ -39,10 +40,8 @@ class Network:
     @property
     def left_out(self) -> dict[str, Any]:
         """What the skeleton lacks, in counts, as the engine said."""
-        facts = (self.job.report or {}).get("facts", {}) if self.job else {}
-        said = facts.get("skeleton") if isinstance(facts, dict) else None
-        counts = said.get("left_out") if isinstance(said, dict) else None
-        return counts if isinstance(counts, dict) else {}
+        facts = self.job.typed_report.facts if self.job else {}
+        return mapping(mapping(facts.get("skeleton")).get("left_out"))
 
 
 def owe(version: Version) -> int:
@@ -79,10 +78,7 @@ def of(version: Version, variant: Variant) -> Network:
     job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
     if job is None or job.state != Job.State.SUCCEEDED:
         return Network(job)
-    made = {
-        str(output.get("name")): str(output.get("sha256"))
-        for output in (job.report or {}).get("outputs", [])
-    }
+    made = job.typed_report.files
     rows = File.objects.filter(
         version=version, derived=True, blob__in=made.values(), blob__erased_at=None
     )

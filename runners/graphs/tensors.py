@@ -80,9 +80,11 @@ def of(file: File) -> Reading:
     job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
     if job is None or job.state != Job.State.SUCCEEDED:
         return Reading(job)
-    made = [str(output.get("sha256")) for output in (job.report or {}).get("outputs", [])]
     rows = File.objects.filter(
-        version=file.version_id, derived=True, blob__in=made, blob__erased_at=None
+        version=file.version_id,
+        derived=True,
+        blob__in=job.typed_report.files.values(),
+        blob__erased_at=None,
     )
     return Reading(job, rows.select_related("blob").first())
 

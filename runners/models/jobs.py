@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from registry.models.constraints import matches, one_of
 from runners import pools
+from runners.engine.reports import Report
 
 
 class JobState(models.TextChoices):
@@ -139,6 +140,11 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in self.ENDED
+
+    @property
+    def typed_report(self) -> Report:
+        """What its worker reported; empty before it ended."""
+        return Report.stored(self.report)
 
     @property
     def runtime(self) -> str:

@@ -6,6 +6,7 @@ out, never guessed.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -29,14 +30,11 @@ FIGURES = 500
 @transaction.atomic
 def take_variant(job: Job) -> Variant | None:
     """Attach the variant that an upgrade or a conversion made; None where it made none."""
-    report = job.report or {}
-    outputs = tuple(
-        derivatives.Output(str(output["name"]), str(output["sha256"]))
-        for output in report.get("outputs", [])
-    )
+    report = job.typed_report
+    outputs = tuple(itertools.starmap(derivatives.Output, report.files.items()))
     if job.version is None or not outputs:
         return None
-    facts = dict(report["facts"])
+    facts = dict(report.facts)
     described = facts.pop("described", {})
     proof = facts.pop("proof", None)
     return derivatives.attach(
@@ -51,8 +49,8 @@ def take_variant(job: Job) -> Variant | None:
             derivation={
                 "task": job.kind,
                 **facts,
-                "versions": report.get("versions", {}),
-                "figures": report.get("measures", [])[:FIGURES],
+                "versions": report.versions,
+                "figures": report.measures[:FIGURES],
             },
             job_uuid=job.pk,
             proof=_proof(proof) if job.kind == derivations.UPGRADE else None,
@@ -71,14 +69,14 @@ def _proof(told: Any) -> Proof | None:
 @transaction.atomic
 def take_copy(job: Job) -> File | None:
     """Keep the copy with more metadata that a job made; None where it made none."""
-    outputs = (job.report or {}).get("outputs", [])
+    outputs = list(job.typed_report.files.items())
     if job.version is None or not outputs:
         return None
     return derivatives.attach_copy(
         version=job.version,
         manifest_sha256=job.input["manifest_sha256"],
         source=job.entry,
-        output=derivatives.Output(str(outputs[0]["name"]), str(outputs[0]["sha256"])),
+        output=derivatives.Output(*outputs[0]),
     )
 
 
@@ -89,15 +87,15 @@ def take_conformance(job: Job) -> int:
     variant = Variant.objects.filter(entry=entry).first() if entry else None
     if job.version is None or entry is None or variant is None or job.conformance.exists():
         return 0
-    report = job.report or {}
+    report = job.typed_report
     evidence = {
-        str(output["name"]): derivatives.attach_evidence(
+        name: derivatives.attach_evidence(
             version=job.version,
             manifest_sha256=job.input["manifest_sha256"],
             folder=EVIDENCE,
-            output=derivatives.Output(str(output["name"]), str(output["sha256"])),
+            output=derivatives.Output(name, sha256),
         )
-        for output in report.get("outputs", [])
+        for name, sha256 in report.files.items()
     }
     rows = [
         ConformanceResult(
@@ -119,7 +117,7 @@ def take_conformance(job: Job) -> int:
             evidence=evidence.get(str(measure.get("evidence", ""))),
             at=job.finished_at or timezone.now(),
         )
-        for measure in report.get("measures", [])
+        for measure in report.measures
     ]
     made = ConformanceResult.objects.bulk_create(rows)
     if made:
@@ -146,7 +144,7 @@ def take_suite(job: Job) -> None:
     if run is None or part in run.done:
         return
     SuiteResult.objects.bulk_create(
-        [_case(run, measure) for measure in (job.report or {}).get("measures", [])],
+        [_case(run, measure) for measure in job.typed_report.measures],
         ignore_conflicts=True,
     )
     run.done = sorted([*run.done, part])

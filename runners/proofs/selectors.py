@@ -295,7 +295,6 @@ def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list
 
 
 def _rungs(job: Job) -> list[Rung]:
-    facts = (job.report or {}).get("facts", {})
     return [
         Rung(
             step.get("target"),
@@ -304,6 +303,6 @@ def _rungs(job: Job) -> list[Rung]:
             tuple(step.get("blocking", [])),
             job,
         )
-        for step in facts.get("steps", [])
+        for step in job.typed_report.facts.get("steps", [])
         if isinstance(step, dict)
     ]

@@ -230,7 +230,7 @@ def _given(runtime: Runtime) -> dict[str, Any]:
 
 def _made_with(job: Job) -> dict[str, Any]:
     """What a check was made with, which the one before publishing was not told beforehand."""
-    versions = (job.report or {}).get("versions", {})
+    versions = job.typed_report.versions
     if job.kind != "check" or UPGRADING not in versions:
         return dict(job.input)
     return {

@@ -122,11 +122,10 @@ def of(actor: Actor, uuid: UUID) -> Job:
 
 def output(job: Job, name: str) -> Blob:
     """A file that a run made; raises NotFound."""
-    for row in (job.report or {}).get("outputs", []):
-        if row.get("name") == name:
-            blob = Blob.objects.filter(pk=row.get("sha256"), erased_at=None).first()
-            if blob is not None:
-                return blob
+    sha256 = job.typed_report.files.get(name)
+    blob = Blob.objects.filter(pk=sha256, erased_at=None).first()
+    if blob is not None:
+        return blob
     raise problems.NotFound(f"This run has no output {name[:64]}.")
 
 

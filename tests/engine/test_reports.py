@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from runners.engine.reports import Finding, InvalidReportError, Report
+from runners.engine.reports import Finding, InvalidReportError, Report, stored_findings
 
 REPORT = Report(
     task="check",
@@ -60,3 +61,22 @@ def without(key):
 def test_what_is_no_report_is_refused(data):
     with pytest.raises(InvalidReportError):
         Report.from_json(data)
+
+
+def test_a_stored_report_is_read_back():
+    stored = json.loads(json.dumps(REPORT.to_json()))
+    assert Report.stored(stored) == replace(REPORT, seconds=0.0)
+    stored["outputs"] = [{"name": "a.onnx", "sha256": "cd" * 32}, {"name": "b.onnx"}]
+    assert Report.stored(stored).files == {"a.onnx": "cd" * 32}
+
+
+@pytest.mark.parametrize("shape", [None, 3, "x", [1, {}], {"a": 2}, [[None]]])
+def test_a_stored_report_of_any_shape_is_no_error(shape):
+    assert Report.stored(shape).outcome == "errored"
+    report = Report.stored(dict.fromkeys(REPORT.to_json(), shape))
+    assert (report.files, report.seconds) == ({}, 0.0)
+
+
+def test_stored_findings_are_told_once_and_never_louder_than_known():
+    row = {"code": "truncated", "severity": "loud", "message": "The file ends early."}
+    assert stored_findings([row, 3, row]) == (Finding("truncated", "info", "The file ends early."),)

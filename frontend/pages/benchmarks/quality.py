@@ -15,6 +15,7 @@ from django.db.models import prefetch_related_objects
 
 from frontend.parts.svg import charts
 from frontend.presenters import speeds, timings, version_head
+from hub.protocol import stored
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from runners.benchmarks.rankings import Standing
-    from runners.models import Measurement
 
 _LEAST_MODELS, _MOST_AXES = 2, 12
 
@@ -79,7 +79,7 @@ def of(items: Sequence[Standing], asked: str, kept: Mapping[str, str]) -> Qualit
     told = {
         (item.row.pk, Axis(one.metric, one.dataset, one.split)): one.value
         for item in _main(items)
-        for one in evaluations.reported(_card(item.row))
+        for one in evaluations.reported(stored.mapping(item.row.variant.version.card))
     }
     counted = Counter(axis for _, axis in told)
     if max(counted.values(), default=0) < _LEAST_MODELS:
@@ -122,8 +122,3 @@ def _main(items: Iterable[Standing]) -> list[Standing]:
         if (main := version_head.main_variant(item.row.variant.version)) is not None
         and main.pk == item.row.variant_id
     ]
-
-
-def _card(row: Measurement) -> dict[str, object]:
-    card = row.variant.version.card
-    return card if isinstance(card, dict) else {}

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 from frontend.parts import formatting
 from frontend.presenters import timings
+from hub.protocol.stored import mapping
+from hub.protocol.stored import rows as objects
 from runners.benchmarks import browser_runs
 
 if TYPE_CHECKING:
@@ -144,9 +146,7 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
 
 def operators(row: Measurement) -> list[dict[str, Any]]:
     """What each operator took in the profiled process, the longest first."""
-    said = row.record.get("per_operator") or {}
-    listed = said.get("operators") if isinstance(said, dict) else None
-    rows = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    rows = objects(mapping(row.record.get("per_operator")).get("operators"))
     times = [_positive(one.get("time_ms")) or 0.0 for one in rows]
     whole = sum(times) or 1.0
     found: list[dict[str, Any]] = []

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from django import forms
 
 from frontend.parts import labels
+from frontend.presenters.forms import NamespaceForm
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets.services import LARGEST
 from registry.models.datasets import PersonalData
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from registry.models import Namespace
 
 
 class DatasetForm(forms.Form):
@@ -78,19 +72,12 @@ class DatasetForm(forms.Form):
     )
 
 
-class NewDatasetForm(DatasetForm):
+class NewDatasetForm(NamespaceForm, DatasetForm):
     """A data set that nobody has described here yet."""
 
-    namespace = forms.ChoiceField(label="Namespace")
     slug = forms.CharField(
         label="Name",
         max_length=96,
         help_text="Lower-case letters, digits, hyphen, underscore. Permanent.",
     )
     field_order = ("namespace", "slug", "title")
-
-    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["namespace"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]

@@ -10,10 +10,9 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from frontend.presenters import multipart
+from frontend.presenters import multipart, version_head
 from frontend.presenters.forms import ModelForm, VersionForm
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
@@ -76,12 +75,9 @@ def _draft(request: HttpRequest, model: RegisteredModel, given: dict[str, Any]) 
 
 def _filled(request: HttpRequest, version: Version, given: dict[str, Any]) -> HttpResponse:
     """The draft's own page, once the files are in it; what was refused is told there."""
-    model = version.model
     for refusal in multipart.take(request.user, version, given["file"]):
         messages.error(request, refusal)
-    return HttpResponseRedirect(
-        reverse("draft", args=[model.namespace.slug, model.name, version.number])
-    )
+    return HttpResponseRedirect(version_head.place(version, "draft"))
 
 
 def _explain(form: VersionForm, problem: problems.Problem) -> None:

@@ -22,7 +22,7 @@ from pygments.util import ClassNotFound
 
 from frontend.parts import formatting
 from frontend.parts.page_cache import Memory
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from registry.core import parsing
 from registry.storage.files import store
 
@@ -204,30 +204,25 @@ def _drawn(said: str, name: str) -> str:
 
 def tensors(table: Mapping[str, Any], asked: str) -> tuple[list[Tensor], int, int]:
     """A page of the tensors of a list, how many there are, and the next page's number or 0."""
-    rows = table.get("tensors")
-    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    rows = stored.rows(table.get("tensors"))
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
     number = min(max(1, number), max(1, -(-len(rows) // TENSORS)))
     start = (number - 1) * TENSORS
-    count = table.get("count")
     more = number + 1 if start + TENSORS < len(rows) else 0
     return (
         [_tensor(row) for row in rows[start : start + TENSORS]],
-        int(count) if isinstance(count, int) and _is_whole(count) else len(rows),
+        stored.count(table.get("count")) or len(rows),
         more,
     )
 
 
 def _tensor(row: Mapping[str, Any]) -> Tensor:
-    elements = row.get("elements")
-    zeros = row.get("zeros")
-    shape = row.get("shape")
+    elements, zeros = stored.count(row.get("elements")), stored.whole(row.get("zeros"))
     notes = [str(row["why"])] if isinstance(row.get("why"), str) else []
     for key, words in (("nan", "not a number"), ("infinite", "infinite")):
-        if _is_whole(row.get(key)) and row[key]:
-            notes.append(f"{formatting.grouped(row[key])} {words}")
-    known = _is_whole(zeros) and _whole(elements) > 0
-    sizes = [str(size) for size in shape if _is_whole(size)] if isinstance(shape, list) else []
+        if number := stored.count(row.get(key)):
+            notes.append(f"{formatting.grouped(number)} {words}")
+    sizes = map(str, stored.wholes(row.get("shape")))
     return Tensor(
         name=str(row.get("name") or "")[:200],
         kind=str(row.get("dtype") or "unknown")[:60],
@@ -235,7 +230,7 @@ def _tensor(row: Mapping[str, Any]) -> Tensor:
         least=formatting.figure(row.get("min")),
         most=formatting.figure(row.get("max")),
         mean=formatting.figure(row.get("mean")),
-        zeros=formatting.share(_whole(zeros) / _whole(elements)) if known else "",
+        zeros="" if zeros is None or elements <= 0 else formatting.share(zeros / elements),
         note=", ".join(notes)[:300],
         bars=histogram(row.get("bins")),
     )
@@ -243,7 +238,7 @@ def _tensor(row: Mapping[str, Any]) -> Tensor:
 
 def histogram(bins: Any) -> SafeString:
     """Bars of one height for the fullest range; the smallest and largest value stand beside it."""
-    counts = [count for count in bins if _is_whole(count) and count >= 0] if _is_list(bins) else []
+    counts = [one for one in stored.wholes(bins) if one >= 0]
     most = max(counts, default=0)
     if len(counts) < 2 or not most:
         return mark_safe("")
@@ -320,15 +315,3 @@ def _types(by_type: Iterable[WeightType]) -> tuple[tuple[str, str, str, str, str
 
 def _ending(path: str) -> str:
     return posixpath.splitext(path)[1].lower().lstrip(".")
-
-
-def _whole(value: Any) -> int:
-    return int(value) if _is_whole(value) else 0
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)

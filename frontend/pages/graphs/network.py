@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from frontend.parts.svg.barcode import CATEGORIES, REST
+from hub.protocol import stored
 from runners.graphs import differences
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def listing(
     nodes = table.get("nodes")
     if not isinstance(nodes, list):
         return None
-    nodes = [node for node in nodes if isinstance(node, dict)]
+    nodes = stored.rows(nodes)
     counts = Counter(_kind(node) for node in nodes)
     search = asked.get("q", "").strip()[:SEARCH_CHARACTERS]
     operator = asked.get("op", "") if asked.get("op", "") in counts else ""
@@ -103,7 +104,7 @@ def listing(
         rows=tuple(_row(node, table, with_values=with_values) for node in shown),
         found=len(found),
         first=(number - 1) * PAGE + 1 if shown else 0,
-        total=_count(table.get("total"), len(nodes)),
+        total=stored.count(table.get("total")) or len(nodes),
         listed=len(nodes),
         inferred=table.get("inferred") is True,
         search=search,
@@ -123,7 +124,7 @@ def left_out(counts: Mapping[str, Any]) -> list[str]:
         ("attributes", "long values of {} attribute{}"),
         ("texts", "{} long text{}"),
     )
-    numbers = {key: _count(counts.get(key), 0) for key, _ in said}
+    numbers = {key: stored.count(counts.get(key)) for key, _ in said}
     return [
         words.format(numbers[key], "" if numbers[key] == 1 else "s")
         for key, words in said
@@ -161,10 +162,6 @@ def _address(parts: Mapping[str, str]) -> str:
 def _number(asked: str, most: int) -> int:
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
     return min(max(1, number), max(1, most))
-
-
-def _count(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def _kind(node: Mapping[str, Any]) -> str:
@@ -211,7 +208,7 @@ def _attributes(node: Mapping[str, Any], *, with_values: bool) -> str:
 
 
 def _more(node: Mapping[str, Any], key: str) -> Sequence[str]:
-    number = _count(node.get(key), 0)
+    number = stored.count(node.get(key))
     return [f"and {number} more"] if number else []
 
 

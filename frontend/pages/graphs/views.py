@@ -254,8 +254,7 @@ def _frame_url(page: Version, version: Version, variant: Variant) -> str:
     asked: dict[str, Any] = {} if version.pk == page.pk else {"version": version.number}
     if version_head.choice_of(version, variant):
         asked["variant"] = variant.name
-    model = page.model
-    url = reverse("network-frame", args=[model.namespace.slug, model.name, page.number])
+    url = version_head.place(page, "network-frame")
     return f"{url}?{urlencode(asked)}" if asked else url
 
 

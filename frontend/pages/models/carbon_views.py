@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from frontend.parts import labels
 from frontend.presenters import carbon, declarations, timings
 from frontend.presenters.version_page import context
+from hub.protocol import stored
 from registry.catalogue import emissions
 from registry.versions import selectors
 from runners.benchmarks import timelines
@@ -33,7 +34,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
         "models/carbon.html",
         {
             **shown,
-            "training": carbon.training(version.card if isinstance(version.card, dict) else {}),
+            "training": carbon.training(stored.mapping(version.card)),
             "inference": carbon.inference(told),
             "told": timings.address(told) if told else "",
             "comparison": carbon.comparison(version, others),

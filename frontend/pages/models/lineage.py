@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.urls import reverse
-
 from frontend.parts import labels as words
 from frontend.parts.svg import diagrams
 from frontend.presenters import version_head
+from hub.protocol import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,7 +96,7 @@ def variants(version: Version) -> list[Line]:
         source = names.get(row.derived_from_id or 0)
         if source is None:
             continue
-        told = row.derivation if isinstance(row.derivation, dict) else {}
+        told = stored.mapping(row.derivation)
         recipe = str(told.get("recipe") or "")
         if row.origin == "upgraded":
             said = f"upgraded to opset {row.opset}" if row.opset else "upgraded"
@@ -108,7 +107,7 @@ def variants(version: Version) -> list[Line]:
         lines.append(
             Line(
                 f"{version.model.name}@{version.number}:{row.name}",
-                f"{_page(version)}?{urlencode({'variant': row.name})}",
+                f"{version_head.place(version, 'version')}?{urlencode({'variant': row.name})}",
                 f"{said} from {source}",
                 "recorded",
                 "a variant of this version",
@@ -150,11 +149,6 @@ def _line(one: Relative, said: str) -> Line:
     if one.again:
         notes.append("already listed")
     return Line(
-        one.version.ref, _page(one.version), said, "declared", "; ".join(notes),
+        one.version.ref, version_head.place(one.version), said, "declared", "; ".join(notes),
         lines=hanging(one.relatives),
     )  # fmt: skip
-
-
-def _page(version: Version) -> str:
-    model = version.model
-    return reverse("version", args=[model.namespace.slug, model.name, version.number])

@@ -20,8 +20,6 @@ from metadata.sparql import questions, service
 from registry.api import throttles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 # What the shown command asks for, by the form of the result.
@@ -74,18 +72,11 @@ def result(request: HttpRequest, ending: str) -> HttpResponseBase:
     """The whole result in a format of tables, as a file; what is wrong has its status here."""
     media_type = page.DOWNLOADS[ending].media_type
     answer = _ask(request, page.tidy(request.GET.get("query", "")), media_type)
-    response = StreamingHttpResponse(_closing(answer), content_type=answer.media_type)
+    response = StreamingHttpResponse(answer.chunks, content_type=answer.media_type)
     response["Content-Disposition"] = f'attachment; filename="result.{ending}"'
     response["Content-Length"] = str(answer.size)
     response["Cache-Control"] = "private, no-cache"
     return response
-
-
-def _closing(answer: service.Answer) -> Iterator[bytes]:
-    try:
-        yield from answer.chunks
-    finally:
-        answer.close()
 
 
 def _ask(request: HttpRequest, text: str, accept: str) -> service.Answer:

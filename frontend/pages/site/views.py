@@ -143,7 +143,7 @@ def _measured(found: latest.Measurement) -> dict[str, Any]:
     """A measurement in words: which model, on what, how many checks passed, and where it is."""
     version = found.variant.version
     model = version.model
-    place = reverse("version-conformance", args=[model.namespace.slug, model.name, version.number])
+    place = version_head.place(version, "version-conformance")
     return {
         "namespace": model.namespace.slug,
         "name": model.name,

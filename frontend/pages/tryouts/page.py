@@ -14,6 +14,7 @@ from frontend.pages.tryouts import input_form
 from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
+from hub.protocol import stored
 from hub.protocol.inputs import parse
 from registry.storage.files import store
 
@@ -103,7 +104,7 @@ def read(version: Version, variant: Variant) -> Model:
     facts = variant.typed_facts
     own = {file.path: file for file in version.files.all() if not file.derived}
     config = _json(own.get(CONFIG))
-    card = version.card if isinstance(version.card, dict) else {}
+    card = stored.mapping(version.card)
     said = card.get("preprocessing")
     words = said.strip() if isinstance(said, str) else ""
     declarations = {one.name: one for one in parse(card.get("inputs"))}
@@ -135,8 +136,7 @@ def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     wide = [size for size in row.get("shape") or [] if size != 1]
     if numbers and len(wide) == 1 and row.get("elements") == len(listed):
         listed.sort(key=lambda pair: -float(pair[1] or 0))
-    drawn = row.get("drawn")
-    ends = drawn if isinstance(drawn, dict) else {}
+    ends = stored.mapping(row.get("drawn"))
     return {
         "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
         "labelled": labelled,
@@ -197,7 +197,7 @@ def _json(file: File | None) -> dict[str, Any]:
         said = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return stored.mapping(said)
 
 
 def _text(file: File | None) -> str:

@@ -15,7 +15,7 @@ from frontend.pages.tryouts import input_form, page, snippets
 from frontend.parts.caching import conditional
 from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
 from frontend.presenters.version_page import context
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from registry.storage.files import store
 from registry.versions import selectors
 from runners.benchmarks import browser_runs
@@ -160,7 +160,7 @@ def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UU
             "ended": job.is_ended,
             "waits": why_waiting(job),
             "error": job.error_detail if job.state == "failed" else "",
-            "facts": (job.report or {}).get("facts", {}),
+            "facts": job.typed_report.facts,
         }
     )
     response["Cache-Control"] = "private, no-store"
@@ -269,10 +269,8 @@ def _belonging(job: Job, version: Version) -> Job:
 
 def _answer(job: Job, model: page.Model) -> dict[str, Any]:
     """A run's facts for the page: its outputs with their files, and how long it took."""
-    facts = (job.report or {}).get("facts", {})
-    if not isinstance(facts, dict):
-        return {}
-    rows = [row for row in facts.get("outputs", []) if isinstance(row, dict)]
+    facts = job.typed_report.facts
+    rows = stored.rows(facts.get("outputs"))
     known = {one.name: one for one in model.inputs}
     taken = [
         (one["name"], input_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
@@ -285,16 +283,12 @@ def _answer(job: Job, model: page.Model) -> dict[str, Any]:
 
 def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:
     """The model and its external data, as the page's module fetches them."""
-    model = version.model
     entry = variant.entry.path
     home = entry.rpartition("/")[0]
     return [
         {
             "path": file.path.removeprefix(f"{home}/") if home else file.path,
-            "url": reverse(
-                "version-file",
-                args=[model.namespace.slug, model.name, version.number, file.path],
-            ),
+            "url": version_head.place(version, "version-file", file.path),
             "bytes": file.blob.size,
             "entry": file.path == entry,
         }

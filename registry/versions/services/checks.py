@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from hub.protocol import problems
+from hub.protocol.facts import Facts
 from registry.core import events
 from registry.models import Check, File, Variant, Version
 from registry.versions import lifecycle
@@ -23,10 +24,6 @@ class Described:
     name: str
     path: str
     facts: dict[str, Any]
-    opset: int | None = None
-    ir_version: int | None = None
-    precision: str = ""
-    parameters: int | None = None
     job_uuid: UUID | None = field(default=None)
 
 
@@ -37,16 +34,17 @@ def describe(*, version: Version, manifest_sha256: str, found: Described) -> boo
     if version.is_draft or version.manifest_sha256 != manifest_sha256:
         return False
     entry = File.objects.get(version=version, path=found.path)
+    facts = Facts.read(found.facts)
     Variant.objects.update_or_create(
         version=version,
         name=found.name,
         defaults={
             "entry": entry,
             "facts": found.facts,
-            "opset": found.opset,
-            "ir_version": found.ir_version,
-            "precision": found.precision,
-            "parameters": found.parameters,
+            "opset": facts.opset,
+            "ir_version": facts.ir_version,
+            "precision": facts.precision,
+            "parameters": facts.parameters,
             "job_uuid": found.job_uuid,
         },
     )

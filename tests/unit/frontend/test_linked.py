@@ -10,6 +10,7 @@ import pyoxigraph
 import pytest
 from django.test import Client
 
+from metadata import exports
 from metadata.exports import annotated_files, signposting
 from metadata.store import catalogue, maintenance, negotiation
 from registry.core import outbox
@@ -400,4 +401,5 @@ def test_an_author_in_the_file_is_kept(published):
     variant = published.variants.first()
     variant.facts = {**variant.facts, "metadata": {"model_author": "Grace"}}
     variant.save()
-    assert annotated_files._author(variant) == "Grace"
+    props = annotated_files._properties(exports.read(published), variant)
+    assert props["model_author"] == "Grace"

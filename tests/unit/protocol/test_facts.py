@@ -61,7 +61,7 @@ def test_a_description_is_read():
     assert facts.operators == (Operator("ai.onnx", "Relu", 2), Operator("com.acme", "Frob", 0))
     assert [one.title for one in facts.operators] == ["Relu", "com.acme.Frob"]
     assert facts.functions == {("own", "Twice")}
-    assert facts.weights == Weights(5, 96, (WeightType("float32", 5, 24, 96),))
+    assert facts.weights == Weights((WeightType("float32", 5, 24, 96),), 5, 96)
     assert facts.external_files == (ExternalFile("w.bin", 5, 96, 0, 96),)
     assert (facts.parameters, facts.precision) == (24, "fp32")
     assert (facts.stored_bytes, facts.quantisation) == ({"float32": 96}, ("qdq",))

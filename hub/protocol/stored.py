@@ -1,0 +1,35 @@
+"""Reading JSON that others wrote: each part as the shape that is expected, else empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: object) -> list[dict[str, Any]]:
+    """The objects of a list, whatever else is in it; none where it is no list."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """A text; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def whole(value: object) -> int | None:
+    """A whole number; None for anything else, also for true and false."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def wholes(value: object) -> list[int]:
+    """The whole numbers of a list, whatever else is in it; none where it is no list."""
+    return [one for one in value if whole(one) is not None] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """A whole number; 0 for anything else."""
+    return whole(value) or 0
