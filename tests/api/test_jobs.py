@@ -90,13 +90,13 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
     client.force_login(ada)
     page = client.get(f"/jobs/{job.pk}").content.decode()
     assert page.count("ended by SIGKILL") >= 2
-    assert "<b>Barred.</b>" in page
+    assert "<b>Quarantined.</b>" in page
     assert "Release from quarantine" not in page
     assert client.post(f"/jobs/{job.pk}/lift").status_code == 403
     client.force_login(admin)
     assert "Release from quarantine" in client.get(f"/jobs/{job.pk}").content.decode()
     assert client.post(f"/jobs/{job.pk}/lift").status_code == 302
-    assert "<b>Barred.</b>" not in client.get(f"/jobs/{job.pk}").content.decode()
+    assert "<b>Quarantined.</b>" not in client.get(f"/jobs/{job.pk}").content.decode()
 
 
 def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):

@@ -239,7 +239,7 @@ def test_a_move_to_another_namespace_changes_no_meaning(ada, bob):
 def test_the_settings_page_confirms(published, ada, client):
     client.force_login(ada)
     page = client.get("/models/ada/net/settings").content.decode()
-    assert "It is faces" in page
+    assert "Link to faces" in page
     sent = {"form": "names", "name": "dataset:faces", "target": "faces"}
     assert client.post("/models/ada/net/settings", sent).status_code == 302
     page = client.get("/models/ada/net/settings").content.decode()

@@ -69,7 +69,7 @@ def test_single_keys(window):
     page.wait_for_url("**/models/zoo/*")
     page.keyboard.press("?")
     page.wait_for_url("**/help#keys")
-    page.click("text=Switch them off")
+    page.click("text=Turn off")
     page.wait_for_load_state()
     page.keyboard.press("/")
     assert focused(page) != "Search models"
@@ -221,7 +221,7 @@ def test_token_is_made_shown_once_used_and_revoked(window, hub):
     page = one.page
     one.open("/account/tokens")
     page.fill("[name=name]", "a laptop")
-    page.click("text=Make the token")
+    page.click("text=Create token")
     secret = page.locator("main pre").inner_text().strip()
     assert secret.startswith("hf_")
     one.shoot("token-made-1440")

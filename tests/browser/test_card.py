@@ -39,13 +39,13 @@ def test_a_card_is_written_by_its_form(window, hub):
     page.click("button[value='add:training_data']")
     page.fill("[name=training_data-0-name]", "Digits")
     page.fill("[name=training_data-0-rows]", "-5")
-    page.click("text=Save the card")
+    page.click("text=Save card")
     expect(page.locator("[data-card] .note.fail")).to_contain_text("below 0")
     assert one.axe() == []
     page.locator("#card-findings a").first.click()
     expect(page.locator("[name=training_data-0-rows]")).to_be_focused()
     page.fill("[name=training_data-0-rows]", "5")
-    page.click("text=Save the card")
+    page.click("text=Save card")
     expect(page.locator(".note.success")).to_contain_text("The card is saved.")
     page.click("button[value=text]")
     expect(page.locator("#text")).to_have_value(

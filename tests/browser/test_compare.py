@@ -88,7 +88,7 @@ def test_six_at_most(window):
     for index in range(6):
         page.locator(BOX).nth(index).check()
     page.locator(BOX).nth(6).click()
-    expect(page.locator("#said")).to_have_text("6 models at most")
+    expect(page.locator("#said")).to_have_text("You can compare up to 6 models")
     expect(page.locator(BOX).nth(6)).not_to_be_checked()
 
 

@@ -134,8 +134,8 @@ def test_without_scripts_the_table_answers(window):
 def test_a_difference_is_asked_for_and_shown_when_it_is_there(window):
     one = window(signed=True)
     one.open(DIFFERENCE)
-    if one.page.locator("text=Compare them").count():
-        one.page.click("text=Compare them")
+    if one.page.locator("text=Compare graphs").count():
+        one.page.click("text=Compare graphs")
     one.page.locator(".bands").wait_for(timeout=60_000)
     one.shoot("graph-difference-done")
     assert "No nodes differ." in one.page.locator("main").inner_text()
@@ -167,7 +167,7 @@ def test_both_graphs_side_by_side_choose_together(window, two):
     one = window(signed=True)
     one.open(two)
     page = one.page
-    page.click("text=Compare them")
+    page.click("text=Compare graphs")
     page.locator(".bands").wait_for(timeout=60_000)
     until = time.monotonic() + 60
     while not page.locator("tr[data-output] .show").count():

@@ -127,7 +127,7 @@ def test_a_picture_here_and_on_the_server(runtime, window):
     assert one.page.evaluate("crossOriginIsolated")
     give(one.page, one_drawn())
     one.page.click("[data-run=browser]")
-    assert "choose whether this picture is light on dark" in ended(one.page)
+    assert "choose whether this image is light on dark" in ended(one.page)
     one.page.select_option("[data-set=own]", "dark-on-light")
     one.page.click("[data-run=browser]")
     one.page.locator("[data-part=answer]:visible").wait_for(timeout=WAIT)
@@ -210,7 +210,7 @@ def test_the_browser_and_a_worker_make_the_same_tensor(runtime, window, tmp_path
     one.shoot(f"try-seen-{scheme}")
     assert one.axe() == []
     assert "the first 10 of 1\N{NARROW NO-BREAK SPACE}440 values" in said
-    assert "As the card says: channels BGR" in said
+    assert "From the card: channels BGR" in said
     assert "Your choice" not in said
     with one.page.expect_download() as download:
         one.page.click("[data-part=answers] a:has-text('all values (.npy)')")
@@ -273,7 +273,7 @@ def test_what_a_browser_cannot_run_is_offered_on_the_server(runtime, window):
     one = window(signed=True)
     one.open(f"/models/zoo/{name}/v/1/try")
     said = one.page.locator("#try").inner_text()
-    assert "A browser cannot run it: the browser runtime does not support com.acme:Frob." in said
+    assert "This model does not run in a browser: the browser runtime does not support com.acme:Frob." in said
     assert one.page.locator("[data-run=browser]").count() == 0
     assert one.page.locator("[data-run=server]").count() == 1
     one.shoot("try-frob")
@@ -299,14 +299,14 @@ def test_an_array_file_and_what_does_not_fit(runtime, window):
     one.open(DIGITS)
     one.page.select_option("[data-kind]", "tensor")
     one.page.click("[data-run=browser]")
-    assert "pixels: give a .npy file or JSON." in ended(one.page)
+    assert "pixels: choose an .npy file or enter JSON." in ended(one.page)
     wrong = npy(np.zeros((1, 1, 8, 9), np.float32))
     one.page.set_input_files(
         "[data-set=npy]", [{"name": "a.npy", "mimeType": "application/x-npy", "buffer": wrong}]
     )
     one.page.click("[data-run=browser]")
     note = one.page.locator("[data-part=notes]")
-    note.get_by_text("its size 4 is 9, and the model takes 8").wait_for()
+    note.get_by_text("dimension 4 is 9, but the model expects 8").wait_for()
     right = npy(np.full((2, 1, 8, 8), 0.5, np.float32))
     one.page.set_input_files(
         "[data-set=npy]", [{"name": "a.npy", "mimeType": "application/x-npy", "buffer": right}]
@@ -357,13 +357,13 @@ def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
     page.uncheck("[data-also]")
     page.click("[data-run=browser]")
     ended(page)
-    page.click("summary:has-text('Contribute it')")
+    page.click("summary:has-text('Contribute result')")
     assert one.axe() == []
     assert re.fullmatch(r"(Chromium|Firefox|Edge|Safari) \d+", page.input_value("[name=browser]"))
     told = json.loads(page.input_value("[name=told]"))
     assert set(told) == {"times_ms", "first_ms", "loading_ms", "clock_ms", "threads", "inputs"}
     page.fill("[name=device]", "a test")
-    page.click("button:has-text('Contribute it')")
+    page.click("button:has-text('Contribute result')")
     page.wait_for_url("**/benchmarks/*")
     said = page.locator("main").inner_text()
     assert "Noisy. This result is not ranked" in said
@@ -378,4 +378,4 @@ def test_guests_are_asked_to_sign_in_before_they_contribute(runtime, window):
     one = window()
     one.open(DIGITS)
     assert one.page.locator("[data-part=contribute]").count() == 0
-    assert one.page.locator("text=to contribute it under your name").count() == 1
+    assert one.page.locator("text=to contribute this result").count() == 1
