@@ -71,7 +71,7 @@ def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
     for name, wanted in requires.items():
         known = _NEEDS.get(name)
         if known is None or not isinstance(wanted, known) or isinstance(wanted, bool):
-            raise UnknownNeedError(f"No worker can be tested for {name}={wanted!r}.")
+            raise UnknownNeedError(f"{name}={wanted!r} is not a valid worker requirement.")
     return dict(sorted(requires.items()))
 
 

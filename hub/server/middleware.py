@@ -136,9 +136,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answers what broke outside a view."""
-    return show(
-        request, problems.InternalError("Something broke on our side; nothing was changed.")
-    )
+    return show(request, problems.InternalError("Internal error; nothing was changed."))
 
 
 def hub_context(request: HttpRequest) -> dict[str, Any]:

@@ -22,28 +22,28 @@ env = environ.Env()
 
 # Where the embedded services keep their files.
 HUB_HOME = Path(env.str("HUB_HOME", default="./var")).resolve()
-# The address people use: links, RDF names, cookies and allowed hosts are made from it.
+# The public URL of the hub. Links, RDF names, cookies and allowed hosts are derived from it.
 HUB_PUBLIC_URL = env.str("HUB_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
-# Show tracebacks to the browser. Never on a machine that others can reach.
+# Show tracebacks to the browser. Never use this on a machine that others can reach.
 DEBUG = env.bool("HUB_DEBUG", default=False)
-# More host names (comma separated) than that of HUB_PUBLIC_URL that the hub answers to.
+# Further host names that the hub answers to, besides that of HUB_PUBLIC_URL.
 _more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
 # Largest single file, in bytes.
 HUB_LIMITS_FILE_BYTES = env.int("HUB_LIMITS_FILE_BYTES", default=20 * 10**9)
-# Largest sum of the files that one namespace may hold, in bytes.
+# Largest total size of the files of one namespace, in bytes.
 HUB_LIMITS_NAMESPACE_BYTES = env.int("HUB_LIMITS_NAMESPACE_BYTES", default=200 * 10**9)
-# Most bytes that one user may have in open uploads, and stored in no version yet.
+# Most bytes that one user may have in open uploads and in uploaded files that are not in a version.
 HUB_LIMITS_USER_BYTES = env.int("HUB_LIMITS_USER_BYTES", default=200 * 10**9)
 # Most uploads that one user may have open.
 HUB_LIMITS_OPEN_UPLOADS = env.int("HUB_LIMITS_OPEN_UPLOADS", default=2_000)
-# Largest object that git-LFS clients are asked to send at once, in bytes; a larger one comes in
-# parts of this size from clients that can do so. A proxy in front must take as much.
+# Largest object that Git LFS clients send in one request, in bytes; clients that support it send
+# larger ones in parts of this size. A proxy in front must accept this size.
 HUB_LIMITS_PUT_BYTES = env.int("HUB_LIMITS_PUT_BYTES", default=2**28)
-# Room on the disk that uploads leave free, in bytes, so that the database can always be written.
+# Disk space that uploads leave free, in bytes, so that the database can always be written.
 HUB_LIMITS_FREE_BYTES = env.int("HUB_LIMITS_FREE_BYTES", default=2**28)
-# Days within which every stored byte is read again and compared with its digest; 0 turns it off.
+# Days within which every stored file is verified against its digest; 0 turns this off.
 HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
-# Most bytes that a worker reads again for this in an hour, one file at least.
+# Most bytes that a worker verifies per hour, at least one file.
 HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)
 # Most files in one version.
 HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
@@ -51,13 +51,13 @@ HUB_LIMITS_FILES = env.int("HUB_LIMITS_FILES", default=2_000)
 HUB_LIMITS_CHILD_BYTES = env.int("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 # Processor seconds that one stage of a check may take; large models get more in proportion.
 HUB_LIMITS_STAGE_SECONDS = env.int("HUB_LIMITS_STAGE_SECONDS", default=20)
-# How long a job after publishing (upgrade, conformance, conversion) may take in all, in seconds.
+# Time limit of a job after publishing (upgrade, conformance, conversion), in seconds.
 HUB_LIMITS_JOB_SECONDS = env.int("HUB_LIMITS_JOB_SECONDS", default=600)
-# Size of all files together that such a job may write, in bytes.
+# Total size of the files that such a job may write, in bytes.
 HUB_LIMITS_WRITTEN_BYTES = env.int("HUB_LIMITS_WRITTEN_BYTES", default=20 * 2**30)
-# How long a worker may be silent before its job is given to another, in seconds.
+# Time after which the job of a silent worker is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
-# Streams of progress (server-sent events) of one web process at once; each holds a thread.
+# Concurrent progress streams (server-sent events) of one web process; each occupies a thread.
 HUB_LIMITS_STREAMS = env.int("HUB_LIMITS_STREAMS", default=4)
 # Requests from one signed-in user.
 HUB_LIMITS_USER_RATE = env.str("HUB_LIMITS_USER_RATE", default="6000/min")
@@ -67,17 +67,17 @@ HUB_LIMITS_SIGN_IN_RATE = env.str("HUB_LIMITS_SIGN_IN_RATE", default="10/min")
 HUB_LIMITS_SIGN_IN_ADDRESS_RATE = env.str("HUB_LIMITS_SIGN_IN_ADDRESS_RATE", default="50/hour")
 # Failed sign-ins to one account from all browsers that have never signed in to it.
 HUB_LIMITS_SIGN_IN_ACCOUNT_RATE = env.str("HUB_LIMITS_SIGN_IN_ACCOUNT_RATE", default="100/hour")
-# Passwords that one web process hashes at once; 0 is half of its cores.
+# Passwords that one web process hashes at once; 0 means half of its cores.
 HUB_LIMITS_HASHES = env.int("HUB_LIMITS_HASHES", default=0)
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
 # Slowest rate at which a client may send a body or take a response, in bytes per second over
 # 30 seconds.
 HUB_LIMITS_CLIENT_RATE = env.int("HUB_LIMITS_CLIENT_RATE", default=1_000)
-# Request bodies that one web process receives before the application reads them, in bytes; beyond,
-# clients wait. They lie in HUB_TEMP.
+# Request bodies that one web process receives before the application reads them, in bytes; beyond
+# this, clients wait. They are stored in HUB_TEMP.
 HUB_LIMITS_BODIES_BYTES = env.int("HUB_LIMITS_BODIES_BYTES", default=2**30)
-# Proxies in front of the hub whose X-Forwarded-For is believed when addresses are counted.
+# Number of proxies in front of the hub whose X-Forwarded-For is trusted when addresses are counted.
 HUB_PROXIES = env.int("HUB_PROXIES", default=0)
 
 
@@ -88,60 +88,60 @@ def _networks(said: list[str]) -> list[IPv4Network | IPv6Network]:
         raise ImproperlyConfigured(f"HUB_CERTIFICATE_PROXIES: {error}.") from error
 
 
-# Networks of proxies that verify clients' TLS certificates and say so in Client-Cert (RFC 9440),
+# Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
 # such as 10.0.0.7/32. They must set or remove that header in every request.
 HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
-# mounts, landlock and seccomp as well). Give `full` where strangers may publish.
+# mounts, landlock and seccomp as well). Use `full` if untrusted users may publish.
 HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
 if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
     raise ImproperlyConfigured("HUB_SANDBOX_REQUIRED must be none, limits, partial or full.")
-# The machine that a worker runs on, if containers give it names of their own: what wants a host
-# for itself is kept apart from all workers that give the same.
+# The machine that a worker runs on, if containers have their own host names: jobs that need a host
+# for themselves exclude all workers with the same value.
 HUB_WORKER_HOST = env.str("HUB_WORKER_HOST", default="")
-# The runtime build of a Celery worker, where it has an environment of its own; see `hub worker`.
+# The runtime of a Celery worker, if it has its own environment; see `hub worker`.
 HUB_WORKER_RUNTIME = env.str("HUB_WORKER_RUNTIME", default="")
-# Benchmarks of what is published: off, light (a few short processes, last in the queue) or full
-# (the whole procedure). Those that a maintainer asks for are run in any case.
+# Benchmarks of published versions: off, light (a few short processes, lowest priority) or full (the
+# complete procedure). Benchmarks requested by a maintainer always run.
 HUB_BENCH = env.str("HUB_BENCH", default="light")
 if HUB_BENCH not in ("off", "light", "full"):
     raise ImproperlyConfigured("HUB_BENCH must be off, light or full.")
-# How long the timed processes of one full benchmark may take together, in seconds.
+# Total time of the measured processes of one full benchmark, in seconds.
 HUB_BENCH_SECONDS = env.float("HUB_BENCH_SECONDS", default=300.0)
-# Power in watts that one busy core of this machine takes, where you know it: from it energy is
-# estimated where no meter can be read. 0 leaves energy out.
+# Power of one busy core of this machine in watts, if known. Energy is estimated from it if no meter
+# can be read; 0 means no estimate.
 HUB_BENCH_WATTS = env.float("HUB_BENCH_WATTS", default=0.0)
-# Where the workers' electricity comes from, as the ISO 3166 code of three letters (FRA), or `world`
-# by that name: no figure of carbon is made without it.
+# The electricity grid of the workers, as a three-letter ISO 3166 code (FRA) or `world`; without it
+# there are no carbon figures.
 HUB_GRID_REGION = env.str("HUB_GRID_REGION", default="")
-# The official SHACL file of MLDCAT-AP, if you have fetched it; else the hub's own transcription.
+# Path of the official SHACL file of MLDCAT-AP; by default the hub's own transcription is used.
 HUB_MLDCAT_SHAPES = env.str("HUB_MLDCAT_SHAPES", default="")
-# Where a SPARQL 1.1 server of yours takes queries; without it the hub's own store answers. Its
-# parameters go with requests that name no data set, such as ?union-default-graph for Oxigraph.
+# Query URL of your own SPARQL 1.1 server; by default the hub's own store answers. Its parameters,
+# such as ?union-default-graph for Oxigraph, are sent with requests that name no data set.
 HUB_SPARQL_URL = env.str("HUB_SPARQL_URL", default="")
-# Graphs of that server (Graph Store HTTP Protocol); by default `store` beside HUB_SPARQL_URL.
+# Graph Store HTTP Protocol URL of that server; by default `store` beside HUB_SPARQL_URL.
 HUB_SPARQL_STORE_URL = env.str("HUB_SPARQL_STORE_URL", default="")
-# Folder of the store of graphs, seen by the graphs process and by web processes.
+# Folder of the graph store, shared by the graphs process and the web processes.
 HUB_GRAPHS = Path(env.str("HUB_GRAPHS", default=str(HUB_HOME / "graphs"))).resolve()
-# Query processes of one web process; 0 is one for each core, and four at least.
+# Query processes of one web process; 0 means one per core, and at least four.
 HUB_SPARQL_PROCESSES = env.int("HUB_SPARQL_PROCESSES", default=0)
-# How long a guest's query may take, in seconds.
+# Time limit of a guest's query, in seconds.
 HUB_SPARQL_SECONDS = env.float("HUB_SPARQL_SECONDS", default=10.0)
-# How long the query of somebody who signed in may take, in seconds.
+# Time limit of a signed-in user's query, in seconds.
 HUB_SPARQL_USER_SECONDS = env.float("HUB_SPARQL_USER_SECONDS", default=30.0)
-# Seconds of computing that one client's queries may take in a minute.
+# Computing time that one client's queries may use per minute, in seconds.
 HUB_SPARQL_MINUTE_SECONDS = env.float("HUB_SPARQL_MINUTE_SECONDS", default=60.0)
-# Memory that one query may take, in bytes.
+# Memory limit of one query, in bytes.
 HUB_SPARQL_BYTES = env.int("HUB_SPARQL_BYTES", default=3 * 2**29)
 # Largest result of a query, in bytes.
 HUB_SPARQL_RESULT_BYTES = env.int("HUB_SPARQL_RESULT_BYTES", default=50 * 10**6)
-# Processes of one web process that read long texts: cards, tables and source code.
+# Processes of one web process that parse long texts: cards, tables and source code.
 HUB_TEXT_PROCESSES = env.int("HUB_TEXT_PROCESSES", default=2)
-# Processor time that reading one text may take, in seconds.
+# CPU time limit for parsing one text, in seconds.
 HUB_TEXT_SECONDS = env.int("HUB_TEXT_SECONDS", default=5)
-# Memory that reading one text may take, in bytes.
+# Memory limit for parsing one text, in bytes.
 HUB_TEXT_BYTES = env.int("HUB_TEXT_BYTES", default=2**29)
-# Redis, for cache, throttles and the Celery broker; without it the worker polls rows.
+# Redis for cache, throttles and the Celery broker; without it workers poll the database.
 REDIS_URL = env.str("REDIS_URL", default="")
 
 
@@ -176,10 +176,10 @@ def _sqlite(path: Path) -> dict[str, Any]:
     }
 
 
-# Signs sessions and cookies; made once and kept in the home folder unless given.
+# Signs sessions and cookies; by default created once and stored in HUB_HOME.
 SECRET_KEY = env.str("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
 
-# PostgreSQL 15 or newer; SQLite in the home folder unless given.
+# PostgreSQL 15 or newer; by default SQLite in HUB_HOME.
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.db_url("DATABASE_URL")
     if env.str("DATABASE_URL", default="")
@@ -308,11 +308,11 @@ STORAGES = {
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
-# Where blobs are kept: a local folder (file:///…).
+# Where uploaded files are stored: a local folder (file:///…).
 HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
 # Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
-# Folder for what clients send faster than the hub reads it, and take slower than it writes.
+# Folder for buffered request and response bodies of slow clients.
 FILE_UPLOAD_TEMP_DIR = Path(env.str("HUB_TEMP", default=str(HUB_HOME / "tmp")))
 FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
 
@@ -395,7 +395,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# How a Celery pool begins its processes: fork, or spawn for GPUs; see `hub worker`.
+# How a Celery pool starts its processes: fork, or spawn for GPUs; see `hub worker`.
 CELERY_WORKER_POOL_START_METHOD = env.str("HUB_WORKER_START", default="fork")
 # A second fence: a worker ends its jobs by itself well before.
 CELERY_TASK_TIME_LIMIT = max(3600, 4 * HUB_LIMITS_JOB_SECONDS) + 60
@@ -411,7 +411,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
-# JSON lines when "json", readable lines when "console".
+# Log format: `json` for JSON lines, `console` for readable lines.
 HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")
 _processors: list[Any] = [
     structlog.contextvars.merge_contextvars,

@@ -43,7 +43,7 @@ class CopyDetail(APIView):
         found = self._find(request, namespace, name, number, variant)
         if found is None or found.file is None:
             raise problems.NotFound(
-                "There is no such copy yet. POST here, signed in, to have it made."
+                "This copy does not exist yet. Sign in and POST to this address to create it."
             )
         return _ready(found)
 

@@ -26,10 +26,10 @@ class ShapeFinding(serializers.Serializer[object]):
     severity = serializers.CharField()
     message = serializers.CharField()
     path = serializers.CharField(help_text="the property, as an IRI")
-    field = serializers.CharField(help_text="the field of the card that gives it, if one does")
+    field = serializers.CharField(help_text="field of the card that provides it, if any")
     times = serializers.IntegerField()
     where = serializers.ListField(
-        child=serializers.CharField(), help_text="some of the things concerned"
+        child=serializers.CharField(), help_text="some of the resources concerned"
     )
 
 
@@ -37,10 +37,12 @@ class ShapeReportOutput(serializers.Serializer[ShapeReport]):
     """What a profile's shapes said of a version's graph; never a reason not to publish it."""
 
     profile = serializers.CharField()
-    shapes = serializers.CharField(source="shapes_title", help_text="which shapes were asked")
+    shapes = serializers.CharField(source="shapes_title", help_text="name of the shapes")
     shapes_sha256 = Digest()
-    official = serializers.BooleanField(help_text="whether they are the profile's own file")
-    graph_sha256 = Digest(help_text="the graph, with those of its model and of the hub")
+    official = serializers.BooleanField(help_text="whether these are the profile's official shapes")
+    graph_sha256 = Digest(
+        help_text="the graph, together with the graphs of its model and of the hub"
+    )
     conforms = serializers.BooleanField()
     count = serializers.IntegerField()
     findings = ShapeFinding(many=True)
@@ -57,7 +59,7 @@ class ShapeReportDetail(APIView):
         report = reports.of_version(version)
         if report is None:
             raise problems.NotFound(
-                f"There is no report on {version.ref}: it is made in the background once a version "
-                "of a public model is published."
+                f"There is no report on {version.ref}: reports are created in the background "
+                "after a version of a public model is published."
             )
         return Response(ShapeReportOutput(report).data)

@@ -48,9 +48,7 @@ def _answer(request: HttpRequest) -> HttpResponseBase:
     if request.method == "OPTIONS":
         return _preflight()
     if request.method not in METHODS:
-        raise problems.MethodNotAllowed(
-            f"A query is asked with GET or POST, not with {request.method}."
-        )
+        raise problems.MethodNotAllowed(f"Send the query with GET or POST, not {request.method}.")
     asked = _asked(request)
     if asked.text is None:
         return _describe(request)
@@ -73,7 +71,8 @@ def _asked(request: HttpRequest) -> protocol.Asked:
         return protocol.from_get(query_string)
     if int(request.META.get("CONTENT_LENGTH") or 0) > protocol.LONGEST_BODY:
         raise problems.TooLarge(
-            f"The request has more than {protocol.LONGEST_BODY} bytes; ask in smaller parts."
+            f"The request has more than {protocol.LONGEST_BODY} bytes. Split it into smaller "
+            "queries."
         )
     kind = request.META.get("CONTENT_TYPE", "")
     return protocol.from_post(query_string, kind, request.body)

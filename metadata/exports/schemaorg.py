@@ -13,7 +13,7 @@ from metadata.rdf.terms import FAIR4ML, SCHEMA
 if TYPE_CHECKING:
     from metadata.exports.sheet import Agent, FileLine, Sheet
 
-_RESTRICTED = "The files are for those who asked for access and got it."
+_RESTRICTED = "Access to the files is restricted; users must request it."
 # A page needs no more files than this; the graph has them all.
 FILES = 50
 _DESCRIPTION = 5000

@@ -35,8 +35,8 @@ _CHUNK = 1 << 16
 _MOST_BYTES = 32 << 20
 _TRIES = 2
 _WORDS = {
-    "timed-out": "validating took too long",
-    "out-of-memory": "validating took more memory than it may have",
+    "timed-out": "validation took too long",
+    "out-of-memory": "validation exceeded its memory limit",
     "shapes": "the shapes cannot be read",
 }
 
@@ -60,7 +60,7 @@ class Finding:
 
 
 class _LostError(Exception):
-    """The server ended, or said what nobody can read."""
+    """The server ended, or sent an unreadable response."""
 
 
 def validate(
@@ -153,11 +153,11 @@ class _Server:
             chunk = self._receive(deadline)
             said += chunk
             if not chunk or len(said) > _MOST_BYTES:
-                raise _LostError("ended in the middle of its work")
+                raise _LostError("ended during its work")
         try:
             answer = json.loads(said)
         except ValueError as error:
-            raise _LostError("said what nobody can read") from error
+            raise _LostError("sent an unreadable response") from error
         return answer if isinstance(answer, dict) else {}
 
     def _send(self, line: bytes, deadline: float) -> None:
@@ -166,11 +166,11 @@ class _Server:
         while stdin is not None and view:
             # A pipe takes this much at once whenever it takes anything.
             if not select.select([], [stdin], [], max(0.0, deadline - time.monotonic()))[1]:
-                raise _LostError("did not take its work in time")
+                raise _LostError("did not accept its work in time")
             try:
                 view = view[stdin.write(view[: select.PIPE_BUF]) or 0 :]
             except OSError as error:
-                raise _LostError("ended before its work reached it") from error
+                raise _LostError("ended before it received its work") from error
 
     def _receive(self, deadline: float) -> bytes:
         stdout = self._process.stdout

@@ -48,6 +48,9 @@ def _graph() -> Graph:
     graph.add(data, f"{SD}defaultGraph", link(f"{data}-union"))
     graph.add(data, f"{DCTERMS}isPartOf", link(Places(home).catalogue))
     graph.type(f"{data}-union", f"{SD}Graph", f"{VOID}Dataset")
-    told = "The union of every public graph of this hub: one a model, one a version, and its own."
+    told = (
+        "The union of all public graphs of this hub: one per model, one per version, and the "
+        "hub's own."
+    )
     graph.add(f"{data}-union", f"{DCTERMS}description", words(told))
     return graph

@@ -109,5 +109,5 @@ class EmbeddedStore:
 
     def _opened(self) -> pyoxigraph.Store:
         if self._store is None:
-            raise OSError("the store of graphs is not open")
+            raise OSError("the graph store is not open")
         return self._store

@@ -128,9 +128,9 @@ def syntax_problem(detail: str, text: str) -> problems.QueryInvalid:
         hint = (
             f" Did you mean {like[0]}?"
             if like
-            else " Variables begin with ?, strings with a quote."
+            else " Variables start with ?, strings with a quote."
         )
-        return _placed(line, column, f"{word} is no word of SPARQL.{hint}")
+        return _placed(line, column, f"{word} is not a SPARQL keyword.{hint}")
     found = _PLACE.match(detail)
     words = _expected(detail[found.end() :] if found else detail)
     if not found:
@@ -154,7 +154,7 @@ def _expected(detail: str) -> str:
     listed = words.removeprefix("expected ").removeprefix("one of ")
     wanted = [one for one in listed.split(", ") if one not in _NO_CURE]
     if not wanted:
-        return "the query cannot be understood from here on, or ends too soon."
+        return "syntax error, or unexpected end of the query."
     return f"expected {'one of ' if len(wanted) > 1 else ''}{', '.join(wanted)}"[:300]
 
 

@@ -84,7 +84,8 @@ def vet(text: str) -> Query:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LONGEST_BYTES:
         raise problems.TooLarge(
-            f"The query has {size} bytes; {LONGEST_BYTES} are allowed. Ask in smaller parts."
+            f"The query has {size} bytes; at most {LONGEST_BYTES} are allowed. Split it into "
+            "smaller queries."
         )
     text = text.removeprefix("\ufeff")
     return Query(**parsing.run(_vetted, text))
@@ -125,7 +126,7 @@ def tokens(text: str) -> Iterator[Token]:
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
         if kind == "mark" and found[0] in "\"'":
-            raise _invalid(text, found.start(), "A string begins here that never ends.")
+            raise _invalid(text, found.start(), "The string that starts here is not closed.")
         if kind != "space":
             yield Token(kind, found[0], found.start())
 
@@ -147,7 +148,7 @@ def _first(found: Iterator[Token], reader: _Reader, text: str) -> Token:
     raise _invalid(
         text,
         len(text),
-        f"The query ends before it asks anything: one of {_words(FORMS)} is needed.",
+        f"The query is incomplete: {_words(FORMS)} is missing.",
     )
 
 
@@ -158,7 +159,7 @@ def _form(token: Token, text: str) -> str:
         raise _update(token, text)
     if not form:
         raise _invalid(
-            text, token.at, f"A query begins with {_words(FORMS)}, not with {token.text[:40]!r}."
+            text, token.at, f"A query must start with {_words(FORMS)}, not {token.text[:40]!r}."
         )
     return form
 
@@ -203,8 +204,8 @@ class _Reader:
             raise _invalid(
                 self._text,
                 token.at,
-                "SERVICE is not available: this endpoint asks no other one. Ask the other endpoint "
-                "yourself and join the results. (A prefix of that name needs another name.)",
+                "SERVICE is not available: this endpoint does not query others. Query the other "
+                "endpoint yourself and join the results. (If this is a prefix, rename it.)",
             )
 
     def _look_for_doubt(self, token: Token) -> None:
@@ -217,7 +218,10 @@ class _Reader:
             and _DOUBTFUL.search(token.text)
         ):
             raise _invalid(
-                self._text, token.at, "Is this an IRI, or less than? Put a space behind the `<`."
+                self._text,
+                token.at,
+                "This could be an IRI or a less-than sign. For less-than, put a space after the "
+                "`<`.",
             )
 
     def _look_outside(self, token: Token) -> None:
@@ -227,7 +231,7 @@ class _Reader:
             raise _update(token, self._text)
         if word in FORMS:
             raise _invalid(
-                self._text, token.at, "A second query begins here: one at a time, please."
+                self._text, token.at, "A second query starts here. Send one query at a time."
             )
 
     def _count(self, token: Token) -> None:
@@ -258,8 +262,8 @@ class _Reader:
             raise _invalid(
                 self._text,
                 token.at,
-                f"The query has more than {MOST_PATTERNS} triple patterns and steps of paths, and "
-                "planning it would take too long. Ask in smaller parts; VALUES takes long lists.",
+                f"The query has more than {MOST_PATTERNS} triple patterns and steps of paths, "
+                "which is too many to plan. Split the query; use VALUES for long lists.",
             )
 
     def _listed_one(self, token: Token) -> None:
@@ -275,8 +279,8 @@ class _Reader:
 def _update(token: Token, text: str) -> problems.NotAllowed:
     line, column = position(text, token.at)
     return problems.NotAllowed(
-        f"{token.text.upper()} is an update, and this endpoint only answers questions: its graphs "
-        "are made from what is published. Publish a version or edit its card instead.",
+        f"{token.text.upper()} is an update, and this endpoint is read-only: its graphs are built "
+        "from published versions. Publish a version or edit its card instead.",
         line=line,
         column=column,
     )

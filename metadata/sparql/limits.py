@@ -47,7 +47,7 @@ class Gate:
         with self._changed:
             if self._clients[client] >= AT_ONCE:
                 raise problems.Throttled(
-                    f"{AT_ONCE} of your queries are being answered; wait for one of them.",
+                    f"{AT_ONCE} of your queries are still running. Wait for one to finish.",
                     retry_after=1,
                 )
             self._clients[client] += 1
@@ -91,7 +91,7 @@ class Gate:
 
 def _full() -> problems.Unavailable:
     return problems.Unavailable(
-        "Every query process is busy; ask again in a few seconds.", retry_after=5
+        "All query processes are busy. Try again in a few seconds.", retry_after=5
     )
 
 
@@ -104,8 +104,8 @@ def spent(client: str) -> float:
     if seconds >= settings.HUB_SPARQL_MINUTE_SECONDS:
         wait = _MINUTE - int(time.time()) % _MINUTE
         raise problems.Throttled(
-            f"Your queries used {seconds:.0f} s of computing in this minute, of "
-            f"{settings.HUB_SPARQL_MINUTE_SECONDS} allowed; go on in {wait} s.",
+            f"Your queries used {seconds:.0f} s of computing time in this minute; the limit is "
+            f"{settings.HUB_SPARQL_MINUTE_SECONDS} s. Try again in {wait} s.",
             retry_after=wait,
         )
     return seconds

@@ -89,11 +89,11 @@ def of(
     conditions, notes = _conditions(places, query)
     notes += _merged(places, query, known or {})
     if own:
-        notes.append("Private models are in no graph: those that only you see are left out.")
+        notes.append("Private models are not in the graphs, so the query leaves them out.")
     if collated and query.sort == "name":
         notes.append(
-            "The query sorts names by their characters alone; the database may put capitals and "
-            "hyphens elsewhere."
+            "The query sorts names by character codes; the database may sort capitals and "
+            "hyphens differently."
         )
     lines = [
         f"<{places.catalogue}> dcat:resource ?model .",
@@ -170,13 +170,13 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
     lines, notes = [], []
     if query.text:
         notes.append(
-            f"The words {query.text!r} are looked up in an index of all texts, which no graph has: "
-            "the query gives the list without them, and no order by how well they match."
+            f"The words {query.text!r} need the full-text index, which the graphs do not have. "
+            "The query ignores them and does not sort by relevance."
         )
     if query.sort == "downloads":
-        notes.append("Downloads are in no graph: the query orders by date in their place.")
+        notes.append("Downloads are not in the graphs. The query sorts by date instead.")
     if query.tags:
-        notes.append("Tags are no term of the graphs: the query leaves them out.")
+        notes.append("Tags are not in the graphs. The query ignores them.")
     for group, write in _WRITERS.items():
         values: tuple[str, ...] = getattr(query, group)
         if values:
@@ -189,11 +189,13 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         )
     if "other" in (value.lower() for value in query.license):
         notes.append(
-            "A licence called other has its own name in the graphs, where its card gives one: the "
-            "query finds those that give none."
+            "Models with licence other and a licence_name use that name in the graphs. The query "
+            "finds only those without one."
         )
     if "unknown" in query.personal_data:
-        notes.append("That nobody knows is told by no graph: the query leaves unknown out.")
+        notes.append(
+            "The graphs do not state that something is unknown. The query ignores that value."
+        )
     return lines, notes
 
 
@@ -225,7 +227,7 @@ def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) ->
         )
         if others:
             what = {"license": "licence", "task": "task"}[group]
-            notes.append(f"The graphs know one {what} for this and {', '.join(others)}.")
+            notes.append(f"The graphs use one {what} for this and {', '.join(others)}.")
     return notes
 
 

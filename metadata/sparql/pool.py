@@ -76,7 +76,8 @@ class Pool:
         except (OSError, LostError, TimeoutError) as error:
             log.exception("query_process_failed", error=str(error))
             raise problems.Unavailable(
-                "No query process can be started; the operator's log says why.", retry_after=10
+                "The query process cannot be started. The operator finds the cause in the log.",
+                retry_after=10,
             ) from None
         self._layers = process.layers
         _refuse_weak(process)
@@ -90,8 +91,8 @@ def _refuse_weak(process: _Process) -> None:
         process.kill()
         log.error("query_process_weak", level=level.name)
         raise problems.Unavailable(
-            f"Queries are off: their processes reach the isolation level {level.name}, and "
-            f"HUB_SANDBOX_REQUIRED asks for {settings.HUB_SANDBOX_REQUIRED}.",
+            f"Queries are disabled: query processes reach isolation level {level.name}, but "
+            f"HUB_SANDBOX_REQUIRED is {settings.HUB_SANDBOX_REQUIRED}.",
             retry_after=300,
         )
 
@@ -165,13 +166,13 @@ class _Process:
             return tasks.too_slow(task.seconds)
         if code == -signal.SIGSEGV:
             return problems.QueryTooCostly(
-                "The query is too deep to be computed: nest less, or shorten its longest chain of "
+                "The query is nested too deeply. Nest it less, or shorten its longest chain of "
                 "operators."
             )
         if code in (-signal.SIGABRT, -signal.SIGKILL):
             return _no_memory()
         log.error("query_process_lost", code=code)
-        return problems.Unavailable("The query process was lost; ask again.", retry_after=1)
+        return problems.Unavailable("The query process was lost. Try again.", retry_after=1)
 
 
 def _question(task: Task) -> bytes:
@@ -192,7 +193,7 @@ def _question(task: Task) -> bytes:
 
 def _words_of(kind: bytes, payload: bytes) -> dict[str, Any]:
     if kind not in (DONE, FAILED):
-        raise LostError("it answered something unreadable")
+        raise LostError("it returned an unreadable response")
     found: dict[str, Any] = json.loads(payload)
     return found
 
@@ -208,14 +209,16 @@ def _fail(told: dict[str, Any], task: Task) -> NoReturn:
     if kind == "large":
         raise tasks.too_large(task.result_bytes)
     if "custom function" in detail:
-        raise problems.QueryInvalid(f"{detail[:300]}. The functions of SPARQL 1.1 are there.")
+        raise problems.QueryInvalid(
+            f"{detail[:300]}. Only the functions of SPARQL 1.1 are available."
+        )
     log.error("query_failed", detail=detail)
     raise problems.QueryTooCostly(f"The engine could not compute the query: {detail[:300]}")
 
 
 def _no_memory() -> problems.QueryTooCostly:
     return problems.QueryTooCostly(
-        f"The query needs more memory than the {settings.HUB_SPARQL_BYTES} bytes it may "
-        "take. Sorting, DISTINCT, GROUP BY and products of patterns without a common variable do; "
-        "bind more terms or add LIMIT in a subquery."
+        f"The query needs more memory than the {settings.HUB_SPARQL_BYTES} bytes it may use. "
+        "Sorting, DISTINCT, GROUP BY and patterns without a common variable need a lot; bind "
+        "more terms or add LIMIT in a subquery."
     )

@@ -75,14 +75,12 @@ def from_post(query_string: str, content_type: str, body: bytes) -> Asked:
     kind = kind.strip().lower()
     charset = re.search(r"charset\s*=\s*\"?([\w-]+)", more, re.IGNORECASE)
     if charset and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
-        raise problems.UnsupportedMediaType(
-            f"Queries are read as UTF-8, and this one came as {charset[1]}."
-        )
+        raise problems.UnsupportedMediaType(f"Queries must be UTF-8, not {charset[1]}.")
     if kind == UPDATE:
         raise _no_updates()
     if kind not in (FORM, DIRECT):
         raise problems.UnsupportedMediaType(
-            f"A query comes as {FORM} (query=…) or as {DIRECT}, not as {kind or 'an unnamed type'}."
+            f"Send the query as {FORM} (query=…) or {DIRECT}, not {kind or 'an unnamed type'}."
         )
     parameters = _parameters(query_string.encode("latin-1", "replace"))
     if kind == DIRECT:
@@ -100,7 +98,7 @@ def _parameters(encoded: bytes) -> list[tuple[str, str]]:
         )
     except UnicodeDecodeError:
         raise problems.InvalidRequest(
-            "The parameters are not percent-encoded UTF-8; encode the query as UTF-8."
+            "The parameters are not percent-encoded UTF-8. Encode the query as UTF-8."
         ) from None
     except ValueError:
         raise problems.InvalidRequest(f"More than {_MOST_PARAMETERS} parameters.") from None
@@ -111,7 +109,7 @@ def _text(body: bytes) -> str:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise problems.QueryInvalid(
-            f"The query is not UTF-8: byte {error.start} cannot be read. Save it as UTF-8."
+            f"The query is not UTF-8: byte {error.start} is not valid. Save it as UTF-8."
         ) from None
 
 
@@ -123,10 +121,10 @@ def _asked(parameters: list[tuple[str, str]], direct: list[str], *, needed: bool
         raise _no_updates()
     texts = [*direct, *values.get("query", [])]
     if len(texts) > 1:
-        raise problems.InvalidRequest("The request has more than one query; ask one at a time.")
+        raise problems.InvalidRequest("The request has more than one query. Send one at a time.")
     graphs = [values.get(f"{kind}-graph-uri", []) for kind in ("default", "named")]
     if not texts and (needed or any(graphs)):
-        raise problems.InvalidRequest("The request has no query: give it as the parameter query.")
+        raise problems.InvalidRequest("The request has no query. Send it in the parameter `query`.")
     return Asked(texts[0] if texts else None, _iris(graphs[0]), _iris(graphs[1]))
 
 
@@ -141,7 +139,7 @@ def _iris(given: Sequence[str]) -> tuple[str, ...]:
 
 def _no_updates() -> problems.NotAllowed:
     return problems.NotAllowed(
-        "This endpoint takes no updates: its graphs are made from what is published."
+        "This endpoint is read-only: its graphs are built from published versions."
     )
 
 
@@ -157,7 +155,9 @@ def choose(accept: str, offered: Sequence[Format]) -> Format:
     chosen = negotiation.best(accept, names)
     if chosen is None:
         kinds = ", ".join(found.media_type for found in offered)
-        raise problems.NotAcceptable(f"This answer can be had as {kinds}; ask for one in Accept.")
+        raise problems.NotAcceptable(
+            f"The result is available as {kinds}. Name one of them in Accept."
+        )
     return names[chosen]
 
 

@@ -40,9 +40,9 @@ class Question:
 _QUESTIONS = (
     Question(
         "language-models-by-size",
-        "Language models by size, with who made them",
-        "The models for tasks of language from the smallest up, with the bytes of their files and "
-        "the creators that their cards name.",
+        "Language models by size, with their creators",
+        "Models for language tasks, smallest first, with their file size and the creators named "
+        "on their cards.",
         """
 SELECT ?model ?title ?bytes (GROUP_CONCAT(DISTINCT ?name; separator=", ") AS ?creators) WHERE {
   { SELECT ?model (SUM(?size) AS ?bytes) WHERE {
@@ -61,9 +61,9 @@ LIMIT 50
     ),
     Question(
         "training-carbon",
-        "Models by the carbon of their training",
-        "The models whose cards tell the emissions of their training, from the least up, in "
-        "kilograms of CO2 equivalents, and whether they were declared, estimated or measured.",
+        "Models by training emissions",
+        "Models whose cards state their training emissions, lowest first, in kilograms of CO2 "
+        "equivalents, and whether these were declared, estimated or measured.",
         """
 SELECT ?model ?title ?kg ?kind WHERE {
   ?model hub:trainingCO2eKg ?kg ; dcterms:title ?title .
@@ -77,9 +77,9 @@ LIMIT 50
     ),
     Question(
         "trained-on-personal-data",
-        "Models trained on personal data, or derived from one that was",
-        "The models that learned from data said to be personal, themselves or through an ancestor; "
-        "data of unknown status are not among them.",
+        "Models trained on personal data, directly or through an ancestor",
+        "Models trained on data declared as personal, directly or through an ancestor. Data of "
+        "unknown status are not included.",
         """
 SELECT DISTINCT ?model ?ancestor ?data ?title WHERE {
   ?data dpv:hasPersonalData dpv:PersonalData .
@@ -94,8 +94,8 @@ LIMIT 200
     ),
     Question(
         "mixed-precision",
-        "Models of mixed precision",
-        "The models whose weights are of several types, with these types.",
+        "Models with mixed precision",
+        "Models whose weights have several data types, with these types.",
         """
 SELECT ?model ?title (GROUP_CONCAT(DISTINCT STRAFTER(STR(?type), "#dt-"); separator=" ") AS ?types)
 WHERE {
@@ -110,8 +110,8 @@ LIMIT 50
     ),
     Question(
         "provenance-of-a-version",
-        "Where one version comes from",
-        "The ancestors of one version: how each was made, with what, and when, as far as is known.",
+        "Ancestors of one version",
+        "All ancestors of a version: how, with what and when each was made, as far as known.",
         """
 SELECT ?ancestor ?title ?step ?tool ?made WHERE {
   <{V}> prov:wasDerivedFrom+ ?ancestor .
@@ -133,8 +133,8 @@ LIMIT 50
     Question(
         "best-measured-accuracy",
         "Best measured accuracy on one data set below 50 MB",
-        "The small models that workers of this hub found most accurate on one data set; claims of "
-        "cards do not count.",
+        "The small models that were most accurate on one data set when measured by workers of "
+        "this hub. Claims on cards do not count.",
         """
 SELECT ?model ?accuracy ?bytes WHERE {
   ?model fair4ml:hasEvaluation ?evaluation .
@@ -154,9 +154,9 @@ LIMIT 10
     ),
     Question(
         "models-by-licence",
-        "How many models under which licence",
-        "Every licence that models have here, with their number; the hub says where none was "
-        "given.",
+        "Number of models per licence",
+        "Every licence used on this hub, with its number of models, including models without a "
+        "licence.",
         """
 SELECT ?licence (COUNT(DISTINCT ?model) AS ?models) WHERE {
   ?line dcat:hasCurrentVersion ?model .
@@ -168,8 +168,8 @@ ORDER BY DESC(?models) ?licence
     ),
     Question(
         "models-about-digits",
-        "Models whose title or summary speaks of something",
-        "The models whose title or summary holds a word; write another in its place.",
+        "Models whose title or summary contains a word",
+        "Models whose title or summary contains a word. Replace the word with your own.",
         """
 SELECT DISTINCT ?model ?title WHERE {
   ?line dcat:hasCurrentVersion ?model .
@@ -183,8 +183,9 @@ LIMIT 50
     ),
     Question(
         "carbon-by-task",
-        "Carbon of training by task",
-        "For each task how many models tell their emissions, and what these come to in kilograms.",
+        "Training emissions by task",
+        "For each task, the number of models that state their emissions, and the total in "
+        "kilograms.",
         """
 SELECT ?task (COUNT(?model) AS ?models) (SUM(?kg) AS ?total) (AVG(?kg) AS ?mean) WHERE {
   ?line dcat:hasCurrentVersion ?model .
@@ -197,8 +198,8 @@ ORDER BY DESC(?total) ?task
     Question(
         "less-accurate-than-claimed",
         "Why a model is less accurate than its card claims",
-        "Where a worker measured at least 0.05 less than the card claims, on the same data set and "
-        "metric: how the model was made, its types of weights, and a test that it failed.",
+        "Models for which a worker measured at least 0.05 less than the card claims, on the same "
+        "data set and metric: how the model was made, its weight types, and a test that it failed.",
         """
 SELECT ?model ?metric ?claimed ?measured ?step
        (GROUP_CONCAT(DISTINCT STRAFTER(STR(?type), "#dt-"); separator=" ") AS ?types)
@@ -233,8 +234,8 @@ LIMIT 50
     Question(
         "failed-conformance",
         "Models that failed a test on ONNX Runtime",
-        "The models of which some variant failed a conformance test on ONNX Runtime, with the test "
-        "and what was wrong.",
+        "Models with a variant that failed a conformance test on ONNX Runtime, with the test and "
+        "the cause.",
         """
 SELECT DISTINCT ?model ?subject ?test ?reason WHERE {
   ?test dcterms:isPartOf <{H}/tests/onnxruntime> .
@@ -250,8 +251,8 @@ LIMIT 50
     ),
     Question(
         "expects-bgr-images",
-        "Models that expect pictures as BGR",
-        "The models whose file says that its pictures have blue before green and red.",
+        "Models that expect BGR images",
+        "Models whose file states that images are in the channel order blue, green, red.",
         """
 SELECT ?model ?title WHERE {
   ?model hub:bitmapPixelFormat "Bgr8" ; dcterms:title ?title .
@@ -264,8 +265,8 @@ LIMIT 50
     Question(
         "licence-wider-than-ancestors",
         "Open licence, ancestor for non-commercial use only",
-        "The models under an open licence that derive from one whose licence forbids commercial "
-        "use.",
+        "Models under an open licence that are derived from a model whose licence forbids "
+        "commercial use.",
         """
 SELECT DISTINCT ?model ?licence ?ancestor ?theirs WHERE {
   VALUES ?licence { lic:MIT lic:Apache-2.0 lic:BSD-2-Clause lic:BSD-3-Clause lic:CC0-1.0 }
@@ -282,8 +283,8 @@ LIMIT 50
     Question(
         "operator-at-old-opset",
         "Models that use an operator at an old opset",
-        "The models that use GridSample at opset 16 or lower, which later opsets changed; write "
-        "another operator in its place.",
+        "Models that use GridSample at opset 16 or lower, which later opsets changed. Replace "
+        "the operator with your own.",
         """
 SELECT ?model ?title ?opset WHERE {
   ?model hub:usesOperator <https://onnx.ai/onnx/operators/onnx__GridSample.html> ;
@@ -299,9 +300,9 @@ LIMIT 50
     Question(
         "fastest-under-a-size",
         "Fastest models below 50 MB on one device",
-        "The models that workers of this hub timed on one class of machines, one inference at a "
-        "time, the fastest of each comparability key first; across keys nothing is ranked, and "
-        "noisy results are left out.",
+        "Models benchmarked by workers of this hub on one class of device, one inference at a "
+        "time, fastest first within each comparability key. Results are not ranked across keys, "
+        "and noisy results are left out.",
         """
 SELECT ?model ?key ?variant ?p50 ?bytes WHERE {
   ?result hub:device <{C}> ;
@@ -327,7 +328,7 @@ LIMIT 100
     Question(
         "everything-about-a-version",
         "Everything about one version",
-        "The whole graph of one version, as its address with the ending .ttl gives it.",
+        "The complete graph of one version, the same as its URL with the extension .ttl.",
         """
 CONSTRUCT { ?subject ?predicate ?object } WHERE {
   GRAPH <{G}> { ?subject ?predicate ?object }

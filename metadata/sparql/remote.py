@@ -180,11 +180,13 @@ def _refusal(answer: urllib3.BaseHTTPResponse, task: Task) -> problems.Problem:
     if answer.status == 400:
         return problems.QueryInvalid(f"The query is not valid: {said}")
     if answer.status == 406:
-        return problems.NotAcceptable(f"The SPARQL server behind does not write {task.media_type}.")
+        return problems.NotAcceptable(
+            f"The SPARQL server of this hub does not support {task.media_type}."
+        )
     if answer.status in (408, 504):
         return tasks.too_slow(task.seconds)
     return problems.Unavailable(
-        f"The SPARQL server behind answered {answer.status}; try again.", retry_after=5
+        f"The SPARQL server of this hub answered {answer.status}. Try again.", retry_after=5
     )
 
 
@@ -194,15 +196,15 @@ def _check(answer: urllib3.BaseHTTPResponse, task: Task) -> None:
     given = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if given != task.media_type:
         raise problems.Unavailable(
-            f"The SPARQL server behind answered {given or 'an unnamed type'} where "
-            f"{task.media_type} was asked for.",
+            f"The SPARQL server of this hub answered with {given or 'an unnamed type'} instead of "
+            f"{task.media_type}.",
             retry_after=60,
         )
 
 
 def _away(error: Exception) -> problems.Unavailable:
     return problems.Unavailable(
-        f"The SPARQL server behind does not answer ({type(error).__name__}); try again.",
+        f"The SPARQL server of this hub does not answer ({type(error).__name__}). Try again.",
         retry_after=5,
     )
 

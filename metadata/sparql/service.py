@@ -159,15 +159,15 @@ def _fresh_state() -> State:
     found = condition()
     if found.state is None:
         raise problems.Unavailable(
-            "The store of graphs is not there yet: it is being made, or the process that makes it "
-            "(`hub graphs`) does not run.",
+            "The graph store is not ready: it is being built, or the process that builds it "
+            "(`hub graphs`) is not running.",
             retry_after=5,
         )
     if found.behind > LAG:
         raise problems.Unavailable(
-            f"The store of graphs is {found.behind.total_seconds():.0f} s behind what is published "
-            "and might show what was hidden meanwhile; the process that follows (`hub graphs`) is "
-            "away or busy.",
+            f"The graph store is {found.behind.total_seconds():.0f} s behind the published models "
+            "and might show data that has since been hidden. The process that updates it (`hub "
+            "graphs`) is not running or busy.",
             retry_after=10,
         )
     return found.state
@@ -189,7 +189,7 @@ def _run(task: Task, is_gone: Callable[[], bool]) -> IO[bytes]:
             return stores.engine().run(task, is_gone)
         except SnapshotGoneError:  # a newer copy took its place between our look and theirs
             task = replace(task, snapshot=_fresh_state().snapshot)
-    raise problems.Unavailable("The store of graphs changes too fast; ask again.", retry_after=1)
+    raise problems.Unavailable("The graph store is changing too fast. Try again.", retry_after=1)
 
 
 def _key(task: Task, state: State) -> str:

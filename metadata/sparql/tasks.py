@@ -55,17 +55,18 @@ def new_result() -> IO[bytes]:
 
 def too_slow(seconds: float) -> problems.QueryTimeout:
     return problems.QueryTimeout(
-        f"The query took longer than {seconds:g} s and was ended. Bind more terms, remove patterns "
+        f"The query took longer than {seconds:g} s and was stopped. Bind more terms, remove "
+        "patterns "
         "that share no variable, or add LIMIT; a token allows more time."
     )
 
 
 def too_large(most_bytes: int) -> problems.QueryTooCostly:
     return problems.QueryTooCostly(
-        f"The result is larger than {most_bytes} bytes. Ask for less: LIMIT and OFFSET, fewer "
-        "variables, or the nightly dump for everything."
+        f"The result is larger than {most_bytes} bytes. Use LIMIT and OFFSET or fewer variables, "
+        "or download the nightly dump."
     )
 
 
 def gone() -> problems.InvalidRequest:
-    return problems.InvalidRequest("The client went away before the answer was there.")
+    return problems.InvalidRequest("The client disconnected before the result was ready.")

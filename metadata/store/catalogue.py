@@ -138,7 +138,7 @@ def _tell_dump(graph: Graph, places: Places) -> None:
     checksum = f"{address}#sha256"
     graph.add(places.catalogue, f"{DCAT}distribution", quads.link(file))
     graph.type(file, f"{DCAT}Distribution")
-    graph.add(file, f"{DCTERMS}title", quads.string("All public graphs, each night", "en"))
+    graph.add(file, f"{DCTERMS}title", quads.string("Nightly dump of all public graphs", "en"))
     graph.add(file, f"{DCAT}downloadURL", quads.link(address))
     graph.add(file, f"{DCAT}accessURL", quads.link(address))
     graph.add(file, f"{DCAT}mediaType", quads.link(f"{_IANA}{dump.MEDIA_TYPE}"))

@@ -57,24 +57,24 @@ class Entity:
 
 KINDS = {
     "agents": Kind("Agent", "publishes models here.", f"{FOAF}Agent", "namespace"),
-    "tasks": Kind("Task", "is what models are for.", f"{SKOS}Concept", "task"),
+    "tasks": Kind("Task", "is a task of models.", f"{SKOS}Concept", "task"),
     "licences": Kind(
         "Licence",
-        "is a licence that models name; SPDX has no id for it.",
+        "is a licence used by models; SPDX has no id for it.",
         f"{DCTERMS}LicenseDocument",
         "license",
     ),
     "metrics": Kind("Metric", "is a metric by which models are evaluated.", f"{DQV}Metric"),
     "tests": Kind("Test", "is a test that this hub runs on models.", f"{EARL}TestCase"),
     "formats": Kind("File format", "is a format of files here.", f"{DCTERMS}FileFormat"),
-    "modalities": Kind("Modality", "is what goes into models or comes out.", f"{SKOS}Concept"),
+    "modalities": Kind("Modality", "is a type of model input or output.", f"{SKOS}Concept"),
     "environments": Kind(
         "Environment",
-        "is the machine, system and runtime of benchmark results.",
+        "is the hardware, operating system and runtime of benchmark results.",
         f"{PROV}Entity",
     ),
     "ops": Kind(
-        "Operator", "is an operator of a domain that ONNX does not document.", f"{SKOS}Concept"
+        "Operator", "is an operator from a domain that ONNX does not document.", f"{SKOS}Concept"
     ),
 }
 
@@ -84,7 +84,7 @@ def find(place: str, name: str) -> Entity:
     kind, iri = KINDS[place], _iri(place, name)
     lines = _lines(place, name)
     if not lines and not _EXISTS.get(place, _nobody)(name):
-        raise problems.NotFound(f"No public model has to do with {place}/{name}.")
+        raise problems.NotFound(f"No public model refers to {place}/{name}.")
     return Entity(kind, iri, name, lines or _least(place, kind, iri, name))
 
 

@@ -190,7 +190,7 @@ def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
     for iri, nquads in expected():
         sha256, found = stored.pop(iri, ("", ""))
         if found != services.digest(nquads):
-            yield f"{iri} {'differs from its rows' if found else 'is missing'}"
+            yield f"{iri} {'differs from the database' if found else 'is missing'}"
         elif sha256 != found:
             yield f"{iri} has another digest than its text"
         tell()

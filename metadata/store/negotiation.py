@@ -82,9 +82,9 @@ def not_acceptable(offers: Iterable[str] = ()) -> problems.NotAcceptable:
     """The problem of a reader who wants nothing of what there is."""
     known = ", ".join(offers or [HTML, *(_plain(found.media_type) for found in FORMATS.values())])
     return problems.NotAcceptable(
-        f"This address has no such representation. Ask for one of: {known}; or add an ending to "
-        f"the address: {', '.join(f'.{ending}' for ending in FORMATS)}. Programs that want plain "
-        "JSON find it below /api/v1."
+        f"The requested format is not available here. Request one of: {known}; or add an "
+        f"extension to the address: {', '.join(f'.{ending}' for ending in FORMATS)}. Plain JSON "
+        "is available under /api/v1."
     )
 
 

@@ -94,7 +94,11 @@ def _strangers(version: Version, nquads: str) -> list[dict[str, Any]]:
     own = Places(settings.HUB_PUBLIC_URL).version(model.namespace.slug, model.name, version.number)
     told = {line.partition("> ")[0].removeprefix("<") for line in nquads.splitlines()}
     return [
-        _finding("graph-subject", "The graph tells of something that is not of this version.", "")
+        _finding(
+            "graph-subject",
+            "The graph describes something that does not belong to this version.",
+            "",
+        )
         | {"where": iri}
         for iri in sorted(told)
         if iri != own and not iri.startswith((f"{own}#", f"{own}/"))
@@ -103,7 +107,7 @@ def _strangers(version: Version, nquads: str) -> list[dict[str, Any]]:
 
 def _round(version: Version, way: list[str]) -> dict[str, Any]:
     steps = " from ".join([*way, version.ref]) if way else "itself"
-    message = f"{version.ref} would derive from itself: it derives from {steps}."
+    message = f"{version.ref} would be derived from itself: it derives from {steps}."
     return _finding(
         "lineage-circle", f"{message} Correct base_model.", version.readme, "base_model"
     )

@@ -53,11 +53,11 @@ def _reason(found: Finding, value: str) -> str:
     wanted = found.wanted
     kind = found.component.removesuffix("ConstraintComponent")
     known = {
-        "MinCount": f"is missing: at least {wanted.get('minCount', '1')} is asked for",
-        "MaxCount": f"is told more than {_times(wanted.get('maxCount', '1'))}",
-        "Class": f"is {short(value)}, which nothing says to be a {short(wanted.get('class', ''))}",
-        "Datatype": f"is {value}, and not of the type {short(wanted.get('datatype', ''))}",
-        "NodeKind": f"is {short(value)}; {_kind(wanted)} is asked for",
+        "MinCount": f"is missing: at least {wanted.get('minCount', '1')} is required",
+        "MaxCount": f"is stated more than {_times(wanted.get('maxCount', '1'))}",
+        "Class": f"is {short(value)}, which is not declared as a {short(wanted.get('class', ''))}",
+        "Datatype": f"is {value}, which does not have the type {short(wanted.get('datatype', ''))}",
+        "NodeKind": f"is {short(value)}; {_kind(wanted)} is required",
     }
     return known.get(kind, f"breaks the rule {kind} with {value or 'its value'}")
 

@@ -42,7 +42,10 @@ class DecisionInput(Input):
 
     status = serializers.ChoiceField(AccessRequest.Status.choices)
     reason = serializers.CharField(
-        max_length=access.LONGEST_REASON, allow_blank=True, default="", help_text="of a refusal"
+        max_length=access.LONGEST_REASON,
+        allow_blank=True,
+        default="",
+        help_text="reason for a rejection",
     )
 
 

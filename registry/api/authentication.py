@@ -43,8 +43,8 @@ class TokenAuthentication(BaseAuthentication):
         )
         if token is None:
             raise problems.NotAuthenticated(
-                "This token is not known here, was revoked, or is over. Make a new one under "
-                "Account, Tokens, and run `hub login`."
+                "Unknown, revoked or expired token. Create a new one under Account, Tokens, and "
+                "run `hub login`."
             )
         if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
             usage.notes.add_use(usage.TOKEN, token.pk, now)
@@ -67,7 +67,9 @@ class BasicTokenAuthentication(TokenAuthentication):
         try:
             _, _, secret = base64.b64decode(given, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError) as error:
-            raise problems.NotAuthenticated("The user and token are not base64.") from error
+            raise problems.NotAuthenticated(
+                "The Basic credentials are not valid base64."
+            ) from error
         return self.sign_in(secret)
 
     def authenticate_header(self, request: Request) -> str:

@@ -30,8 +30,12 @@ class CardFindingOutput(serializers.Serializer[Any]):
     """One thing that is wrong with a card."""
 
     severity = serializers.ChoiceField(["error", "warning"])
-    line = serializers.IntegerField(allow_null=True, help_text="of the whole README, from 1")
-    field = serializers.CharField(help_text="training_data[1].personal_data; empty for a line")
+    line = serializers.IntegerField(
+        allow_null=True, help_text="line number in README.md, starting at 1"
+    )
+    field = serializers.CharField(
+        help_text="for example training_data[1].personal_data; empty if the problem is with a line"
+    )
     pointer = serializers.CharField(help_text="JSON pointer into the front matter, or /line/N")
     message = serializers.CharField()
     cure = serializers.CharField()
@@ -50,7 +54,7 @@ class CardSummaryOutput(serializers.Serializer[Any]):
 class CardCheckOutput(serializers.Serializer[Any]):
     """A checked card: it can be saved when there is no error."""
 
-    ok = serializers.BooleanField(help_text="whether it can be saved")
+    ok = serializers.BooleanField(help_text="whether the card can be saved")
     findings = CardFindingOutput(many=True)
     card = CardSummaryOutput()
 
@@ -59,7 +63,7 @@ class CardImportQuery(Input):
     """What to do with a file that is sent."""
 
     filename = serializers.CharField(
-        max_length=512, required=False, default="", help_text="its name tells what it is"
+        max_length=512, required=False, default="", help_text="the kind is detected from its name"
     )
     kind = serializers.ChoiceField(list(imports.KINDS), required=False, default="")
     apply = serializers.BooleanField(required=False, default=False, help_text="write the card")
@@ -69,7 +73,7 @@ class CardImportOutput(serializers.Serializer[Any]):
     """What a file says of the card, and the card as it would be."""
 
     kind = serializers.ChoiceField(list(imports.KINDS))
-    fields = serializers.DictField(help_text="fields that change, each whole")  # type: ignore[assignment]
+    fields = serializers.DictField(help_text="fields that change, with their complete new value")  # type: ignore[assignment]
     notes = serializers.ListField(child=serializers.CharField())
     text = serializers.CharField(help_text="the README with these fields")
     findings = CardFindingOutput(many=True)
@@ -85,8 +89,8 @@ class BoundedParser(BaseParser):
         content: bytes = stream.read(imports.LIMIT_BYTES + 1)
         if len(content) > imports.LIMIT_BYTES:
             raise problems.TooLarge(
-                f"At most {imports.LIMIT_BYTES:,} bytes are read here. Send only what the card "
-                "is about."
+                f"At most {imports.LIMIT_BYTES:,} bytes are accepted. Send only the part that "
+                "concerns this model."
             )
         return content
 
@@ -135,7 +139,7 @@ class CardCheck(APIView):
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise problems.CardInvalid("The card is not UTF-8 text; save it as UTF-8.") from error
+            raise problems.CardInvalid("The card is not UTF-8. Save it as UTF-8 text.") from error
         response = Response(checked_data(cards.check(text)))
         response["Cache-Control"] = "no-store"
         return response

@@ -137,8 +137,8 @@ def open_part(
     if os.fstat(file.fileno()).st_size != blob.size:
         file.close()
         raise problems.Unavailable(
-            f"Storage holds other bytes than sha256:{blob.sha256} should have. Nothing is served "
-            "rather than something wrong; the operator can find out more with `verify_blobs`."
+            f"The stored file does not match sha256:{blob.sha256}, so it is not served. The "
+            "operator can run `hub manage verify_blobs` for details."
         )
     file.seek(part.start)
     return Slice(file, part.length)

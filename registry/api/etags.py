@@ -43,9 +43,9 @@ def require(request: Request, tag: str) -> None:
     given = request.headers.get("If-Match", "")
     if not given:
         raise problems.PreconditionRequired(
-            "Send If-Match with the ETag you read, so that nobody's change is lost."
+            "Send If-Match with the ETag you read, so that no other change is overwritten."
         )
     if given.strip() != "*" and tag not in given:
         raise problems.PreconditionFailed(
-            "Somebody changed this since you read it. Read it again, then repeat your change."
+            "This changed since you last read it. Read it again, then repeat your change."
         )

@@ -81,7 +81,7 @@ class MarkdownParser(BaseParser):
         content: bytes = stream.read(cards.LIMIT_BYTES + 1)
         if len(content) > cards.LIMIT_BYTES:
             raise problems.TooLarge(
-                f"A card may have {cards.LIMIT_BYTES:,} bytes; move the rest to a file."
+                f"A card may have at most {cards.LIMIT_BYTES:,} bytes. Move the rest to a file."
             )
         return content
 

@@ -35,9 +35,7 @@ def read_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
     """
     bare = _STRING.sub(b"", content)
     if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > most_values:
-        raise problems.TooLarge(
-            f"The JSON may have {most_values:,} values and has more; send it in parts."
-        )
+        raise problems.TooLarge(f"The JSON has more than {most_values:,} values. Send it in parts.")
     depth = 0
     for bracket in _BRACKET.findall(bare):
         depth += 1 if bracket in b"[{" else -1
@@ -46,11 +44,11 @@ def read_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
     except ValueError as error:
-        raise problems.InvalidRequest(f"The body is no JSON: {error}.") from error
+        raise problems.InvalidRequest(f"The body is not valid JSON: {error}.") from error
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON has")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 class JSONParser(parsers.JSONParser):
@@ -68,7 +66,9 @@ class JSONParser(parsers.JSONParser):
         most_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         content = cast("bytes", stream.read(most_bytes + 1))
         if len(content) > most_bytes:
-            raise problems.TooLarge(f"The body may have {most_bytes:,} bytes; files go by upload.")
+            raise problems.TooLarge(
+                f"The body may have at most {most_bytes:,} bytes. Send files as uploads."
+            )
         return read_json(content, most_values=self.most_values)
 
 
@@ -87,7 +87,7 @@ class Items(serializers.ListField):
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if isinstance(data, list) and len(data) > self._most:
-            raise serializers.ValidationError(f"At most {self._most} items are taken.")
+            raise serializers.ValidationError(f"At most {self._most} items are accepted.")
         return super().to_internal_value(data)
 
 
@@ -110,7 +110,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.UUID,
     OpenApiParameter.HEADER,
-    description="a UUID of the client; a repeat with the same key has no second effect",
+    description="a UUID chosen by the client; repeating a request with the same key has no "
+    "further effect",
 )
 
 

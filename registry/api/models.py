@@ -80,12 +80,16 @@ class ModelList(APIView):
         responses=pagination.paged(
             shapes.ListedModelOutput,
             setup=shapes.SetupOutput(
-                required=False, allow_null=True, help_text="what the speeds were measured on"
+                required=False,
+                allow_null=True,
+                help_text="the setup in which the speeds were measured",
             ),
             count=fields.IntegerField(),
             count_capped=fields.BooleanField(),
             facets=fields.DictField(
-                child=shapes.FacetOutput(many=True), required=False, help_text="where asked for"
+                child=shapes.FacetOutput(many=True),
+                required=False,
+                help_text="only if requested with `facets`",
             ),
             facets_capped=fields.BooleanField(
                 required=False, help_text="whether only the first matches were counted"

@@ -31,11 +31,11 @@ class NameOutput(serializers.Serializer[names.Name]):
     name = serializers.CharField(help_text="in lower case")
     by = serializers.ChoiceField(
         ["address", "confirmation", "namespace", ""],
-        help_text="why it means the target; empty where it means nothing here",
+        help_text="how the name was resolved; empty if it does not resolve",
     )
     target = serializers.CharField(help_text="slug of a data set, or namespace/name of a model")
     suggestions = serializers.ListField(
-        child=serializers.CharField(), help_text="other entries of that name, to be confirmed"
+        child=serializers.CharField(), help_text="other entries with that name, for you to confirm"
     )
 
 

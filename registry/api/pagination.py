@@ -38,7 +38,7 @@ def limit_of(request: Request) -> int:
     """The page length that a request asks for, 1 to 100."""
     text = request.query_params.get("limit", "20")
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= LONGEST:
-        raise problems.InvalidRequest.at("/limit", f"limit must be 1 to {LONGEST}.")
+        raise problems.InvalidRequest.at("/limit", f"limit must be between 1 and {LONGEST}.")
     return int(text)
 
 

@@ -25,8 +25,8 @@ _View = TypeVar("_View", bound="Callable[..., Any]")
 _NAMES = "accepted_parameters"
 # Of a list that comes in pages.
 PAGED = (
-    OpenApiParameter("limit", int, description="the length of a page, 1 to 100"),
-    OpenApiParameter("cursor", str, description="where a page goes on: see `next`"),
+    OpenApiParameter("limit", int, description="maximum number of results per page, 1 to 100"),
+    OpenApiParameter("cursor", str, description="cursor of the next page, taken from `next`"),
 )
 _SHOWN = 20
 _LONGEST = 60
@@ -84,9 +84,9 @@ def check(given: Iterable[str], known: frozenset[str]) -> None:
     if not unknown:
         return
     near = {name[:_LONGEST]: _near(name, known) for name in unknown[:_SHOWN]}
-    all_of = f"Known: {', '.join(sorted(known))}." if known else "This address takes none."
+    all_of = f"Known: {', '.join(sorted(known))}." if known else "This endpoint has no parameters."
     words = [
-        f"There is no parameter {name!r}. "
+        f"Unknown parameter {name!r}. "
         + (f"Did you mean {' or '.join(found)}?" if found else all_of)
         for name, found in near.items()
     ]

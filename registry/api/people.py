@@ -49,7 +49,8 @@ class NamespaceDetailOutput(NamespaceOutput):
 
     used_bytes = serializers.IntegerField(source="room.used")
     reserved_bytes = serializers.IntegerField(
-        source="room.reserved", help_text="by open uploads, and by stored ones in no version"
+        source="room.reserved",
+        help_text="bytes used by open uploads and by uploaded files that are not in a version",
     )
     most_bytes = serializers.IntegerField(source="room.quota")
 

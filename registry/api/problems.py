@@ -59,7 +59,7 @@ def translate(error: Exception) -> problems.Problem:
         )
     if isinstance(error, exceptions.Throttled):
         wait = int(getattr(error, "wait", None) or 1) + 1
-        return problems.Throttled(f"Too many requests; go on in {wait} s.", retry_after=wait)
+        return problems.Throttled(f"Too many requests. Try again in {wait} s.", retry_after=wait)
     simple: dict[type[Exception], type[problems.Problem]] = {
         exceptions.ParseError: problems.InvalidRequest,
         exceptions.NotAuthenticated: problems.NotAuthenticated,
@@ -82,17 +82,21 @@ def _fault(error: Exception) -> problems.Problem:
     """The problem of what is no framework's answer: a limit, a lost database, or our mistake."""
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        return problems.TooLarge(f"The body may have {most:,} bytes; files go by upload.")
+        return problems.TooLarge(
+            f"The body may have at most {most:,} bytes. Send files as uploads."
+        )
     if isinstance(error, TooManyFieldsSent):
         most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-        return problems.TooLarge(f"A form may have {most:,} fields; send it in parts.")
+        return problems.TooLarge(f"A form may have at most {most:,} fields. Send it in parts.")
     # A connection that was lost within a transaction shows as an InterfaceError at its end.
     if isinstance(error, OperationalError | InterfaceError):
         log.error("database_unavailable", exc_info=error)
-        return problems.Unavailable("The database does not answer; try again.", retry_after=2)
+        return problems.Unavailable(
+            "The database is not available. Try again later.", retry_after=2
+        )
     log.error("internal_error", exc_info=error)
     return problems.InternalError(
-        "Something broke on our side; nothing was changed. Quote the request id to the operator."
+        "Internal error; nothing was changed. Report the request id to the operator."
     )
 
 

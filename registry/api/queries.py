@@ -37,7 +37,7 @@ def _bound(what: str) -> serializers.IntegerField:
         default=None,
         min_value=0,
         max_value=2**63 - 1,
-        help_text=f"at most so many {what}",
+        help_text=f"maximum number of {what}",
     )
 
 
@@ -63,28 +63,30 @@ class ModelsQuery(serializers.Serializer[Any]):
         allow_blank=True,
         default="",
         max_length=200,
-        help_text="characters that the name or the summary holds, ignoring case",
+        help_text="text that the name or summary contains, ignoring case",
     )
-    domain = _of(sorted(TASKS_OF), "tasks of these domains")
-    operator = _any("uses one of these ONNX operators; others than ai.onnx's as `domain.Name`")
-    pixel_format = _of(PIXEL_FORMATS, "what its file says of pixels")
-    personal_data = _of(PERSONAL_DATA, "status of some training data, as told")
-    passes_on = _any("passes on each of these runtimes: a check passed, none failed")
-    fails_on = _any("some variant fails a check on one of these runtimes")
+    domain = _of(sorted(TASKS_OF), "tasks in these domains")
+    operator = _any("uses one of these ONNX operators; outside ai.onnx write `domain.Name`")
+    pixel_format = _of(PIXEL_FORMATS, "pixel format stated in the model file")
+    personal_data = _of(
+        PERSONAL_DATA, "personal-data status that the card declares for some training data"
+    )
+    passes_on = _any("passes on each of these runtimes: at least one check passed and none failed")
+    fails_on = _any("at least one variant fails a check on one of these runtimes")
     evidence = _of(
         EVIDENCE,
-        "has each of these; carbon: the emissions of training are told; federated: rounds made it; "
-        "upgrade: a variant of a higher opset is ready",
+        "has all of these: carbon (training emissions are declared), federated (made by "
+        "federated training), upgrade (a variant with a higher opset is available)",
     )
-    measured_on = _any("a worker of this hub timed some variant on one of these device classes")
-    facets = _of(GROUPS, "groups whose values are to be counted")
+    measured_on = _any("benchmarked by a worker of this hub on one of these device classes")
+    facets = _of(GROUPS, "facet groups to count")
     opset = serializers.IntegerField(required=False, allow_null=True, default=None)
     opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
-    max_bytes = _bound("bytes of its files together")
+    max_bytes = _bound("total size of the files in bytes")
     max_parameters = _bound("parameters")
-    device = _named("the device class whose speeds are shown and sorted by; narrows nothing")
-    runtime = _named("the runtime that they were measured with; the most used one if left out")
-    provider = _named("its execution provider; the most used one if left out")
+    device = _named("device class whose speeds are shown and sorted by; does not filter")
+    runtime = _named("runtime of these speeds (default: the most used one)")
+    provider = _named("execution provider of these speeds (default: the most used one)")
 
 
 class ResolveQuery(serializers.Serializer[Any]):

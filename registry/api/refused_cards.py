@@ -25,11 +25,11 @@ class RefusedCardOutput(serializers.Serializer[RefusedCard]):
     id = serializers.IntegerField()
     author = serializers.CharField(source="author.username")
     number = serializers.IntegerField(
-        source="version.number", allow_null=True, default=None, help_text="of the draft"
+        source="version.number", allow_null=True, default=None, help_text="number of the draft"
     )
     size = serializers.IntegerField(help_text="bytes")
     sha256 = serializers.CharField()
-    detail = serializers.CharField(help_text="why it was refused")
+    detail = serializers.CharField(help_text="why the card was rejected")
     sent_at = serializers.DateTimeField()
 
 

@@ -30,7 +30,7 @@ def add_problem_answers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             "title": {"type": "string"},
             "status": {"type": "integer"},
             "detail": {"type": "string"},
-            "instance": {"type": "string", "description": "the id of the request"},
+            "instance": {"type": "string", "description": "request id"},
             "errors": {
                 "type": "array",
                 "items": {
@@ -41,7 +41,7 @@ def add_problem_answers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         },
     }
     answer = {
-        "description": "What is wrong, and what to do",
+        "description": "Description of the problem and how to fix it",
         "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     for operations in result["paths"].values():

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 PARAMETERS = (
-    "weights that the file stores, as elements, by scope and those in attributes; null where they "
-    "are not counted"
+    "number of stored weights (elements) by scope, and of those in attributes; null if they "
+    "were not counted"
 )
 
 
@@ -73,10 +73,10 @@ class LatestOutput(serializers.Serializer[Any]):
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
     parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
-    size = serializers.IntegerField(help_text="bytes of all uploaded files")
+    size = serializers.IntegerField(help_text="total size of the uploaded files in bytes")
     entry = serializers.CharField(allow_null=True)
     training_carbon_kg = serializers.FloatField(
-        allow_null=True, default=None, help_text="kilograms of CO2e, as the card declares"
+        allow_null=True, default=None, help_text="kilograms of CO2e, as declared by the card"
     )
 
 
@@ -120,10 +120,10 @@ class SpeedOutput(serializers.Serializer[Any]):
     """How fast a model's main variant ran in a setup, with its own input."""
 
     status = serializers.ChoiceField(
-        DocumentSpeed.Status.choices, help_text="a noisy result has no place in the order"
+        DocumentSpeed.Status.choices, help_text="noisy results are not ranked"
     )
     p50_ms = serializers.FloatField()
-    url = serializers.CharField(help_text="the result")
+    url = serializers.CharField(help_text="URL of the result")
 
 
 class ListedModelOutput(ModelSummaryOutput):
@@ -244,12 +244,14 @@ class ProofOutput(serializers.Serializer[Any]):
     """How far an upgraded variant was shown to equal its original."""
 
     strength = serializers.ChoiceField(Variant.Strength.choices)
-    sentence = serializers.CharField(help_text="the whole in words")
-    chosen = serializers.BooleanField(help_text="whether it is loaded where its opset is asked for")
+    sentence = serializers.CharField(help_text="the proof as one sentence")
+    chosen = serializers.BooleanField(
+        help_text="whether this variant is loaded when its opset is requested"
+    )
     evidence = serializers.DictField(
         allow_null=True,
         help_text="inputs, nodes and branches that ran, outputs, differences and noise, judges; "
-        "null where recorded by an older method",
+        "null if recorded by an older method",
     )
 
 
@@ -334,7 +336,7 @@ class VersionOutput(VersionSummaryOutput):
     files = serializers.SerializerMethodField()
     variants = VariantOutput(many=True)
     inputs = serializers.SerializerMethodField(
-        help_text="what the card declares of each input: docs/cards.md"
+        help_text="what the card declares about each input; see docs/cards.md"
     )
     checks = CheckOutput(many=True)
     jobs = JobSummaryOutput(many=True)

@@ -84,7 +84,7 @@ def _headers(upload: Upload) -> dict[str, str]:
 def _number(request: Request, header: str) -> int:
     text = request.headers.get(header, "")
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise problems.InvalidRequest(f"Send {header} as a whole number of bytes.")
+        raise problems.InvalidRequest(f"Send {header} as an integer number of bytes.")
     return int(text)
 
 

@@ -106,7 +106,7 @@ def check(text: str) -> Checked:
     if len(text.encode("utf-8", "replace")) > LIMIT_BYTES:
         notes.error(
             "/line/1",
-            f"A card may have {LIMIT_BYTES:,} bytes.",
+            f"A card may have at most {LIMIT_BYTES:,} bytes.",
             "Move the rest to a file.",
             line=1,
         )
@@ -114,7 +114,10 @@ def check(text: str) -> Checked:
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
         notes.error(
-            f"/line/{line}", "The card holds a NUL.", "Save it as plain UTF-8 text.", line=line
+            f"/line/{line}",
+            "The card contains a NUL character.",
+            "Save it as plain UTF-8 text.",
+            line=line,
         )
         return Checked(Card({}, ""), notes.in_order())
     parts = source.split(text)

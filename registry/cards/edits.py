@@ -118,7 +118,7 @@ def _set(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 def unreadable(finding: Finding) -> problems.CardInvalid:
     """The problem of changing a field of YAML that cannot be read."""
     return problems.CardInvalid(
-        f"The card cannot be changed by field before its YAML is mended. {finding.detail}",
+        f"Fix the YAML of the card before you edit single fields. {finding.detail}",
         errors=[{"pointer": finding.pointer, "detail": finding.detail}],
     )
 

@@ -60,10 +60,10 @@ _UNITS = {"mg": 0.001, "g": 1, "kg": 1000, "t": 1_000_000}
 def _grams(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, str):
         said = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(mg|kg|g|t)\b", value)
-        cure = "Write grams, digits alone; leave it out if it was not measured."
+        cure = "Write grams, digits only; leave it out if it was not measured."
         if said:
             grams = float(said.group(1)) * _UNITS[said.group(2)]
-            cure = f"Write grams, digits alone: {grams:.10g}."
+            cure = f"Write grams, digits only: {grams:.10g}."
         notes.error(pointer, f"{value[:60]!r} is text; emissions are a number in grams.", cure)
         return
     number(unit="grams")(notes, pointer, value)

@@ -132,7 +132,7 @@ def _unknown(notes: Notes, pointer: str, name: str, front: dict[str, Any]) -> No
     if meant and meant not in front:
         notes.warn(
             pointer,
-            f"{name[:60]} is no field that programs know; it is kept as it is.",
+            f"{name[:60]} is not a known field; it is kept unchanged.",
             f"{name} -> {meant}.",
         )
 
@@ -141,10 +141,12 @@ def _together(notes: Notes, front: dict[str, Any]) -> None:
     """What several fields say with one another."""
     if str(front.get("license")).lower() == "other" and not front.get("license_name"):
         notes.warn(
-            "/license", "other names no licence.", "Add license_name, and license_link to its text."
+            "/license",
+            "The value other does not name a licence.",
+            "Add license_name, and license_link with the address of its text.",
         )
     if front.get("base_model_relation") and not front.get("base_model"):
-        notes.warn("/base_model_relation", "It has no base_model.", "Name the model it came from.")
+        notes.warn("/base_model_relation", "base_model is missing.", "Name the model it came from.")
     carbon = front.get("co2_eq_emissions")
     grams = carbon.get("emissions") if isinstance(carbon, dict) else carbon
     if isinstance(grams, bool) or not isinstance(grams, int | float) or grams <= 0:
@@ -154,7 +156,9 @@ def _together(notes: Notes, front: dict[str, Any]) -> None:
     source = carbon.get("source") if isinstance(carbon, dict) else None
     if not source and not front.get("carbon_method"):
         notes.warn(
-            pointer, "The number has no method.", "Say in source or carbon_method how it was got."
+            pointer,
+            "The number has no method.",
+            "State in source or carbon_method how it was determined.",
         )
 
 
@@ -164,8 +168,8 @@ def _paths(notes: Notes, pointer: str, value: Any) -> None:
         if _LOCAL_PATH.search(value[:20_000]):
             notes.warn(
                 pointer,
-                "It tells a folder of the machine it was made on.",
-                "Leave it out: a published card stays.",
+                "It contains a path of the machine it was created on.",
+                "Remove it: a published card cannot be changed.",
             )
         return
     for name, item in value.items() if isinstance(value, dict) else enumerate(value):

@@ -49,10 +49,14 @@ def personal(notes: Notes, pointer: str, value: Any) -> None:
         return
     parts: dict[str, Check] = {"status": _status, **_PERSONAL_PARTS}
     if value.get("status") is None:
-        notes.error(pointer, "It has no status.", "Write yes, no, anonymised or unknown.")
+        notes.error(pointer, "status is missing.", "Write yes, no, anonymised or unknown.")
     mapping(parts, wanted="a word or a mapping")(notes, pointer, value)
     if value.get("status") in ("yes", True) and not value.get("legal_basis"):
-        notes.warn(pointer, "It has no legal_basis.", "Say on what ground the data are processed.")
+        notes.warn(
+            pointer,
+            "legal_basis is missing.",
+            "State the legal ground on which the data are processed.",
+        )
 
 
 _PERSON: dict[str, Check] = {
@@ -74,7 +78,7 @@ def person(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, dict) and value.get("email"):
         notes.warn(
             f"{pointer}/email",
-            "What is published stays, this address too.",
+            "Published cards stay public, including this address.",
             "Give an ORCID iD instead.",
         )
 

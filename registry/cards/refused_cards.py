@@ -46,7 +46,7 @@ def keeping(
         kept = _keep(actor, model, content(), version, refusal.detail)
         page = f"{settings.HUB_PUBLIC_URL}/models/{model.ref}/refused-cards"
         if kept is not None:
-            refusal.detail = f"{refusal.detail} The card is kept at {page}."
+            refusal.detail = f"{refusal.detail} The card is saved at {page}."
             refusal.extensions["refused_card"] = (
                 f"{settings.HUB_PUBLIC_URL}/api/v1/models/{model.ref}/refused-cards/{kept.pk}"
             )
@@ -77,7 +77,7 @@ def one(actor: Actor, model: RegisteredModel, pk: int) -> RefusedCard:
     """A refused card by its number; raises NotFound, also for what others sent."""
     found = of_model(actor, model).filter(pk=pk).first()
     if found is None:
-        raise problems.NotFound(f"{model.ref} has no refused card {pk} that you can see.")
+        raise problems.NotFound(f"{model.ref} has no rejected card {pk} that you can see.")
     return found
 
 

@@ -29,8 +29,8 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = 
     if isinstance(value, bool) or not isinstance(value, int | float):
         notes.error(
             pointer,
-            f"This must be a number and is {values.kind(value)}.",
-            "Write what was measured.",
+            f"This must be a number, not {values.kind(value)}.",
+            "Write the measured value.",
         )
         return
     scale = metrics.scale_of(name)
@@ -46,7 +46,7 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = 
     elif 1 < value <= 100 and not unit:
         notes.warn(
             pointer,
-            f"{value:g} is taken for per cent.",
+            f"{value:g} is interpreted as a percentage.",
             f"Write the fraction {value / 100:.6g}, or unit: percent beside the value; if "
             f"{value:g} is no percentage, correct it.",
         )
@@ -62,7 +62,8 @@ def scales(notes: Notes, front: dict[str, Any]) -> None:
         if not unit and 0 < value <= 1:
             notes.warn(
                 pointer,
-                f"{value:g} is taken for a fraction, and {percent[0]:g} in this card for per cent.",
+                f"{value:g} is interpreted as a fraction, but {percent[0]:g} in this card as a "
+                "percentage.",
                 "Write unit: fraction or unit: percent beside each value.",
             )
 
@@ -110,7 +111,9 @@ def _measured(notes: Notes, pointer: str, value: Any) -> None:
     if not isinstance(value, dict):
         return
     if value.get("value") is None:
-        notes.error(pointer, "The metric has no value.", "Give what was measured, or remove it.")
+        notes.error(
+            pointer, "The value of the metric is missing.", "Give what was measured, or remove it."
+        )
     else:
         name = str(value.get("type") or value.get("name") or "")
         unit = metrics.unit_of(value.get("unit"))
@@ -123,8 +126,8 @@ def _tokens(notes: Notes, pointer: str, value: dict[str, Any]) -> None:
         if value.get(name):
             notes.warn(
                 f"{pointer}/{name}",
-                "It is kept, and proves nothing here.",
-                "What the hub measures itself stands beside the card.",
+                "It is kept, but this hub does not verify it.",
+                "The hub shows its own measurements beside the card.",
             )
 
 
@@ -182,7 +185,7 @@ def eval_result(notes: Notes, pointer: str, value: Any) -> None:
     mapping(parts, wanted="a result with dataset and value")(notes, pointer, value)
     if isinstance(value, dict):
         if value.get("value") is None:
-            notes.error(pointer, "The result has no value.", "Give what was measured.")
+            notes.error(pointer, "The value of the result is missing.", "Write the measured value.")
         else:
             unit = metrics.unit_of(value.get("unit"))
             name = str(value.get("metric", ""))

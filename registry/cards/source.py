@@ -119,14 +119,14 @@ def read(text: str) -> Front:
         if _OPEN.match(text):
             front.readable = False
             front.notes.error(
-                "/line/1", "The front matter is never closed.", "End it with a line of ---.", line=1
+                "/line/1", "The front matter is not closed.", "End it with a line of ---.", line=1
             )
         return front
     if len(parts.front) > LIMIT_FRONT_BYTES:
         front.readable = False
         front.notes.error(
             "/line/1",
-            f"The front matter may have {LIMIT_FRONT_BYTES:,} characters.",
+            f"The front matter may have at most {LIMIT_FRONT_BYTES:,} characters.",
             "Move long tables to a file or to the prose.",
             line=1,
         )
@@ -310,18 +310,20 @@ def _tell(notes: Notes, error: Exception, source: str, above: int) -> None:
     words = getattr(error, "problem", None) or str(error)
     lines = source.splitlines() or [""]
     written = lines[min(mark.line, len(lines) - 1)] if mark else ""
-    notes.error(f"/line/{line}", f"This is not YAML: {words}.", _cure(words, written), line=line)
+    notes.error(
+        f"/line/{line}", f"This is not valid YAML: {words}.", _cure(words, written), line=line
+    )
 
 
 def _cure(words: str, written: str) -> str:
     if "\t" in written[: len(written) - len(written.lstrip())] or "'\\t'" in words:
         return "Indent with spaces instead of tabs."
     if words == _ALIAS:
-        return "Write the value out at each place."
+        return "Write out the value each time."
     if "mapping values are not allowed" in words:
         return "Put a text that has a colon in quotes, or correct the indentation."
     if "nested" in words:
         return "Make it flatter, or move it to a file."
     if "expected ',' or" in words or "expected the node content" in words:
         return "Close the bracket, or put the text in quotes."
-    return "Mend the YAML between the --- lines."
+    return "Fix the YAML between the --- lines."

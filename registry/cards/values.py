@@ -45,14 +45,14 @@ def kind(value: Any) -> str:
 def text(notes: Notes, pointer: str, value: Any) -> None:
     """Words; a number or a yes that YAML read as such is not."""
     if not isinstance(value, str):
-        notes.error(pointer, f"This must be text and is {kind(value)}.", "Write words, in quotes.")
+        notes.error(pointer, f"This must be text, not {kind(value)}.", "Write text in quotes.")
 
 
 def word(notes: Notes, pointer: str, value: Any) -> None:
     """Words, or a number that stands for itself, as in a list of tags."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         notes.error(
-            pointer, f"This must be a word and is {kind(value)}.", "Write one word or name."
+            pointer, f"This must be a single word, not {kind(value)}.", "Write one word or name."
         )
 
 
@@ -69,7 +69,9 @@ def listed(check: Check, *, wanted: str, alone: bool = True) -> Check:
         elif alone and not isinstance(value, dict):
             check(notes, pointer, value)
         else:
-            notes.error(pointer, f"This must be {wanted} and is {kind(value)}.", "Begin with a -.")
+            notes.error(
+                pointer, f"This must be {wanted} and is {kind(value)}.", "Start the line with a -."
+            )
 
     return each
 
@@ -95,7 +97,9 @@ def mapping(
                     parts[name](notes, place, part)
             elif not open_ and (meant := notes.guess(name, parts)):
                 notes.warn(
-                    place, f"{name} is not a field here.", f"If you mean {meant}, write {meant}."
+                    place,
+                    f"{name} is not a valid field here.",
+                    f"If you mean {meant}, write {meant}.",
                 )
         if needs and not any(value.get(name) not in (None, "") for name in needs):
             notes.error(
@@ -130,8 +134,10 @@ def usual(words: Collection[str], *, what: str) -> Check:
         if not isinstance(value, str) or value.strip().lower() in words:
             return
         meant = notes.guess(value, words)
-        cure = f"{value} -> {meant}." if meant else "Filters and other programs will not know it."
-        notes.warn(pointer, f"{str(value)[:60]!r} is no known {what}.", cure)
+        cure = (
+            f"{value} -> {meant}." if meant else "Filters and other programs will not recognise it."
+        )
+        notes.warn(pointer, f"{str(value)[:60]!r} is not a known {what}.", cure)
 
     return one
 
@@ -147,7 +153,9 @@ def number(*, least: float = 0, unit: str = "", whole: bool = False) -> Check:
             notes.error(pointer, f"This must be {what}.", "Write it without a fraction.")
         elif value < least:
             notes.error(
-                pointer, f"{value} cannot be: it is below {least:g}.", "Correct the number."
+                pointer,
+                f"{value} is not possible: the minimum is {least:g}.",
+                "Correct the number.",
             )
 
     return one
@@ -170,7 +178,7 @@ def licence(notes: Notes, pointer: str, value: Any) -> None:
         return
     meant = notes.guess(value.removesuffix("license"), LICENCE_OF)
     cure = f"{value} -> {meant}." if meant else "Write an SPDX id, or other with license_name."
-    notes.warn(pointer, f"{value[:60]!r} is no licence that SPDX or Hugging Face knows.", cure)
+    notes.warn(pointer, f"{value[:60]!r} is not a licence known to SPDX or Hugging Face.", cure)
 
 
 def language(notes: Notes, pointer: str, value: Any) -> None:
@@ -183,9 +191,13 @@ def language(notes: Notes, pointer: str, value: Any) -> None:
         return
     said = value.strip().lower()
     if said in vocabularies.LANGUAGES:
-        notes.warn(pointer, f"{value} is a name.", f"{value} -> {vocabularies.LANGUAGES[said]}.")
+        notes.warn(
+            pointer,
+            f"{value} is a language name, not a code.",
+            f"{value} -> {vocabularies.LANGUAGES[said]}.",
+        )
     elif not (_LANGUAGE.fullmatch(said) or said in ("multilingual", "code")):
-        notes.warn(pointer, f"{value[:60]!r} is no language code.", "Write en, de, zh-Hant ...")
+        notes.warn(pointer, f"{value[:60]!r} is not a language code.", "Write en, de, zh-Hant ...")
 
 
 def date(notes: Notes, pointer: str, value: Any) -> None:
@@ -193,12 +205,12 @@ def date(notes: Notes, pointer: str, value: Any) -> None:
     said = str(value).strip() if not isinstance(value, bool) else ""
     cure = "Write it as 2026-01-31."
     if not _DATE.fullmatch(said):
-        notes.error(pointer, f"{str(value)[:60]!r} is no date.", cure)
+        notes.error(pointer, f"{str(value)[:60]!r} is not a date.", cure)
         return
     try:
         datetime.datetime.fromisoformat(f"{said}-01-01"[:10] if len(said) < 10 else said)
     except ValueError as error:
-        notes.error(pointer, f"{said} is no date: {error}.", cure)
+        notes.error(pointer, f"{said} is not a date: {error}.", cure)
 
 
 def doi(notes: Notes, pointer: str, value: Any) -> None:
@@ -207,7 +219,7 @@ def doi(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, str):
         at = _DOI_AT.fullmatch(value.strip())
         if not _DOI.fullmatch(at.group(1) if at else value.strip()):
-            notes.error(pointer, f"{value[:80]!r} is no DOI.", "It looks like 10.24432/C50P49.")
+            notes.error(pointer, f"{value[:80]!r} is not a DOI.", "Write it like 10.24432/C50P49.")
 
 
 def iri(notes: Notes, pointer: str, value: Any) -> None:
@@ -219,9 +231,11 @@ def iri(notes: Notes, pointer: str, value: Any) -> None:
     if _DOI_AT.fullmatch(said):
         doi(notes, pointer, said)
     elif _DOI.fullmatch(said):
-        notes.warn(pointer, "This is a DOI without its address.", f"https://doi.org/{said}")
+        notes.warn(pointer, "This is a DOI without its URL.", f"https://doi.org/{said}")
     elif not _IRI.fullmatch(said):
-        notes.error(pointer, f"{said[:80]!r} is no address.", "Begin with https://, doi: or urn:.")
+        notes.error(
+            pointer, f"{said[:80]!r} is not a web address.", "Begin with https://, doi: or urn:."
+        )
 
 
 def orcid(notes: Notes, pointer: str, value: Any) -> None:
@@ -229,7 +243,9 @@ def orcid(notes: Notes, pointer: str, value: Any) -> None:
     found = _ORCID.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         notes.error(
-            pointer, f"{str(value)[:60]!r} is no ORCID iD.", "It looks like 0000-0002-1825-0097."
+            pointer,
+            f"{str(value)[:60]!r} is not an ORCID iD.",
+            "Write it like 0000-0002-1825-0097.",
         )
     elif not is_orcid(found.group(1)):
         notes.error(
@@ -250,7 +266,7 @@ def is_orcid(said: str) -> bool:
 def ror(notes: Notes, pointer: str, value: Any) -> None:
     """An organisation's ROR id."""
     if not isinstance(value, str) or not _ROR.fullmatch(value.strip()):
-        notes.error(pointer, f"{str(value)[:60]!r} is no ROR id.", "It looks like 05dxps055.")
+        notes.error(pointer, f"{str(value)[:60]!r} is not a ROR id.", "Write it like 05dxps055.")
 
 
 def anything(notes: Notes, pointer: str, value: Any) -> None:

@@ -66,4 +66,6 @@ def position(cursor: str, most: int) -> int:
 
 
 def _broken() -> problems.InvalidRequest:
-    return problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
+    return problems.InvalidRequest.at(
+        "/cursor", "Invalid page cursor. Start again from the first page."
+    )

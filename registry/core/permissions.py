@@ -106,7 +106,7 @@ def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> U
     need = ACTIONS[action]
     namespace = target.namespace if isinstance(target, RegisteredModel) else target
     raise problems.NotAllowed(
-        f"This needs the role {need.role} in {namespace.slug} and, with a token, the scope "
+        f"This requires the role {need.role} in {namespace.slug} and, with a token, the scope "
         f"{need.scope}. Ask an owner of {namespace.slug}, or use another token."
     )
 
@@ -126,13 +126,12 @@ def require_user(
     if not actor.is_authenticated:
         raise problems.NotAuthenticated("Sign in, or send a token as `Authorization: Bearer hf_…`.")
     if not has_scope(actor, scope):
-        raise problems.NotAllowed(f"This token lacks the scope {scope}; make one that has it.")
+        raise problems.NotAllowed(f"This token lacks the scope {scope}. Create one that has it.")
     if actor.bound_to is None or any_namespace:
         return actor
     if of is None or is_bound_elsewhere(actor, of):
         raise problems.NotAllowed(
-            "This token is bound to one namespace and may do nothing outside it. Use a token for "
-            "all your namespaces."
+            "This token is limited to one namespace. Use a token for all your namespaces."
         )
     return actor
 

@@ -25,7 +25,7 @@ def dataset(slug: str) -> Dataset:
     """The entry of that name, ignoring case; raises NotFound."""
     found = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
     if found is None:
-        raise problems.NotFound(f"There is no data set {slug}. /datasets lists those there are.")
+        raise problems.NotFound(f"Data set {slug} not found. See /datasets for the list.")
     return found
 
 

@@ -55,10 +55,10 @@ def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -
             "or '-', starting and ending with a letter or digit.",
         )
     if slug in RESERVED:
-        raise problems.NameReserved.at("/slug", f"{slug!r} is an address of the hub itself.")
+        raise problems.NameReserved.at("/slug", f"{slug!r} is reserved for an address of the hub.")
     if Dataset.objects.filter(slug=slug).exists():
         raise problems.NameTaken.at(
-            "/slug", f"There is a data set {slug} already. Edit it, or choose another name."
+            "/slug", f"Data set {slug} already exists. Edit it, or choose another name."
         )
     dataset = Dataset(namespace=namespace, slug=slug, title=slug)
     _describe(dataset, described)
@@ -81,7 +81,9 @@ def withdraw(actor: Actor, *, dataset: Dataset, reason: str) -> Dataset:
     """Take an entry out of lists and graphs; its page stays and says why."""
     require(actor, "dataset.withdraw", dataset.namespace)
     if not reason.strip():
-        raise problems.InvalidRequest.at("/reason", "Say why; people who used it will read this.")
+        raise problems.InvalidRequest.at(
+            "/reason", "Give a reason; it is shown to people who use this data set."
+        )
     dataset = _lock(dataset)
     if dataset.withdrawn_at is None:
         dataset.withdrawn_at, dataset.reason = timezone.now(), reason.strip()
@@ -122,7 +124,7 @@ def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
         if not fits(dataset)
     ]
     if dataset.iri.lower().startswith(f"{settings.HUB_PUBLIC_URL}/".lower()):
-        told = "The IRI is the name that the world has for the data, not an address of this hub."
+        told = "The IRI must be the data's own public identifier, not an address of this hub."
         errors.append({"pointer": "/iri", "detail": told})
     if errors:
         raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)
@@ -132,7 +134,7 @@ def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
     except IntegrityError as error:
         raise problems.NameTaken.at(
             "/iri",
-            f"Another entry tells of {dataset.iri or dataset.slug} already; find it in the list.",
+            f"Another entry already describes {dataset.iri or dataset.slug}. Find it in the list.",
         ) from error
 
 
@@ -155,7 +157,7 @@ _RULES: dict[str, tuple[Any, str]] = {
     "title": (lambda of: of.title and len(of.title) <= 200, "Give a title of 1 to 200 characters."),
     "description": (
         lambda of: len(of.description) <= 20_000,
-        "A description has at most 20,000 characters.",
+        "A description may have at most 20,000 characters.",
     ),
     "iri": (
         lambda of: len(of.iri) <= 500 and re.fullmatch(WEB_ADDRESS, of.iri),
@@ -167,20 +169,23 @@ _RULES: dict[str, tuple[Any, str]] = {
     ),
     "personal_data": (
         lambda of: of.personal_data in PersonalData.values,
-        "Personal data is yes, no, anonymised or unknown.",
+        "Personal data must be yes, no, anonymised or unknown.",
     ),
     "categories": (
         _fit_categories,
-        "Categories are terms of DPV's PD, each once, and only of data that are personal.",
+        "Categories must be terms of DPV's PD, without duplicates, and require personal data.",
     ),
     "legal_basis": (
         lambda of: (
             not of.legal_basis
             or (of.legal_basis in personal_data.LEGAL_BASES and _is_about_people(of))
         ),
-        "A legal basis is a term of DPV, and only of data that are personal.",
+        "A legal basis must be a term of DPV and requires personal data.",
     ),
-    "source": (lambda of: len(of.source) <= 500, "A source has at most 500 characters."),
-    "rows": (lambda of: _fits_number(of.rows), "Rows are a whole number from 0 up."),
-    "size_bytes": (lambda of: _fits_number(of.size_bytes), "Bytes are a whole number from 0 up."),
+    "source": (lambda of: len(of.source) <= 500, "A source may have at most 500 characters."),
+    "rows": (lambda of: _fits_number(of.rows), "Rows must be an integer of at least 0."),
+    "size_bytes": (
+        lambda of: _fits_number(of.size_bytes),
+        "Bytes must be an integer of at least 0.",
+    ),
 }

@@ -12,7 +12,8 @@ _FILE = Path(__file__).with_name("measured_attacks.json")
 EVEN, UNEVEN = "even", "uneven"
 NONE = "none"
 CAVEAT = (
-    "Other attacks, models and data may do worse, and a majority of attackers defeats every rule."
+    "Other attacks, models and data may do more harm, and a majority of attackers defeats every "
+    "rule."
 )
 
 

@@ -133,13 +133,13 @@ def words(of: Statement) -> str:
     """The statement in words: epsilon, delta and the neighbours, or that there is none and why."""
     if of.cause == NO_NOISE:
         return (
-            f"No differential privacy: {of.culprit}, so nothing bounds what the weights tell of "
-            "the data of one device."
+            f"No differential privacy: {of.culprit}, so there is no bound on what the weights "
+            "reveal about the data of one device."
         )
     if of.cause:
         return (
-            f"No differential privacy: {of.culprit}. The noise of the rounds since protects only "
-            "what these rounds learned. A training whose maintainers declare the base version "
+            f"No differential privacy: {of.culprit}. The noise of later rounds protects only what "
+            "those rounds learned. A training whose maintainers declare the base version "
             "untrained, or trained on public data alone, states an ε."
         )
     if not of.rounds:

@@ -63,7 +63,7 @@ class Schedule:
         known = {one.name for one in fields(cls)}
         for name, value in data.items():
             if name not in known:
-                raise _wrong(str(name)[:80], f"Known are {', '.join(sorted(known))}.")
+                raise _wrong(str(name)[:80], f"Valid fields: {', '.join(sorted(known))}.")
             _refuse_wrong(name, value)
         schedule = cls(**data)
         schedule._refuse_unfit()

@@ -173,8 +173,8 @@ def require_result(actor: Actor, of: Round) -> None:
     """Raise NotFound unless the caller may have what a round became before it is a version."""
     if not registry.sees_drafts(registry.role(actor, of.training.model)):
         raise problems.NotFound(
-            "The weights of a round are for its participants while it goes on, and for those who "
-            "write in the namespace. Released versions are on the model's page."
+            "The weights of a round are available only to its participants while it runs and to "
+            "users with write access to the namespace. Released versions are on the model's page."
         )
 
 

@@ -42,7 +42,6 @@ def places_for(count: int) -> Places:
 
 def _busy() -> problems.Unavailable:
     return problems.Unavailable(
-        "Too many people are signing in at this moment. Nothing was changed; try again in a few "
-        "seconds.",
+        "Too many sign-ins at the moment. Nothing was changed. Try again in a few seconds.",
         retry_after=RETRY_SECONDS,
     )

@@ -61,7 +61,7 @@ def user(username: str) -> User:
     """Somebody by name, ignoring case; raises NotFound."""
     found = User.objects.filter(username__iexact=username).first()
     if found is None:
-        raise problems.NotFound(f"Nobody here is called {username}; an administrator adds people.")
+        raise problems.NotFound(f"User {username} not found. Administrators can add users.")
     return found
 
 

@@ -87,7 +87,7 @@ def _from_files(xorb: Xorb, start: int, end: int) -> Iterator[bytes]:
     while start < end:
         part = next((part for part in parts if part.start <= start < part.end), None)
         if part is None:
-            raise _lost(xorb, f"no file holds its chunk {start}")
+            raise _lost(xorb, f"no file contains its chunk {start}")
         stop = min(end, part.end)
         offset = part.offset + sum(lengths[part.start : start])
         yield from _slice(part.blob_id, offset, sum(lengths[start:stop]))
@@ -108,6 +108,5 @@ def _slice(sha256: str, offset: int, length: int) -> Iterator[bytes]:
 def _lost(xorb: Xorb, why: str) -> Lost:
     log.error("xorb_lost", xorb=xorb.name, store=xorb.store_id, why=why)
     return Lost(
-        "The hub has lost bytes that you sent before, and has forgotten the rest of them now so "
-        "that they are sent again. Start the upload once more."
+        "The hub lost part of what you uploaded and discarded the rest. Start the upload again."
     )

@@ -107,8 +107,8 @@ class BlobStore:
             return open(f"{self.root}/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}", "rb")  # noqa: PTH123
         except FileNotFoundError as error:
             raise problems.Unavailable(
-                f"Storage has lost the bytes of sha256:{sha256}. The operator can find out more "
-                "with `manage.py verify_blobs`."
+                f"The content of sha256:{sha256} is missing from storage. The operator can run "
+                "`hub manage verify_blobs` for details."
             ) from error
 
     def expect_room(self, size: int) -> None:
@@ -215,7 +215,8 @@ def full(error: OSError) -> Exception:
     """The problem that an error of the file system means to a caller."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return problems.StorageFull(
-            "The hub's storage is full. Nothing was lost: go on when the operator has made room."
+            "The hub's storage is full. Nothing was lost. Continue when the operator has freed "
+            "space."
         )
     return error
 
@@ -232,7 +233,7 @@ def _sync_folder(folder: Path) -> None:
 def _at(url: str) -> BlobStore:
     parts = urlsplit(url)
     if parts.scheme != "file":
-        raise ValueError(f"HUB_STORAGE_URL {url!r} is not supported: give a file:// address")
+        raise ValueError(f"HUB_STORAGE_URL {url!r} is not supported: use a file:// URL")
     return BlobStore(Path(unquote(parts.path)))
 
 

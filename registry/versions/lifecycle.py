@@ -39,7 +39,7 @@ def expect(version: Version, *states: str) -> None:
     if version.state not in states:
         wanted = " or ".join(states)
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; this needs it to be {wanted}.", state=version.state
+            f"{version.ref} is {version.state}; it must be {wanted}.", state=version.state
         )
 
 
@@ -59,7 +59,7 @@ def draft(
             )
     except IntegrityError as error:
         raise problems.NameTaken.at(
-            "/label", f"{model.ref} has a version {label!r} already."
+            "/label", f"{model.ref} already has a version {label!r}."
         ) from error
     model.next_number += 1
     model.save(update_fields=["next_number"])
@@ -151,7 +151,7 @@ def publish(version: Version, actor: User) -> None:
     ]
     if failed:
         raise problems.ChecksFailed(
-            f"{version.ref} did not pass: {', '.join(failed)}. Its page says what is wrong."
+            f"{version.ref} did not pass: {', '.join(failed)}. See its page for details."
         )
     if waiting:
         raise problems.ChecksPending(

@@ -27,7 +27,7 @@ class Moved(problems.NotFound):
     """No model has this name any more; ``new`` is the name of the one that had it."""
 
     def __init__(self, old: str, new: str) -> None:
-        super().__init__(f"{old} is called {new} now.")
+        super().__init__(f"{old} is now called {new}.")
         self.old = old
         self.new = new
 

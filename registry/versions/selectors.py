@@ -55,7 +55,7 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
         if heir := moves.heir(actor, namespace_slug, name):
             raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
         raise problems.NotFound(
-            f"There is no model {namespace_slug}/{name} that you can see. Check the name; for a "
+            f"Model {namespace_slug}/{name} not found. Check the name; for a "
             "private model sign in or send a token."
         )
     return found
@@ -117,7 +117,8 @@ def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
         listed += " and older ones"
     plural = "s" if len(numbers) > 1 else ""
     return problems.NotFound(
-        f"{ref} names no version that you can see. {of.ref} has the version{plural} {listed}. "
+        f"{ref} does not name a version that you can see. {of.ref} has the version{plural} "
+        f"{listed}. "
         f"`hub info {of.ref}` and /api/v1/models/{of.ref}/versions list them."
     )
 
@@ -195,7 +196,7 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             for row in of.variants.all()
         )
         raise problems.VariantMissing(
-            f"{of.ref} has no such variant. {_left_out(of, opset)}It offers: "
+            f"{of.ref} has no such variant. {_left_out(of, opset)}Available: "
             f"{offers or 'none yet'}.",
             offers=offers,
         )
@@ -210,8 +211,8 @@ def _left_out(of: Version, opset: int | None) -> str:
     if row is None:
         return ""
     return (
-        f"The variant {row.name} has opset {opset} but was not shown to equal its original "
-        f"({row.proof_sentence}); load it by its name, {of.ref}:{row.name}. "
+        f"The variant {row.name} has opset {opset} but is not proven equal to its original "
+        f"({row.proof_sentence}). Load it by name: {of.ref}:{row.name}. "
     )
 
 
@@ -245,10 +246,9 @@ def require_files(actor: Actor, of: RegisteredModel) -> None:
     if may_have_files(actor, of):
         return
     page = f"{settings.HUB_PUBLIC_URL}/models/{of.ref}/access"
-    asking = "Ask for access" if actor.is_authenticated else "Sign in and ask for access"
+    asking = "Request access" if actor.is_authenticated else "Sign in and request access"
     problem = problems.AccessNeeded(
-        f"Access to {of.ref} is restricted: its files are for people who were let in. {asking} "
-        f"at {page}.",
+        f"Access to {of.ref} is restricted. {asking} at {page}.",
         model=of.ref,
     )
     if not actor.is_authenticated:
@@ -270,7 +270,7 @@ def readable_blob(actor: Actor, sha256: str) -> Blob:
         gated = held.filter(blob__erased_at=None).select_related("version__model__namespace")
         for file in gated.order_by("pk")[:1]:
             require_files(actor, file.version.model)
-        raise problems.NotFound(f"There is no blob sha256:{sha256} that you can see.")
+        raise problems.NotFound(f"Blob sha256:{sha256} not found.")
     return found
 
 
@@ -284,7 +284,7 @@ def stored_blob(sha256: str) -> Blob:
     """A blob, for whoever was given its address by somebody who asked; raises NotFound."""
     found = Blob.objects.filter(pk=sha256, erased_at=None).first()
     if found is None:
-        raise problems.NotFound(f"There is no blob sha256:{sha256} any more.")
+        raise problems.NotFound(f"Blob sha256:{sha256} no longer exists.")
     return found
 
 
@@ -313,7 +313,7 @@ def upload(actor: Actor, uuid: UUID) -> Upload:
     mine = Upload.objects.of(user).filter(pk=uuid).exclude(state=Upload.State.ABANDONED)
     found = mine.first()
     if found is None:
-        raise problems.NotFound("There is no such upload of yours; it may have expired.")
+        raise problems.NotFound("Upload not found. It may have expired.")
     return found
 
 

@@ -56,13 +56,13 @@ class RecordParser(BaseParser):
         content: bytes = stream.read(contributions.MOST_BYTES + 1)
         if len(content) > contributions.MOST_BYTES:
             raise problems.TooLarge(
-                f"A record may have {contributions.MOST_BYTES:,} bytes. Measure with fewer samples "
-                "for each process."
+                f"A record may have at most {contributions.MOST_BYTES:,} bytes. Measure fewer "
+                "samples per process."
             )
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            raise problems.InvalidRequest("The body is no JSON that can be read.") from None
+            raise problems.InvalidRequest("The body is not valid JSON.") from None
 
 
 class RunInput(Input):
@@ -74,7 +74,9 @@ class RunInput(Input):
     pool = serializers.CharField(required=False, default="", allow_blank=True)
     effort = serializers.ChoiceField(("light", "full"), required=False, default="full")
     scenario = serializers.CharField(required=False)
-    rate_per_s = serializers.FloatField(required=False, help_text="of the scenario server")
+    rate_per_s = serializers.FloatField(
+        required=False, help_text="requests per second in the server scenario"
+    )
     call_style = serializers.CharField(required=False)
     batch = serializers.IntegerField(required=False)
     threads = serializers.IntegerField(required=False)
@@ -82,7 +84,7 @@ class RunInput(Input):
     sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
     sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
     strict_provider = serializers.BooleanField(
-        required=False, help_text="fail where another provider would do a part"
+        required=False, help_text="fail if another provider would run part of the model"
     )
 
 
@@ -108,7 +110,7 @@ class BenchmarkList(APIView):
     @asks(
         *(OpenApiParameter(name, str) for name in FILTERS),
         OpenApiParameter("batch", int),
-        OpenApiParameter("history", bool, description="older results, too"),
+        OpenApiParameter("history", bool, description="include older results"),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the results that count: of each variant and comparability key the newest one."""
@@ -125,12 +127,12 @@ class BenchmarkList(APIView):
     @extend_schema(
         operation_id="benchmarks_contribute",
         parameters=[
-            OpenApiParameter("variant", str, description="the file decides unless it is named"),
+            OpenApiParameter("variant", str, description="default: determined by the file"),
             OpenApiParameter(
                 SIGNATURE,
                 str,
                 OpenApiParameter.HEADER,
-                description="the name of an enrolled worker, a space and its signature",
+                description="name of an enrolled worker, a space, and its signature",
             ),
         ],
         request=OpenApiTypes.OBJECT,
@@ -177,7 +179,9 @@ class EnrolmentInput(Input):
     """A machine to be enrolled."""
 
     name = serializers.CharField(max_length=64)
-    owner = serializers.CharField(max_length=150, help_text="who contributes what it signs")
+    owner = serializers.CharField(
+        max_length=150, help_text="user who contributes the records it signs"
+    )
     public_key = serializers.CharField(max_length=43, help_text="Ed25519, base64url")
 
 
@@ -359,7 +363,9 @@ def _signature(request: Request) -> contributions.Signature | None:
         return None
     worker, _, value = text.strip().partition(" ")
     if not worker or not value:
-        raise problems.InvalidRequest(f"{SIGNATURE} holds a worker's name and its signature.")
+        raise problems.InvalidRequest(
+            f"{SIGNATURE} must contain a worker's name and its signature."
+        )
     return contributions.Signature(worker, value.strip())
 
 
@@ -375,5 +381,5 @@ def whole(asked: Any, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 15:
-        raise problems.InvalidRequest.at(f"/{name}", f"{name} must be a whole number.")
+        raise problems.InvalidRequest.at(f"/{name}", f"{name} must be an integer.")
     return int(text)

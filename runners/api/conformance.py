@@ -34,17 +34,17 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
     check = serializers.ChoiceField(ConformanceResult.Check.choices, source="check_kind")
     outcome = serializers.ChoiceField(ConformanceResult.Outcome.choices)
     blames = serializers.ChoiceField(
-        [("", "nobody"), *ConformanceResult.Blame.choices], help_text="who is at fault"
+        [("", "nobody"), *ConformanceResult.Blame.choices], help_text="cause of the failure"
     )
     verdict = serializers.ChoiceField(
         ConformanceVerdict.choices,
-        help_text="the outcome in a word; only `failed`, and `does-not-run` with the outcome "
+        help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
         "`failed`, count against the model or the runtime",
     )
     runs = serializers.BooleanField(
         allow_null=True,
-        help_text="whether the runtime ran some input to its end; null where it was not tried, or "
-        "the result is older than this field",
+        help_text="whether the runtime completed at least one input; null if it was not tried or "
+        "the result predates this field",
     )
     reason = serializers.CharField()
     profile = serializers.CharField(help_text="the tolerance profile")
@@ -58,7 +58,7 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
     )
     at = serializers.DateTimeField()
     job = serializers.UUIDField(source="job_id")
-    evidence = serializers.SerializerMethodField(help_text="the node cut out, with its inputs")
+    evidence = serializers.SerializerMethodField(help_text="the extracted node, with its inputs")
     url = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.URLField(allow_null=True))
@@ -76,7 +76,7 @@ class ConformanceDetailOutput(ConformanceOutput):
     """The same with its figures, for each data set and output."""
 
     figures = serializers.JSONField()
-    versions = serializers.SerializerMethodField(help_text="the tools of the run")
+    versions = serializers.SerializerMethodField(help_text="versions of the tools used")
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_versions(self, result: ConformanceResult) -> Any:
@@ -98,7 +98,7 @@ class ConformanceList(APIView):
         responses=pagination.paged(ConformanceOutput),
     )
     @asks(
-        OpenApiParameter("history", bool, description="older results, too"),
+        OpenApiParameter("history", bool, description="include older results"),
         OpenApiParameter("variant", str),
         OpenApiParameter("runtime", str),
     )

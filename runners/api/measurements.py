@@ -25,22 +25,24 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     precision = serializers.CharField(source="variant.precision")
     entry_sha256 = Digest()
     origin = serializers.ChoiceField(
-        Measurement.Origin.choices, help_text="measured by this hub, or contributed by somebody"
+        Measurement.Origin.choices, help_text="measured by this hub, or contributed by a user"
     )
     contributor = serializers.CharField(source="contributor.username", default="")
     trust = serializers.SerializerMethodField(
-        help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; unverified: "
-        "anybody, shown apart and never ranked"
+        help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; "
+        "unverified: from any user, listed separately and never ranked"
     )
     enrolled_worker = serializers.CharField(
-        source="enrolled_worker.name", default="", help_text="that signed it"
+        source="enrolled_worker.name",
+        default="",
+        help_text="enrolled worker that signed the record",
     )
     status = serializers.ChoiceField(
-        Measurement.Status.choices, help_text="only what is accepted is ever ranked"
+        Measurement.Status.choices, help_text="only accepted results are ranked"
     )
     reasons = serializers.ListField(child=serializers.CharField())
     comparability_key = serializers.CharField(
-        help_text="results may be compared where this is the same, and nowhere else"
+        help_text="results may be compared only if this is the same"
     )
     environment = serializers.CharField(source="environment_id", help_text="its digest")
     device = serializers.CharField()
@@ -48,40 +50,38 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     runtime = serializers.CharField()
     runtime_version = serializers.CharField()
     provider = serializers.CharField(help_text="the execution provider")
-    partial = serializers.BooleanField(help_text="whether other providers did a part of it")
+    partial = serializers.BooleanField(help_text="whether other providers ran part of the model")
     scenario = serializers.CharField(help_text="a load pattern of MLPerf Inference")
     call_style = serializers.CharField()
     batch = serializers.IntegerField()
     threads = serializers.IntegerField()
     samples = serializers.IntegerField()
-    processes = serializers.IntegerField(help_text="fresh processes that counted")
+    processes = serializers.IntegerField(help_text="number of fresh processes used")
     p50_ms = serializers.FloatField(
-        allow_null=True, help_text="the geometric mean of the processes' medians"
+        allow_null=True, help_text="geometric mean of the processes' medians"
     )
     p50_ci95_ms = serializers.SerializerMethodField(help_text="from the processes' medians")
-    p90_ms = serializers.FloatField(
-        allow_null=True, help_text="null where so few samples do not support it"
-    )
+    p90_ms = serializers.FloatField(allow_null=True, help_text="null if there are too few samples")
     p95_ms = serializers.FloatField(allow_null=True)
     p99_ms = serializers.FloatField(allow_null=True)
     between_process_cv = serializers.FloatField(allow_null=True)
     throughput_per_s = serializers.FloatField(
-        allow_null=True, help_text="samples of all processes over all of their timed seconds"
+        allow_null=True, help_text="samples of all processes divided by their timed seconds"
     )
     cpu_ms = serializers.FloatField(
         allow_null=True,
-        help_text="processor time for one inference, the geometric mean of the processes'",
+        help_text="CPU time per inference, geometric mean over the processes",
     )
     peak_rss_bytes = serializers.IntegerField(allow_null=True)
     energy_j = serializers.FloatField(
-        allow_null=True, help_text="for one inference: of all processes over their inferences"
+        allow_null=True, help_text="per inference, over all processes"
     )
     energy_provenance = serializers.CharField(help_text="measured, estimated, declared or none")
-    carbon_g = serializers.FloatField(allow_null=True, help_text="CO2e for one inference")
+    carbon_g = serializers.FloatField(allow_null=True, help_text="CO2e per inference")
     carbon_provenance = serializers.CharField(help_text="estimated, declared or none")
     at = serializers.DateTimeField()
     job = serializers.UUIDField(source="job_id", allow_null=True)
-    record = serializers.SerializerMethodField(help_text="the address of the whole record")
+    record = serializers.SerializerMethodField(help_text="URL of the complete record")
     samples_csv = serializers.SerializerMethodField()
     url = serializers.SerializerMethodField()
 
@@ -115,7 +115,9 @@ class StandingOutput(serializers.Serializer[Any]):
     """A result and its place inside its comparability key."""
 
     rank = serializers.IntegerField(
-        allow_null=True, help_text="inside its comparability key; null for a contributed one"
+        allow_null=True,
+        help_text="rank among results with the same comparability key; null for contributed "
+        "results",
     )
     bytes = serializers.IntegerField(allow_null=True, help_text="of the version's files")
     parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
@@ -125,8 +127,8 @@ class StandingOutput(serializers.Serializer[Any]):
 class ChallengeOutput(serializers.Serializer[Challenge]):
     """A challenge for one record of one version, of the person who asked for it."""
 
-    challenge = serializers.CharField(source="nonce", help_text="goes into the record")
-    seed = serializers.SerializerMethodField(help_text="of the inputs of the record")
+    challenge = serializers.CharField(source="nonce", help_text="included in the record")
+    seed = serializers.SerializerMethodField(help_text="seed of the record's inputs")
     issued_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
 
@@ -183,7 +185,7 @@ class ProcessOutput(serializers.Serializer[Any]):
     ordinal = serializers.IntegerField()
     rejected = serializers.BooleanField()
     reasons = serializers.ListField(child=serializers.CharField())
-    kept_every = serializers.IntegerField(help_text="one sample of so many queries is kept")
+    kept_every = serializers.IntegerField(help_text="one sample is kept for this many queries")
     samples_ns = serializers.ListField(child=serializers.IntegerField())
 
 
@@ -204,10 +206,10 @@ class ComparisonOutput(serializers.Serializer[Comparison]):
     verdict = serializers.ChoiceField(Comparison.Verdict.choices)
     reason = serializers.CharField()
     ratio = serializers.FloatField(
-        allow_null=True, help_text="this one's median over the baseline's"
+        allow_null=True, help_text="median of this model divided by the baseline's"
     )
     ratio_ci99 = serializers.SerializerMethodField()
-    cpu_ratio = serializers.FloatField(allow_null=True, help_text="the same of processor time")
+    cpu_ratio = serializers.FloatField(allow_null=True, help_text="the same ratio for CPU time")
     runtime = serializers.CharField()
     runtime_version = serializers.CharField()
     provider = serializers.CharField()

@@ -101,7 +101,7 @@ class ScoreDetail(APIView):
         operation_id="scoreboard_read",
         responses=ScoreDetailOutput,
     )
-    @asks(OpenApiParameter("with", str, description="a version to compare with"))
+    @asks(OpenApiParameter("with", str, description="version to compare with"))
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """Read a run by operator and opset; `with` compares it with another version's."""
         shown = selectors.score(runtime, version)

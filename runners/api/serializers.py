@@ -22,7 +22,7 @@ class WorkerField(serializers.CharField):
     alias = staticmethod(aliases.worker)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(help_text="an alias, except for administrators", **kwargs)
+        super().__init__(help_text="alias of the worker; administrators see its name", **kwargs)
 
     def to_representation(self, value: Any) -> str:
         return str(value) if _sees_names(self.context) else self.alias(str(value))
@@ -52,10 +52,12 @@ class JobOutput(serializers.Serializer[Job]):
     uuid = serializers.UUIDField()
     kind = serializers.CharField()
     pool = serializers.CharField()
-    queue = serializers.CharField(help_text="the pool, and the runtime where that has its own")
-    requires = RequiresField(help_text="what a worker must offer to take it")
-    exclusive = serializers.CharField(help_text="none, or what it needs for itself: host or gpu")
-    priority = serializers.IntegerField(help_text="0 is taken first")
+    queue = serializers.CharField(help_text="pool, plus the runtime if it has its own queue")
+    requires = RequiresField(help_text="capabilities that a worker needs for the job")
+    exclusive = serializers.CharField(
+        help_text="none, or the resource the job needs exclusively: host or gpu"
+    )
+    priority = serializers.IntegerField(help_text="0 has the highest priority")
     state = serializers.ChoiceField(Job.State.choices)
     model = serializers.CharField(source="version.model.ref", default=None, allow_null=True)
     number = serializers.IntegerField(source="version.number", default=None, allow_null=True)
@@ -66,8 +68,8 @@ class JobOutput(serializers.Serializer[Job]):
     phase = serializers.CharField()
     message = serializers.CharField()
     error_class = serializers.CharField(
-        help_text="deterministic: the model is at fault, and trying again would not help; errored, "
-        "crash, timeout or lost: the hub is; poison: its file ended the child every time"
+        help_text="deterministic: caused by the model, a retry would not help; errored, crash, "
+        "timeout or lost: caused by the hub; poison: the file crashed the process every time"
     )
     error_detail = serializers.CharField()
     report = serializers.SerializerMethodField()
@@ -105,9 +107,9 @@ class JobDetailOutput(JobOutput):
     """A job with every try of it, and why it waits."""
 
     attempts = AttemptOutput(many=True, source="attempts.all")
-    waiting_for = serializers.SerializerMethodField(help_text="empty unless it is queued")
+    waiting_for = serializers.SerializerMethodField(help_text="empty unless the job is queued")
     barred = serializers.SerializerMethodField(
-        help_text="whether its file is kept from this kind of work until the bar is lifted"
+        help_text="whether the file is quarantined for this kind of job"
     )
 
     def get_waiting_for(self, job: Any) -> str:
@@ -123,12 +125,14 @@ class WorkerOutput(serializers.Serializer[Worker]):
     name = WorkerField()
     host = HostField()
     queues = serializers.ListField(child=serializers.CharField())
-    slots = serializers.IntegerField(help_text="jobs that it does at once")
+    slots = serializers.IntegerField(help_text="number of concurrent jobs")
     runtimes = serializers.SerializerMethodField(help_text="name and version")
-    providers = serializers.SerializerMethodField(help_text="execution providers that work there")
+    providers = serializers.SerializerMethodField(
+        help_text="execution providers that work on this worker"
+    )
     unavailable = serializers.SerializerMethodField(
-        help_text="runtimes and execution providers that failed their test there; the reason of "
-        "each is shown to administrators"
+        help_text="runtimes and execution providers that failed their test on this worker; the reason "
+        "is visible to administrators"
     )
     isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
     versions = serializers.SerializerMethodField()

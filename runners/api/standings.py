@@ -37,7 +37,7 @@ class Standings(APIView):
         *(OpenApiParameter(name, str) for name in TEXTS),
         *(OpenApiParameter(name, int) for name in NUMBERS),
         OpenApiParameter("sort", enum=list(rankings.SORTS)),
-        OpenApiParameter("contributed", bool, description="contributed results, too"),
+        OpenApiParameter("contributed", bool, description="include contributed results"),
         *PAGED,
     )
     def get(self, request: Request) -> Response:

@@ -29,7 +29,9 @@ class VariantListOutput(VariantOutput):
     size = serializers.IntegerField(source="entry.blob.size")
     sha256 = Digest(source="entry.blob_id")
     job = serializers.UUIDField(source="job_uuid", allow_null=True)
-    derivation = serializers.SerializerMethodField(help_text="how it was made, and what it cost")
+    derivation = serializers.SerializerMethodField(
+        help_text="how the variant was made, and how it compares with its source"
+    )
 
     @extend_schema_field(serializers.DictField())
     def get_derivation(self, variant: Variant) -> dict[str, Any]:
@@ -50,19 +52,19 @@ class VariantInput(Input):
 
     kind = serializers.ChoiceField(derivations.KINDS)
     variant = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="the first variant unless named"
+        required=False, default="", allow_blank=True, help_text="default: the first variant"
     )
     opset = serializers.IntegerField(
         required=False,
         default=None,
         allow_null=True,
-        help_text="for upgrade, up or down; the highest that runs unless given",
+        help_text="target opset of an upgrade, newer or older (default: the highest that runs)",
     )
     calibration = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
-        help_text="for int8-qdq: the digest of an uploaded .npz, an array for each input",
+        help_text="for int8-qdq: digest of an uploaded .npz file with one array per input",
     )
 
 

@@ -51,10 +51,10 @@ def _measured(variant: Variant, told: Mapping[str, Any], runtime_version: str) -
     times = _times(told.get("times_ms"))
     browser, device = _words(told, "browser"), _words(told, "device")
     if not browser:
-        raise _wrong("browser", "say which browser it was")
+        raise _wrong("browser", "name the browser")
     threads = told.get("threads")
     if type(threads) is not int or not 1 <= threads <= 256:
-        raise _wrong("threads", "it must be a whole number from 1 to 256")
+        raise _wrong("threads", "it must be an integer from 1 to 256")
     inputs = _inputs(told.get("inputs"))
     ended = datetime.now(UTC)
     began = ended - timedelta(milliseconds=sum(times) + _milliseconds(told, "first_ms"))
@@ -164,7 +164,7 @@ def _inputs(said: Any) -> list[dict[str, Any]]:
     for row in found:
         shape = row["shape"]
         if not isinstance(shape, list) or not all(type(size) is int for size in shape):
-            raise _wrong("inputs", "a shape must be a list of whole numbers")
+            raise _wrong("inputs", "a shape must be a list of integers")
         row["dtype"] = str(row["dtype"])
     return found
 
@@ -173,7 +173,7 @@ def _times(said: Any) -> list[float]:
     if not isinstance(said, list) or not 2 <= len(said) <= MOST_RUNS:
         raise _wrong("times_ms", f"there must be 2 to {MOST_RUNS} of them")
     if not all(_is_span(one) for one in said):
-        raise _wrong("times_ms", "each must be a number of milliseconds")
+        raise _wrong("times_ms", "each value must be a number of milliseconds")
     return [float(one) for one in said]
 
 

@@ -29,7 +29,7 @@ _LASTS = timedelta(hours=12)
 _MOST_OPEN = 20
 # A record tells its times in whole seconds.
 _ROUNDING = timedelta(seconds=2)
-_CURE = "Ask for one with POST …/benchmarks/challenges, or let `hub bench --contribute` do it"
+_CURE = "Request one with POST …/benchmarks/challenges, or use `hub bench --contribute`"
 
 
 @transaction.atomic
@@ -42,7 +42,7 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
     registry.require_files(actor, version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            f"{version.ref} is {version.state}; only published versions can have benchmarks.",
             state=version.state,
         )
     now = timezone.now()
@@ -72,11 +72,11 @@ def expect(user: User, version: Version, record: dict[str, Any]) -> None:
     found = Challenge.objects.filter(nonce=nonce, user=user, version=version).first()
     words = ""
     if nonce == form.NOT_APPLICABLE:
-        words = "a contributed record holds a challenge of this hub"
+        words = "a contributed record must contain a challenge of this hub"
     elif found is None:
-        words = f"this hub gave you no such challenge for {version.ref}"
+        words = f"this hub did not issue this challenge to you for {version.ref}"
     elif found.used_at is not None:
-        words = "this challenge was used for another record"
+        words = "this challenge was already used for another record"
     elif found.expires_at <= now:
         words = f"this challenge expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}"
     if words or found is None:
@@ -85,7 +85,7 @@ def expect(user: User, version: Version, record: dict[str, Any]) -> None:
     _expect_seed(record, nonce)
     used = Challenge.objects.filter(pk=nonce, used_at=None).update(used_at=now)
     if not used:
-        words = "this challenge was used for another record"
+        words = "this challenge was already used for another record"
         raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
 
 
@@ -109,7 +109,7 @@ def _expect_seed(record: dict[str, Any], nonce: str) -> None:
         if part["challenge"] != nonce or part["config"]["seed"] != seed:
             raise record_consistency.refusal(
                 "config.seed",
-                f"the inputs of a contributed record are seeded by its challenge: {seed}",
+                f"the inputs of a contributed record must use the seed of its challenge, {seed}",
                 rule="challenge",
                 cure="Measure with `hub bench --contribute`, without --seed.",
             )

@@ -68,9 +68,9 @@ def contribute(
     if record["provider"]["runtime"] == rules.PAGE:
         raise record_consistency.refusal(
             "provider.runtime",
-            "runs in a browser are contributed by the page that made them",
+            "browser runs must be contributed from the page that made them",
             rule="runtime",
-            cure="Open the page Run of the version.",
+            cure="Use the Run page of the version.",
         )
     for part in record_consistency.parts_of(record):
         _expect_release(part)
@@ -141,10 +141,12 @@ def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
     """
     user = require_user(actor, "write", of=version.model)
     if not row.is_contributed:
-        raise problems.StateConflict("What this hub measured is kept; only contributions go.")
+        raise problems.StateConflict(
+            "Results measured by this hub cannot be removed, only contributed ones."
+        )
     if row.contributor_id != user.pk and not can(actor, "version.derive", version.model):
         raise problems.NotAllowed(
-            "Only its contributor or a maintainer of the namespace may remove a result."
+            "Only the contributor or a maintainer of the namespace may remove this result."
         )
     same = Measurement.objects.filter(variant=row.variant_id, record_sha256=row.record_sha256)
     same.filter(contributor=row.contributor_id).delete()
@@ -198,7 +200,7 @@ def _keep(
 def _expect_released(version: Version) -> None:
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; benchmarks are kept of published versions.",
+            f"{version.ref} is {version.state}; only published versions can have benchmarks.",
             state=version.state,
         )
 
@@ -211,8 +213,8 @@ def _expect_room(version: Version, user: Any, sha256: str) -> None:
     kept = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
     if kept.filter(actor=user).count() >= _OF_ONE or kept.count() >= _OF_ALL:
         raise problems.QuotaExceeded(
-            f"A version keeps {_OF_ONE} records of one person and {_OF_ALL} of all, those included "
-            "that were removed: their files stay."
+            f"A version can have {_OF_ONE} records from one user and {_OF_ALL} in total, "
+            "including removed ones, whose files are kept."
         )
 
 
@@ -232,10 +234,10 @@ def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Va
     told = {str(file["sha256"]) for file in record["model"]["files"]}
     held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
     if told - set(held):
-        raise _of_other("model.files", f"{version.ref} has not all of these files")
+        raise _of_other("model.files", f"{version.ref} does not have all of these files")
     return chosen
 
 
 def _of_other(where: str, words: str) -> problems.RecordInvalid:
-    cure = "Send the record to the version that it was measured of, and name its variant."
+    cure = "Send the record to the version it was measured on, and name its variant."
     return record_consistency.refusal(where, words, rule="model", cure=cure)

@@ -43,12 +43,13 @@ def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWo
     by = require_admin(actor)
     if len(name) > _LONGEST or not _NAME.fullmatch(name):
         raise problems.InvalidRequest.at(
-            "/name", f"A name has at most {_LONGEST} small letters, digits and single hyphens."
+            "/name",
+            f"A name consists of at most {_LONGEST} lower-case letters, digits and single hyphens.",
         )
     federated.parse_public_key(public_key)
     user = User.objects.filter(username=owner, is_active=True).first()
     if user is None:
-        raise problems.InvalidRequest.at("/owner", "There is no such user.")
+        raise problems.InvalidRequest.at("/owner", "User not found.")
     try:
         with transaction.atomic():
             return EnrolledWorker.objects.create(
@@ -56,7 +57,7 @@ def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWo
             )
     except IntegrityError:
         raise problems.NameTaken(
-            f"A worker called {name} or with this key is enrolled already."
+            f"A worker with the name {name} or with this key is already enrolled."
         ) from None
 
 
@@ -69,7 +70,7 @@ def revoke(actor: Actor, *, name: str) -> EnrolledWorker:
     require_admin(actor)
     worker = EnrolledWorker.objects.select_for_update().filter(name=name).first()
     if worker is None:
-        raise problems.NotFound(f"There is no enrolled worker {name[:_LONGEST]}.")
+        raise problems.NotFound(f"Enrolled worker {name[:_LONGEST]} not found.")
     if worker.revoked_at is None:
         worker.revoked_at = timezone.now()
         worker.save(update_fields=["revoked_at"])
@@ -91,12 +92,12 @@ def signer(user: User, record: Mapping[str, Any], worker: str, signature: str) -
     elif found.owner_id != user.pk:
         words = f"the worker {found.name} belongs to another user"
     elif not _is_signed(record, signature, found.public_key):
-        words = f"it is no signature of this record by the key of {found.name}"
+        words = f"the signature does not match this record and the key of {found.name}"
     if words or found is None:
         raise problems.RecordInvalid.at(
             "/Hub-Signature",
-            f"Hub-Signature: {words}. Send the name and the signature that `hub bench --contribute "
-            "--key FILE --worker NAME` makes, or no signature.",
+            f"Hub-Signature: {words}. Use `hub bench --contribute --key FILE --worker NAME` to "
+            "sign the record, or send no signature.",
         )
     return found
 

@@ -37,12 +37,16 @@ def vetted(job: Job, report: Report) -> Report:
         return report
     output = next((one for one in report.outputs if one.get("name") == wanted), None)
     if output is None:
-        return report if report.outcome == "failed" else _refused(report, "There is no record.")
+        return (
+            report
+            if report.outcome == "failed"
+            else _refused(report, "The job produced no record.")
+        )
     try:
         told = _read(str(output["sha256"]))
         facts = _vet_record(job, told, report) if job.kind == KIND else _vet_both(job, told, report)
     except (UnbelievableError, OSError, ValueError, RecursionError) as error:
-        return _refused(report, f"The record of the run is not sound: {error}.")
+        return _refused(report, f"The record of the run is not valid: {error}.")
     return replace(report, facts=facts, measures=[])
 
 
@@ -71,13 +75,13 @@ def _vet_both(job: Job, told: Any, report: Report) -> dict[str, Any]:
 
 def _of_this(record: dict[str, Any], sha256: Any, where: str) -> None:
     if record["model"]["sha256"] != sha256:
-        raise UnbelievableError(where, "it is of another file than the job")
+        raise UnbelievableError(where, "it belongs to another file than the job")
 
 
 def _in_time(records: list[dict[str, Any]], report: Report) -> None:
     spent = sum(float(one["wall_s"]) for record in records for one in record["processes"])
     if spent > report.seconds + _SLACK_SECONDS:
-        raise UnbelievableError("processes", "they tell of more time than the run took")
+        raise UnbelievableError("processes", "they add up to more time than the run took")
 
 
 def _read(sha256: str) -> Any:

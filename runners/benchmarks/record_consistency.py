@@ -43,7 +43,9 @@ def checked(data: Any) -> dict[str, Any]:
         where, _, words = str(error).partition(": ")
         raise UnbelievableError(where.removeprefix("record").lstrip("."), words) from None
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise UnbelievableError("", f"its sums cannot be made ({type(error).__name__})") from None
+        raise UnbelievableError(
+            "", f"its figures cannot be computed ({type(error).__name__})"
+        ) from None
     if wrong:
         field, words, *told = (str(wrong[0][name]) for name in ("field", "message", "rule", "cure"))
         raise UnbelievableError(field, words, *told)
@@ -61,19 +63,17 @@ def read(text: str) -> tuple[dict[str, Any], str]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise problems.InvalidRequest("The body is no JSON that can be read.") from None
+        raise problems.InvalidRequest("The body is not valid JSON.") from None
     try:
         record = checked(data)
     except UnbelievableError as error:
         raise refusal(error.where, str(error), rule=error.rule, cure=error.cure) from None
     if record["status"] not in SHOWN:
-        raise refusal(
-            "status", f"it is {record['status']}: there is no figure to keep", rule="status"
-        )
+        raise refusal("status", f"it is {record['status']} and has no figures", rule="status")
     if record["format_version"] != form.FORMAT_VERSION:
         raise refusal(
             "format_version",
-            f"records are taken in version {form.FORMAT_VERSION} of the format",
+            f"records must use format version {form.FORMAT_VERSION}",
             rule="format",
             cure="Measure again with the `hub bench` of this hub's version.",
         )
@@ -112,16 +112,16 @@ def _fits(record: dict[str, Any]) -> None:
         ("intra_op_threads", config["intra_op_threads"], 0),
     ):
         if not least <= value <= _MOST_COUNT:
-            raise UnbelievableError(f"config.{name}", "it is out of its limits")
+            raise UnbelievableError(f"config.{name}", "it is out of range")
     if record["status"] in SHOWN and not (stats and median_of(record) > 0):
-        raise UnbelievableError("stats.p50_of_processes_ms", "a run takes some time")
+        raise UnbelievableError("stats.p50_of_processes_ms", "a run takes longer than 0 s")
     if len(form.canonical(record["environment"])) > _ENVIRONMENT_BYTES:
         raise UnbelievableError("environment", "it is too large")
     slim = form.without_samples(record)
     if len(form.canonical(slim)) > _ROW_BYTES:
         raise UnbelievableError("", "without its samples it is too large")
     if not _is_clean(slim):
-        raise UnbelievableError("", "it holds characters that no text has")
+        raise UnbelievableError("", "it contains invalid characters")
 
 
 def _is_clean(data: Any) -> bool:

@@ -149,7 +149,7 @@ def ask(
     require(actor, "version.derive", version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; benchmarks are run of published versions.",
+            f"{version.ref} is {version.state}; only published versions can be benchmarked.",
             state=version.state,
         )
     chosen = registry.variant(version, variant or None, None, None)
@@ -167,7 +167,7 @@ def ask(
     if not wanted:
         raise problems.InvalidRequest.at(
             "/runtime",
-            "No worker of this hub offers that for benchmarks; see /api/v1/workers. Start one with "
+            "No worker of this hub can run this benchmark; see /api/v1/workers. Start one with "
             "`hub worker --pool bench-cpu`.",
         )
     told = options | {"effort": effort}
@@ -186,17 +186,15 @@ def ask_comparison(
     for version in (baseline.version, candidate.version):
         if not version.is_served:
             raise problems.StateConflict(
-                f"{version.ref} is {version.state}; speeds are compared of published versions.",
+                f"{version.ref} is {version.state}; only published versions can be compared.",
                 state=version.state,
             )
     if baseline.pk == candidate.pk or baseline.version.model_id != candidate.version.model_id:
-        raise problems.InvalidRequest.at(
-            "/baseline", "Name two variants of one model, which are not the same."
-        )
+        raise problems.InvalidRequest.at("/baseline", "Name two different variants of one model.")
     if not is_same_interface(baseline, candidate):
         raise problems.InvalidRequest.at(
             "/baseline",
-            "Their inputs or outputs differ, so no input could be given to both of them.",
+            "Their inputs or outputs differ, so they cannot run on the same input.",
         )
     wanted = [
         offer
@@ -205,7 +203,7 @@ def ask_comparison(
     ]
     if not wanted:
         raise problems.InvalidRequest.at(
-            "/runtime", "No worker of this hub offers that for benchmarks; see /api/v1/workers."
+            "/runtime", "No worker of this hub can run this benchmark; see /api/v1/workers."
         )
     return [_compare(baseline, candidate, offer, priority=ASKED) for offer in wanted]
 

@@ -305,7 +305,7 @@ def device(actor: Actor, name: str) -> Device:
     unverified = visible(actor).filter(device=name, status__in=Measurement.SHOWN).first()
     if unverified is not None:
         return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
-    raise problems.NotFound(f"Nothing that you can see was measured on a device {name}.")
+    raise problems.NotFound(f"No results found for a device {name}.")
 
 
 def runtimes(actor: Actor) -> list[MeasuredRuntime]:
@@ -336,7 +336,7 @@ def environment(actor: Actor, digest: str) -> Environment:
     )
     row = seen.distinct().first()
     if row is None:
-        raise problems.NotFound("There is no environment of this digest that you can see.")
+        raise problems.NotFound("No environment with this digest found.")
     return row
 
 

@@ -54,7 +54,7 @@ def ask(actor: Actor, *, version: Version) -> Job:
     lifecycle.expect(version, "draft")
     entry = entry_of(version)
     if entry is None:
-        raise problems.ModelMissing(f"{version.ref} holds no .onnx file to read. Add one first.")
+        raise problems.ModelMissing(f"{version.ref} contains no .onnx file. Add one first.")
     return services.enqueue(
         kind="describe",
         version=version,

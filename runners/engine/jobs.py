@@ -41,7 +41,7 @@ class RefusedError(Exception):
     """The sandbox refuses the model, by its scan or by a limit; nothing else may look at it."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
-        super().__init__("The sandbox refuses the model.")
+        super().__init__("The sandbox rejected the model.")
         self.findings = findings
 
 
@@ -270,18 +270,21 @@ class Job:
         if ending.kind == "killed":
             raise JobError(
                 "child-killed",
-                "The kernel ended the child that was working on the model, most likely because "
-                "this machine ran out of memory. Try again, or give the worker more.",
+                "The kernel killed the process that was working on the model, most likely "
+                "because this machine ran out of memory. Try again, or give the worker more "
+                "memory.",
             )
         if ending.kind == "unconfined":
-            raise JobError("sandbox-broken", "A child could not be confined and did not start.")
+            raise JobError(
+                "sandbox-broken", "A process could not be sandboxed and was not started."
+            )
         if stage == check.SCAN and ending.kind in {"raised", "silent"}:
             words = ": ".join(ending.answer or ()) or ending.detail
             raise JobError("engine-error", text.message(f"The scan itself failed. {words}"))
 
 
 _LAYING_OUT = 10
-_CANCELLED = Finding("cancelled", "error", "The job was called off before it ended.")
+_CANCELLED = Finding("cancelled", "error", "The job was cancelled.")
 
 
 def _refuse_excess(ending: Ending, stage: str, limits: Limits) -> None:
@@ -292,7 +295,7 @@ def _refuse_excess(ending: Ending, stage: str, limits: Limits) -> None:
     else:
         excess = f"more than {limits.most_written:,} bytes"
     words = (
-        f"The job was ended because stage {stage!r} had written {excess} to its scratch folder. "
+        f"The job was stopped because stage {stage!r} wrote {excess} to its scratch folder. "
         "Use a smaller model, or ask the operator to raise HUB_LIMITS_WRITTEN_BYTES."
     )
     raise RefusedError((Finding("scratch-exceeded", "error", words, stage),))
@@ -308,12 +311,14 @@ def findings_of(answer: Any) -> tuple[Finding, ...]:
     try:
         return tuple(Finding.from_json(one) for one in answer["findings"])
     except (InvalidReportError, KeyError, TypeError):
-        raise JobError("engine-error", "A child's answer has no readable findings.") from None
+        raise JobError(
+            "engine-error", "The response of a child process has no readable findings."
+        ) from None
 
 
 def mapping_of(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Read an object in a child's answer; raises JobError where it is none."""
     found = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(found, dict):
-        raise JobError("engine-error", f"A child's answer has no readable {key}.")
+        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
     return found

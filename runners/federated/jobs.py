@@ -56,7 +56,7 @@ class Staged:
     def add(self, path: str, sha256: str | None) -> str:
         """Give a blob under a path; raises GoneError where it is no longer kept."""
         if not sha256:
-            raise GoneError(f"The bytes of {path} are no longer kept.")
+            raise GoneError(f"The content of {path} is no longer stored.")
         self.files[path] = str(store().path(sha256))
         return path
 
@@ -154,7 +154,7 @@ def _staged_check(job: Job) -> Staged:
         pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
     ).select_related("participant")
     if not found.is_live or not rows:
-        raise GoneError("What was to be checked was withdrawn, or its round is over.")
+        raise GoneError("The contribution was withdrawn, or its round has ended.")
     given = Staged()
     given.add(BASE, found.base_id)
     told = [
@@ -231,7 +231,7 @@ def _take_schema(job: Job) -> None:
             facts, outputs = _schema(report)
             trainings.take_schema(training=training, facts=facts, outputs=outputs)
         except (KeyError, TypeError, ValueError) as error:
-            findings.append(_finding(f"The worker's answer cannot be read: {error!r}."))
+            findings.append(_finding(f"The worker's response cannot be read: {error!r}."))
         else:
             return
     if not findings:

@@ -42,7 +42,7 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
     require_user(actor, "read", of=version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; metadata are added to published files.",
+            f"{version.ref} is {version.state}; metadata can be added only to published files.",
             state=version.state,
         )
     return services.enqueue(

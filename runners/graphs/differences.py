@@ -38,13 +38,13 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     for version in (before.version, after.version):
         if not version.is_served:
             raise problems.StateConflict(
-                f"{version.ref} is {version.state}; graphs are compared of published files.",
+                f"{version.ref} is {version.state}; only published files can be compared.",
                 state=version.state,
             )
     if before.version.model_id != after.version.model_id:
-        raise problems.InvalidRequest("Graphs are compared within one model.")
+        raise problems.InvalidRequest("Only graphs of the same model can be compared.")
     if before.pk == after.pk:
-        raise problems.InvalidRequest("Both sides are the same variant; choose another one.")
+        raise problems.InvalidRequest("Both sides are the same variant. Choose another one.")
     return services.enqueue(
         kind=KIND,
         version=after.version,

@@ -63,7 +63,7 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
     require_user(actor, "read", of=version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; graphs are drawn of published files.",
+            f"{version.ref} is {version.state}; only published files can be drawn.",
             state=version.state,
         )
     return _enqueue(version, variant, _URGENT)

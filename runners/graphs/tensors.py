@@ -54,12 +54,12 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
     require_files(actor, version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; tensors are looked at in published files.",
+            f"{version.ref} is {version.state}; only tensors of published files can be inspected.",
             state=version.state,
         )
     if not may_hold(file.path):
         raise problems.InvalidRequest(
-            f"{file.path} is no file of tensors; those end with {', '.join(ENDINGS)}."
+            f"{file.path} is not a tensor file. Tensor files end with {', '.join(ENDINGS)}."
         )
     return services.enqueue(
         kind=KIND,

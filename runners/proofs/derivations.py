@@ -43,7 +43,7 @@ def request(
     require(actor, "version.derive", version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; variants are made of published versions.",
+            f"{version.ref} is {version.state}; variants can be made only of published versions.",
             state=version.state,
         )
     source = registry.variant(version, variant or None, None, None)
@@ -82,19 +82,22 @@ def origin_of(job: Job) -> str:
 def _target(opset: int | None) -> dict[str, Any]:
     if opset is not None and opset not in _OPSETS:
         raise problems.InvalidRequest.at(
-            "/opset", f"{opset} is no opset that a runtime here can prove; ask for 7 or more."
+            "/opset", f"No runtime here can prove opset {opset}. Choose 7 or higher."
         )
     return {"target": opset}
 
 
 def _recipe(actor: Actor, recipe: str, opset: int | None, calibration: str) -> dict[str, Any]:
     if opset is not None:
-        raise problems.InvalidRequest.at("/opset", f"An opset belongs to upgrade, not to {recipe}.")
+        raise problems.InvalidRequest.at(
+            "/opset", f"An opset can only be given for upgrade, not for {recipe}."
+        )
     given = {"recipe": recipe}
     if calibration:
         if recipe != "int8-qdq":
             raise problems.InvalidRequest.at(
-                "/calibration", f"A sample is for int8-qdq; {recipe} needs no calibration."
+                "/calibration",
+                f"A sample can only be given for int8-qdq; {recipe} needs no calibration.",
             )
         blob = registry.linkable_blob(actor, digests.parse(calibration))
         given["calibration_sha256"] = blob.sha256

@@ -102,7 +102,8 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
     require(actor, "version.derive", version.model)
     if not version.is_served:
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; conformance is run on published versions.",
+            f"{version.ref} is {version.state}; only published versions can be tested for "
+            "conformance.",
             state=version.state,
         )
     rows = Variant.objects.filter(version=version).select_related("entry")
@@ -111,7 +112,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
     if not wanted:
         raise problems.InvalidRequest.at(
             "/runtime",
-            f"No worker of this hub offers {runtime or 'a runtime'}; see /api/v1/runtimes.",
+            f"No worker of this hub provides {runtime or 'a runtime'}; see /api/v1/runtimes.",
         )
     return [
         _queue("conformance", version, one, _given(offer), priority=ASKED)

@@ -52,7 +52,7 @@ def requirements(runtime: str) -> list[str]:
     build = pools.BUILDS.get(runtime)
     if build is None:
         known = ", ".join((*pools.OWN_RUNTIMES, *pools.BUILDS))
-        raise RuntimeEnvironmentError(f"There is no runtime {runtime}. Known are: {known}.")
+        raise RuntimeEnvironmentError(f"Unknown runtime {runtime}. Available: {known}.")
     try:
         shared = [f"{name}=={version(name)}" for name in build.shared]
     except PackageNotFoundError as error:

@@ -222,7 +222,7 @@ def test_the_account_is_closed_to_a_bound_token(api, ada, method, path):
     rows = AccessToken.objects.count(), Namespace.objects.count()
     refused = bound(method, path.format(other.pk), body)
     problem(refused, 403, "not-allowed")
-    assert "bound to one namespace" in refused.json()["detail"]
+    assert "limited to one namespace" in refused.json()["detail"]
     assert (AccessToken.objects.count(), Namespace.objects.count()) == rows
 
 

@@ -303,7 +303,7 @@ class TestFigures:
         page = api().http.get(f"/models/ada/net/trainings/{training.number}/rounds/1").content
         assert b"not told, because of the noise" in page
         card = Version.objects.get(number=2).readme
-        assert "| not told, because of the noise |" in card
+        assert "| not shown because of the noise |" in card
 
 
 def test_a_result_brings_no_weights_in_another_format(api, ada):

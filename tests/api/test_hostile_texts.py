@@ -16,9 +16,9 @@ pytestmark = pytest.mark.django_db
     [
         ("[" * 100_000, 413, "has more"),
         ('{"a":' * 900 + "1" + "}" * 900, 413, "deeper than 64 levels"),
-        ('{"name": "' + '\\"' * 100_000, 400, "no JSON"),
-        ('{"name": NaN}', 400, "NaN is not a number"),
-        ("1" * 10_000, 400, "no JSON"),
+        ('{"name": "' + '\\"' * 100_000, 400, "not valid JSON"),
+        ('{"name": NaN}', 400, "NaN is not a JSON number"),
+        ("1" * 10_000, 400, "not valid JSON"),
         (" " * 5_300_000, 413, "5,242,880 bytes"),
     ],
 )
@@ -39,7 +39,7 @@ def test_a_list_is_measured_before_its_items_are_looked_at(api, ada):
     answer = api(ada).patch("models/ada/net", {"keywords": ["a"] * 4_000}, If_Match="*")
     assert answer.status_code == 400
     (error,) = answer.json()["errors"]
-    assert error == {"pointer": "/keywords", "detail": "At most 50 items are taken."}
+    assert error == {"pointer": "/keywords", "detail": "At most 50 items are accepted."}
 
 
 def test_few_of_many_unknown_fields_are_named(api, ada):
@@ -66,7 +66,7 @@ def test_a_list_of_forms_fields_is_bounded(api, ada):
         content_type="application/x-www-form-urlencoded",
     )  # fmt: skip
     assert (answer.status_code, answer.json()["error"]) == (
-        413, "A form may have 1,000 fields; send it in parts.",
+        413, "A form may have at most 1,000 fields. Send it in parts.",
     )  # fmt: skip
 
 

@@ -151,8 +151,12 @@ def test_only_maintainers_of_the_model_see_and_confirm(published, ada, bob, api)
     ("sent", "status", "said"),
     [
         ({"kind": "dataset", "name": "other", "target": "faces"}, 422, "No card of ada/net names"),
-        ({"kind": "dataset", "name": "faces", "target": "none"}, 404, "no data set none"),
-        ({"kind": "model", "name": "meta/llama", "target": "bob/none"}, 404, "no model bob/none"),
+        ({"kind": "dataset", "name": "faces", "target": "none"}, 404, "Data set none not found"),
+        (
+            {"kind": "model", "name": "meta/llama", "target": "bob/none"},
+            404,
+            "Model bob/none not found",
+        ),
         ({"kind": "model", "name": "meta/llama", "target": "ada/net"}, 422, "own base model"),
         ({"kind": "thing", "name": "faces", "target": "faces"}, 422, "thing"),
     ],

@@ -51,7 +51,7 @@ READ = dict(addresses())
 
 
 def refused(answer):
-    return answer.status_code == 400 and "There is no parameter" in answer.json()["detail"]
+    return answer.status_code == 400 and "Unknown parameter" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("path", READ)

@@ -60,7 +60,7 @@ def test_a_refused_card_is_kept_and_read_by_its_author(ada, api, draft, way, tex
     answer = WAYS[way](api(ada), sent)
     assert answer.status_code == (400 if way == "commit" else 422), answer.content
     told = answer.json()
-    assert "The card is kept at http://testserver/models/ada/net/refused-cards." in str(told)
+    assert "The card is saved at http://testserver/models/ada/net/refused-cards." in str(told)
     (row,) = api(ada).get(LIST).json()["items"]
     assert (row["author"], row["size"]) == ("ada", len(sent))
     assert row["sha256"] == hashlib.sha256(sent).hexdigest()

@@ -63,7 +63,7 @@ def test_the_report_of_a_published_version(api, ada, answers):
     assert report["findings"][1] == {
         "code": "profile-shape",
         "severity": "warning",
-        "message": "dcterms:format is missing: at least 1 is asked for.",
+        "message": "dcterms:format is missing: at least 1 is required.",
         "path": "http://purl.org/dc/terms/format",
         "field": "",
         "times": 2,

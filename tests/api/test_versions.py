@@ -235,7 +235,7 @@ def test_a_version_that_is_not_there_names_those_that_are(api, ada, bob, publish
         answer = client.get(way)
         problem(answer, 404, "not-found")
         detail = answer.json()["detail"]
-        assert "ada/net@99 names no version that you can see." in detail
+        assert "ada/net@99 does not name a version that you can see." in detail
         assert words in detail
         address = "/api/v1/models/ada/net/versions"
         assert f"`hub info ada/net` and {address} list them." in detail

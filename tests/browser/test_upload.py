@@ -81,7 +81,7 @@ def test_name_that_is_taken_is_told_and_nothing_is_lost(window, model):
     page.fill("[name=name]", "net")
     page.set_input_files("#files", [model])
     page.click("text=Create draft")
-    expect(page.locator("[data-error]")).to_contain_text("exists already")
+    expect(page.locator("[data-error]")).to_contain_text("already exists")
     page.fill("[name=name]", "not-net")
     page.click("text=Create draft")
     expect(page.locator("main")).to_contain_text("Submitting freezes the 1 file")

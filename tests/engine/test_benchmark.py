@@ -695,5 +695,5 @@ def test_no_other_file_of_a_job_is_followed(tmp_path):
 )
 def test_an_answer_of_another_shape_is_nobodys_word(answer):
     for read in (answers.prepared, answers.profiled):
-        with pytest.raises(JobError, match="has not its shape"):
+        with pytest.raises(JobError, match="has an unexpected format"):
             read(answer)

@@ -296,13 +296,13 @@ class TestSamples:
     @pytest.mark.parametrize(
         ("sample", "words"),
         [
-            (npz(z=random((8, 4))), "The sample holds z. Store one array for each of x"),
+            (npz(z=random((8, 4))), "The sample contains z. Store one array for each of x"),
             (npz(x=random((8, 4)).astype(np.float64)), "'x' takes float32"),
             (npz(x=random((8, 1, 1, 4))), "'x' has 2 dimensions; the sample needs 3"),
             (npz(x=random((0, 4))), "have [0] samples"),
             (npz(x=np.array([{"a": 1}], dtype=object)), "holds pickled objects"),
-            (b"PK\x03\x04 nonsense", "no readable .npz"),
-            (b"nonsense", "no readable .npz"),
+            (b"PK\x03\x04 nonsense", "not a readable .npz"),
+            (b"nonsense", "not a readable .npz"),
         ],
     )
     def test_samples_that_do_not_fit(self, convert, sample, words):

@@ -110,7 +110,7 @@ def test_what_is_no_picture_is_refused(tmp_path, content, words):
 def test_a_picture_of_too_many_pixels_or_bits_is_refused(tmp_path, monkeypatch):
     path = picture(tmp_path, np.zeros((20, 20)))
     monkeypatch.setattr(pictures, "MOST_PIXELS", 100)
-    with pytest.raises(pictures.UnfitPictureError, match="100 pixels; this has 400"):
+    with pytest.raises(pictures.UnfitPictureError, match="100 pixels; this one has 400"):
         pictures.tensor(path, how(), np.float32)
     monkeypatch.undo()
     Image.fromarray(np.zeros((4, 4), np.uint16)).save(path)

@@ -289,7 +289,7 @@ def test_a_report_names_the_limit(job):
     report = job.run(lambda job: job.stage("run", lambda: [write(f"f{k}") for k in range(40)]))
     assert (report.outcome, codes(report)) == ("failed", ["scratch-exceeded"])
     assert report.findings[0].message == (
-        "The job was ended because stage 'run' had written more than 50,000,000 bytes to its "
+        "The job was stopped because stage 'run' wrote more than 50,000,000 bytes to its "
         "scratch folder. Use a smaller model, or ask the operator to raise "
         "HUB_LIMITS_WRITTEN_BYTES."
     )

@@ -178,7 +178,7 @@ def test_a_push_is_refused_in_words(hub, git, tmp_path):
     git("clone", "--quiet", with_token(hub, "/zoo/net"))
     status, said = git("push", "origin", "main:other", at=tmp_path / "net")
     assert status != 0
-    assert "takes no pushes by git" in said
+    assert "does not accept git pushes" in said
     assert "hf upload zoo/net" in said
 
 

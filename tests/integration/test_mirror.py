@@ -204,8 +204,8 @@ def test_what_is_behind_a_gate_needs_a_token_and_is_private_here(there, here, mi
     ("options", "text"),
     [
         (("zoo/nope",), "Model zoo/nope not found"),
-        (("zoo/net", "--revision", "nope"), "no such revision"),
-        (("zoo/net", "--token", "hf_wrong"), "refuses the token"),
+        (("zoo/net", "--revision", "nope"), "does not have this revision"),
+        (("zoo/net", "--token", "hf_wrong"), "rejected the token"),
         (("a/b/c",), "is not a model name"),
         (("zoo/net", "--name", "bad..name"), "holds '--' or '..'"),
     ],

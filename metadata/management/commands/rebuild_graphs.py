@@ -12,14 +12,16 @@ from metadata.store import maintenance
 
 
 class Command(BaseCommand):
-    help = "Make every graph again from its rows; with --check, exit with 1 where one differs."
+    help = "Rebuild every graph from the database; with --check, exit with status 1 if one differs."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="write nothing, compare digests")
+        parser.add_argument(
+            "--check", action="store_true", help="only compare digests, write nothing"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if not options["check"]:
-            with Counter("graphs made", maintenance.sources()) as counter:
+            with Counter("graphs built", maintenance.sources()) as counter:
                 changed = maintenance.rebuild(counter.advance)
             self.stdout.write(f"{changed} graphs changed")
             return
@@ -29,4 +31,4 @@ class Command(BaseCommand):
             self.stdout.write(line)
         if wrong:
             raise CommandError(f"{len(wrong)} graphs differ; run `manage.py rebuild_graphs`")
-        self.stdout.write("every graph is what its rows say")
+        self.stdout.write("all graphs match the database")

@@ -12,7 +12,7 @@ from metadata.validation import reports
 
 
 class Command(BaseCommand):
-    help = "Make the reports of MLDCAT-AP's shapes that are missing or out of date."
+    help = "Create missing or outdated MLDCAT-AP shape reports."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
@@ -20,4 +20,4 @@ class Command(BaseCommand):
                 made = reports.renew_all(counter.advance)
         except ShapesUnavailableError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{made} reports made")
+        self.stdout.write(f"{made} reports created")

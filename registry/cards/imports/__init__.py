@@ -54,17 +54,17 @@ def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
     if kind not in KINDS:
         known = ", ".join(words for words, _ in KINDS.values())
         raise problems.InvalidRequest(
-            f"{name or 'The file'} is none of the files that can be read into a card: {known}."
+            f"{name or 'The file'} cannot be imported into a card. Supported files: {known}."
         )
     if len(content) > LIMIT_BYTES:
         raise problems.InvalidRequest(
-            f"{name or 'The file'} has {len(content):,} bytes; {LIMIT_BYTES:,} are read. "
-            "Send the part that is about this model."
+            f"{name or 'The file'} has {len(content):,} bytes; at most {LIMIT_BYTES:,} are "
+            "accepted. Send only the part that concerns this model."
         )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refused(KINDS[kind][0], "it is not UTF-8 text.") from error
+        raise refused(KINDS[kind][0], "it is not UTF-8.") from error
     return Proposal(**parsing.run(_read, kind, text))
 
 

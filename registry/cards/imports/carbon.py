@@ -46,7 +46,7 @@ def read(text: str) -> Proposal:
         if any(row.get(column) for row in runs)
     }
     energy["hours"] = _number(hours)
-    said = f"{source}: {len(runs)} run{'s' if len(runs) != 1 else ''} added up"
+    said = f"{source}: {len(runs)} run{'s' if len(runs) != 1 else ''} summed"
     if mode := _common(runs, "tracking_mode"):
         said += f", tracking mode {mode}"
     fields: dict[str, Any] = {
@@ -56,12 +56,14 @@ def read(text: str) -> Proposal:
     }
     if hardware:
         fields["hardware"] = hardware
-    notes = [f"{_number(grams / 1000):g} kg in the file are {_number(grams):g} g in the card."]
+    notes = [f"The file states {_number(grams / 1000):g} kg; the card states {_number(grams):g} g."]
     if len(runs) > 1:
-        notes.append(f"{len(runs)} runs were added up; remove the ones that are not of this model.")
+        notes.append(
+            f"{len(runs)} runs were summed. Remove those that do not belong to this model."
+        )
     if lines > len(runs):
         notes.append(f"{lines - len(runs)} rows were earlier states of the same runs.")
-    notes.append("Names of projects and machines and places on the map were left out.")
+    notes.append("Names of projects and machines, and locations, were left out.")
     return Proposal("codecarbon", fields, notes)
 
 
@@ -83,7 +85,7 @@ def _runs(text: str) -> tuple[list[dict[str, str]], int]:
     except csv.Error as error:
         raise refused(KIND, f"line {reader.line_num}: {error}.") from error
     if not found:
-        raise refused(KIND, "it has no row below its heading.")
+        raise refused(KIND, "it has no rows below the header.")
     return list(found.values()), count
 
 
@@ -96,7 +98,7 @@ def _sum(runs: Iterable[dict[str, str]], column: str) -> Decimal:
         except InvalidOperation:
             value = Decimal("NaN")
         if not value.is_finite() or value < 0 or value > 10**12:
-            raise refused(KIND, f"{column} is {said[:40]!r}, which is no amount.")
+            raise refused(KIND, f"{column} is {said[:40]!r}, which is not an amount.")
         total += value
     return total
 

@@ -21,7 +21,7 @@ def read(text: str) -> Proposal:
     preferred = said.get("preferred-citation")
     work = preferred if isinstance(preferred, dict) else said
     if work is not said:
-        notes.append("The citation is the preferred one of the file.")
+        notes.append("The file's preferred citation is used.")
     people = [person for row in rows(said.get("authors")) if (person := _person(row, notes))]
     cited = [person for row in rows(work.get("authors")) if (person := _person(row, []))]
     fields: dict[str, Any] = {}
@@ -33,10 +33,13 @@ def read(text: str) -> Proposal:
     if citation := _citation(work, cited or people, doi):
         fields["citation"] = citation
     if not fields:
-        raise refused(KIND, "it names no title, no authors and no DOI.")
+        raise refused(KIND, "it has no title, authors or DOI.")
     if said.get("license"):
         licence = ", ".join(words(one, 64) for one in rows(said["license"]))
-        notes.append(f"The file gives the licence {licence} of the work it cites; not taken.")
+        notes.append(
+            f"The file gives the licence {licence} for the cited work; it is not used for the "
+            "model."
+        )
     return Proposal("citation", fields, notes)
 
 

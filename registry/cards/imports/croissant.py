@@ -28,7 +28,7 @@ def read(text: str) -> Proposal:
     iri = _iri(said)
     if not name and not iri:
         raise refused(KIND, "its data set has neither name nor url.")
-    notes = ["Nothing was fetched: only what stands in the file was read."]
+    notes = ["Only the file itself was read; nothing was downloaded."]
     entry: dict[str, Any] = {"name": name} if name else {}
     if iri:
         entry["iri"] = iri
@@ -51,7 +51,7 @@ def _dataset(document: Any) -> dict[str, Any]:
         kinds = rows(node.get("@type")) if isinstance(node, dict) else []
         if any(isinstance(kind, str) and _PREFIX.sub("", kind) == "Dataset" for kind in kinds):
             return dict(node)
-    raise refused(KIND, "it holds no node of @type sc:Dataset.")
+    raise refused(KIND, "it contains no node of @type sc:Dataset.")
 
 
 def _bare(node: dict[str, Any]) -> dict[str, Any]:
@@ -99,9 +99,11 @@ def _personal(said: dict[str, Any], notes: list[str]) -> Any:
     }
     personal = hints["personalSensitiveInformation"]
     if not personal:
-        notes.append("The file says nothing of personal data: it stays unknown.")
+        notes.append("The file does not mention personal data; the status stays unknown.")
         return "unknown"
-    notes.append("What the file says of personal data is a hint: decide, then write yes or no.")
+    notes.append(
+        "The file's statement about personal data is only a hint. Decide, then write yes or no."
+    )
     return {
         "status": "unknown",
         "note": f"Hint from the data set's own description (RAI): {words(personal, 600)}",

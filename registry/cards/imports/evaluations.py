@@ -22,10 +22,10 @@ def read(text: str) -> Proposal:
     notes: list[str] = []
     results = [_result(entry, at, notes) for at, entry in enumerate(entries)]
     if len(said) > len(entries):
-        notes.append(f"Only the first {len(entries)} of {len(said)} results were read.")
+        notes.append(f"Only the first {len(entries)} of {len(said)} results were imported.")
     if any(result["metrics"][0]["type"] == UNNAMED for result in results):
         notes.append(
-            f"The file does not name its metric: it is called {UNNAMED!r}. Write its name."
+            f"The file does not name its metric, so it is called {UNNAMED!r}. Enter its name."
         )
     return Proposal("eval-results", {"model-index": [{"results": results}]}, notes)
 
@@ -46,7 +46,7 @@ def _result(entry: Any, at: int, notes: list[str]) -> dict[str, Any]:
     metric: dict[str, Any] = {"type": words(entry.get("metric"), 100) or UNNAMED, "value": value}
     if token := words(entry.get("verifyToken"), 2000):
         metric["verifyToken"] = token
-        note = "A verifyToken is kept in the card and proves nothing here."
+        note = "The verifyToken is kept in the card, but this hub does not verify it."
         notes += [note] if note not in notes else []
     result: dict[str, Any] = {"dataset": of, "metrics": [metric]}
     if task:

@@ -29,7 +29,7 @@ class Proposal:
 
 def refused(kind: str, why: str) -> problems.InvalidRequest:
     """The problem of a file that is not what it should be."""
-    return problems.InvalidRequest(f"This is no {kind} that can be read: {why}")
+    return problems.InvalidRequest(f"This is not a readable {kind} file: {why}")
 
 
 def json_of(text: str, kind: str) -> Any:
@@ -45,7 +45,7 @@ def json_of(text: str, kind: str) -> Any:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number that JSON has")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def yaml_of(text: str, kind: str) -> Any:

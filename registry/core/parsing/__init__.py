@@ -78,7 +78,7 @@ class Parsers:
             except (OSError, LostError, TimeoutError) as error:
                 log.exception("parser_failed", error=str(error))
                 raise problems.Unavailable(
-                    "No process that reads texts can be started; the operator's log says why.",
+                    "The text parser cannot be started. The operator finds the cause in the log.",
                     retry_after=10,
                 ) from None
             try:
@@ -118,8 +118,9 @@ class _Parser:
             kind, payload = self._child.frame(until)
         except (TimeoutError, LostError, OSError):
             raise problems.TextTooCostly(
-                f"Reading this text takes more than {settings.HUB_TEXT_SECONDS} s or "
-                f"{settings.HUB_TEXT_BYTES:,} bytes of memory. Shorten it, or nest less."
+                f"Parsing this text takes more than {settings.HUB_TEXT_SECONDS} s or "
+                f"{settings.HUB_TEXT_BYTES:,} bytes of memory. Shorten the text or nest it less "
+                "deeply."
             ) from None
         answer = json.loads(payload)
         self.is_fit = True
@@ -127,13 +128,13 @@ class _Parser:
             return answer
         if not isinstance(answer, dict):
             log.error("parser_raised", error=answer)
-            raise problems.InternalError("The text could not be read; nothing was changed.")
+            raise problems.InternalError("The text could not be parsed. Nothing was changed.")
         raise problems.Problem.from_json(answer, answer["status"])
 
 
 def _busy() -> problems.Unavailable:
     return problems.Unavailable(
-        "Every process that reads texts is busy; ask again in a few seconds.", retry_after=2
+        "All text parsers are busy. Try again in a few seconds.", retry_after=2
     )
 
 

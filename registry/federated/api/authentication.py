@@ -39,12 +39,12 @@ class ParticipantAuthentication(BaseAuthentication):
         )
         if found is None or found.state == Participant.State.REVOKED:
             raise problems.NotAuthenticated(
-                "This participant's token is not known here, or was revoked. Join again with an "
-                "invitation."
+                "Unknown or revoked participant token. Join again with an invitation."
             )
         if found.state == Participant.State.SUSPENDED:
             raise problems.NotAllowed(
-                "This participant is suspended. Ask who runs the training; the token stays valid."
+                "This participant is suspended. Contact the maintainers of the training; the "
+                "token stays valid."
             )
         certificates.expect(request, found)
         return AnonymousUser(), found
@@ -91,7 +91,6 @@ def participant(request: Request) -> Participant:
     """The device that asks; raises NotAuthenticated for anybody else."""
     if not isinstance(request.auth, Participant):
         raise problems.NotAuthenticated(
-            "Only devices that joined may do this: send a participant's token as "
-            "`Authorization: Bearer fp_…`."
+            "This requires a participant token: send it as `Authorization: Bearer fp_…`."
         )
     return request.auth

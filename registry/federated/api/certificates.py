@@ -44,8 +44,8 @@ def shown(request: Request) -> str:
         content = b""
     if not content or content[0] != _DER_SEQUENCE:
         raise problems.InvalidRequest(
-            "The proxy's header Client-Cert holds no certificate. It must be one byte sequence of "
-            "the DER certificate, :base64:, as RFC 9440 has it."
+            "The proxy's Client-Cert header contains no certificate. It must be the DER "
+            "certificate as one byte sequence, :base64:, as defined in RFC 9440."
         )
     return hashlib.sha256(content).hexdigest()
 
@@ -60,9 +60,9 @@ def expect(request: Request, participant: Participant) -> None:
             participants.expect_certificate(participant.training, shown(request))
     elif not hmac.compare_digest(shown(request), participant.certificate):
         raise problems.CertificateWrong(
-            "This participant joined with a client certificate, and this request came without it. "
-            "Connect with that certificate; where it was renewed, ask who runs the training to "
-            "enter the new one."
+            "This participant joined with a client certificate that this request does not "
+            "present. Connect with that certificate. If it was renewed, ask the maintainers of "
+            "the training to register the new one."
         )
 
 

@@ -113,7 +113,7 @@ class ResultFile(TrainingView):
 
 def _send(request: Request, blob: Blob | None, filename: str) -> HttpResponseBase:
     if blob is None or blob.erased_at is not None:
-        raise problems.NotFound("The hub no longer keeps these bytes.")
+        raise problems.NotFound("The hub no longer stores this file.")
     return downloads.send(request._request, blob, filename, immutable=False)  # noqa: SLF001
 
 
@@ -195,14 +195,14 @@ def _inline(request: Request) -> contributions.Sent:
     if claimed is None:
         raise problems.InvalidRequest("Send Content-Digest: sha-256=:<base64>: with the file.")
     if base64.b64decode(claimed[1]).hex() != digests.hash_bytes(content):
-        raise problems.DigestMismatch("The bytes that came do not have their Content-Digest.")
+        raise problems.DigestMismatch("The body does not match its Content-Digest.")
     return contributions.Sent(manifest, request.headers.get("Hub-Signature", ""), content)
 
 
 def _too_long() -> problems.TooLarge:
     return problems.TooLarge(
-        f"A file of more than {contributions.INLINE_BYTES} bytes is uploaded first, resumably, "
-        "and then named in the manifest."
+        f"Files larger than {contributions.INLINE_BYTES} bytes must be uploaded first, as a "
+        "resumable upload, and then named in the manifest."
     )
 
 

@@ -32,7 +32,7 @@ class FleetInput(Input):
     name = serializers.RegexField(NAME)
     halt_percent = serializers.IntegerField(
         min_value=0, max_value=100, required=False, default=0,
-        help_text="share of devices whose failure halts a rollout; 0 is none",
+        help_text="share of failed devices that halts a rollout; 0 disables this",
     )  # fmt: skip
 
 
@@ -60,14 +60,16 @@ class FleetOutput(serializers.Serializer[Fleet]):
     desired = serializers.IntegerField(source="desired.number", default=None, allow_null=True)
     desired_state = serializers.CharField(
         source="desired.state", default=None, allow_null=True,
-        help_text="a version that is not published any more, such as a yanked one, is commanded to "
-        "no device: all of them keep the stable version, if that is published",
+        help_text="a version that is no longer published, for example yanked, is not sent to "
+        "devices; they keep the stable version if that is published",
     )  # fmt: skip
     percent = serializers.IntegerField()
     required_by = serializers.DateTimeField(allow_null=True)
     halt_percent = serializers.IntegerField()
     is_halted = serializers.BooleanField()
-    reports = serializers.SerializerMethodField(help_text="of the desired version, by result")
+    reports = serializers.SerializerMethodField(
+        help_text="number of devices by result for the desired version"
+    )
 
     def get_reports(self, row: Fleet) -> dict[str, int]:
         if row.desired is None:
@@ -76,7 +78,7 @@ class FleetOutput(serializers.Serializer[Fleet]):
 
 
 class FleetMadeOutput(FleetOutput):
-    token = serializers.CharField(help_text="of the devices; shown this once")
+    token = serializers.CharField(help_text="token for the devices; shown only once")
 
 
 class DesiredOutput(serializers.Serializer[Any]):
@@ -85,7 +87,9 @@ class DesiredOutput(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     manifest_digest = Digest()
     required_by = serializers.DateTimeField(allow_null=True)
-    step = serializers.IntegerField(help_text="reached by rollouts above this percentage")
+    step = serializers.IntegerField(
+        help_text="the device is included in rollouts above this percentage"
+    )
 
 
 class FleetTokenAuthentication(TokenAuthentication):
@@ -119,7 +123,7 @@ def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
         rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
         found = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
         if found is None or found.model.ref.lower() != f"{namespace}/{name}".lower():
-            raise problems.NotAuthenticated("This token is not one of this fleet.")
+            raise problems.NotAuthenticated("This token does not belong to this fleet.")
         return found
     return selectors.fleet(request.user, registry.model(request.user, namespace, name), fleet)
 

@@ -32,19 +32,23 @@ class TrainingEdit(Input):
     title = serializers.CharField(max_length=200, allow_blank=True, required=False)
     rules = serializers.DictField(
         required=False,
-        help_text="how contributions become the next weights; docs/federated.md has the fields and "
-        f"the figures of every rule. The default is {attacks.words(FEDAVG)} {attacks.limits()}",
+        help_text="how contributions are aggregated; docs/federated.md describes the fields and "
+        f"figures of every rule. The default is {attacks.words(FEDAVG)} {attacks.limits()}",
     )
     schedule = serializers.DictField(required=False, help_text="see docs/federated.md")
-    hyperparameters = serializers.DictField(required=False, help_text="told to devices as is")
+    hyperparameters = serializers.DictField(required=False, help_text="passed to devices unchanged")
     release_every = serializers.IntegerField(
-        min_value=0, max_value=1_000_000, required=False, help_text="rounds; 0 is on request"
+        min_value=0,
+        max_value=1_000_000,
+        required=False,
+        help_text="release after this number of rounds; 0 releases on request",
     )
     release_best = serializers.ChoiceField(
         Training.Best.choices,
         allow_blank=True,
         required=False,
-        help_text="the score whose round is released when the training is finished; empty is none",
+        help_text="score that selects the round to release when the training is finished; empty "
+        "for none",
     )
     release_publishes = serializers.BooleanField(required=False)
 
@@ -58,15 +62,15 @@ class TrainingInput(TrainingEdit):
         required=False,
         default=Training.BaseData.UNKNOWN,
         help_text="what an uploaded version was trained on: `untrained` for initial weights, "
-        "`public` for data of nobody who takes part. With `unknown`, no ε is stated, whatever "
-        "noise is added",
+        "`public` for data that belong to no participant. With `unknown`, no ε is stated "
+        "regardless of the noise",
     )
     entry = serializers.CharField(max_length=512, required=False, default="")
     roles = serializers.DictField(
-        required=False, help_text="patterns of tensors' names, by role; see docs/federated.md"
+        required=False, help_text="patterns of tensor names by role; see docs/federated.md"
     )
     open = serializers.BooleanField(
-        required=False, default=True, help_text="open it as soon as its schema is known"
+        required=False, default=True, help_text="open the training as soon as its schema is known"
     )
 
 
@@ -117,7 +121,7 @@ class ParticipantEdit(Input):
         r"^(sha256:[0-9a-f]{64})?$",
         allow_blank=True,
         required=False,
-        help_text="the certificate that its requests must come with; empty is any",
+        help_text="certificate that its requests must present; empty for any",
     )
 
 
@@ -141,7 +145,7 @@ class InviteOutput(serializers.Serializer[Any]):
 
 
 class InviteMadeOutput(InviteOutput):
-    code = serializers.CharField(help_text="shown this once")
+    code = serializers.CharField(help_text="shown only once")
 
 
 class ParticipantOutput(serializers.Serializer[Participant]):
@@ -150,7 +154,7 @@ class ParticipantOutput(serializers.Serializer[Participant]):
     state = serializers.ChoiceField(Participant.State.choices)
     runtime = serializers.CharField()
     certificate = serializers.SerializerMethodField(
-        help_text="digest of the client certificate that it is bound to; empty is none"
+        help_text="digest of the client certificate it is bound to; empty for none"
     )
     joined_at = serializers.DateTimeField()
 
@@ -159,9 +163,9 @@ class ParticipantOutput(serializers.Serializer[Participant]):
 
 
 class JoinedOutput(serializers.Serializer[Any]):
-    participant = serializers.CharField(help_text="the pseudonym that manifests name")
-    token = serializers.CharField(help_text="shown this once")
-    training = serializers.CharField(help_text="the id that manifests name")
+    participant = serializers.CharField(help_text="pseudonym used in manifests")
+    token = serializers.CharField(help_text="shown only once")
+    training = serializers.CharField(help_text="id used in manifests")
 
 
 class ContributionOutput(serializers.Serializer[Contribution]):
@@ -174,7 +178,7 @@ class ContributionOutput(serializers.Serializer[Contribution]):
     n = serializers.IntegerField()
     encoding = serializers.CharField()
     received_at = serializers.DateTimeField()
-    problem = serializers.SerializerMethodField(help_text="why it was rejected: a problem's type")
+    problem = serializers.SerializerMethodField(help_text="problem type of the rejection")
     tensor = serializers.CharField()
     detail = serializers.CharField()
     figures = serializers.JSONField()
@@ -196,17 +200,17 @@ class AggregateOutput(serializers.Serializer[Any]):
     rules = serializers.JSONField()
     participants = serializers.SerializerMethodField()
     examples = serializers.SerializerMethodField(
-        help_text="as the devices count them; null for who is no maintainer where noise is added"
+        help_text="as counted by the devices; null with noise unless you are a maintainer"
     )
-    left_out = serializers.SerializerMethodField(help_text="how many, by reason")
+    left_out = serializers.SerializerMethodField(help_text="number by reason")
     result = Digest(source="result_sha256")
     figures = serializers.SerializerMethodField(help_text="maintainers read all of them")
     seed_commitment = serializers.SerializerMethodField(
-        help_text="the digest of the seed of the noise, which nobody is shown; null without noise"
+        help_text="digest of the seed of the noise, which is never shown; null without noise"
     )
     engine = serializers.JSONField()
     privacy = serializers.SerializerMethodField(
-        help_text="differential privacy of the result, as of a training"
+        help_text="differential privacy of the result, as for a training"
     )
     planned_at = serializers.DateTimeField()
     made_at = serializers.DateTimeField(allow_null=True)
@@ -245,12 +249,12 @@ class RoundOutput(serializers.Serializer[Round]):
     ended_at = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField(help_text="why it failed: below-quorum or aggregation-failed")
     selection = serializers.SerializerMethodField(
-        help_text="of whom it asks; null where anyone may answer"
+        help_text="number of selected participants; null if anyone may contribute"
     )
-    contributions = serializers.SerializerMethodField(help_text="how many, by state")
-    result = serializers.SerializerMethodField(help_text="the digest of the aggregate, if made")
+    contributions = serializers.SerializerMethodField(help_text="number by state")
+    result = serializers.SerializerMethodField(help_text="digest of the aggregate, if there is one")
     score = serializers.FloatField(
-        help_text="on held-out data, as maintainers say", allow_null=True
+        help_text="scores on held-out data, entered by maintainers", allow_null=True
     )
     version = serializers.IntegerField(source="version.number", default=None, allow_null=True)
 
@@ -275,7 +279,7 @@ class RoundOutput(serializers.Serializer[Round]):
 class TrainingOutput(serializers.Serializer[Training]):
     """A training: its rules, its schedule, how many take part, and where it stands."""
 
-    id = serializers.UUIDField(source="uuid", help_text="the name that manifests use")
+    id = serializers.UUIDField(source="uuid", help_text="name used in manifests")
     model = serializers.CharField(source="model.ref")
     number = serializers.IntegerField()
     title = serializers.CharField()
@@ -290,27 +294,28 @@ class TrainingOutput(serializers.Serializer[Training]):
     entry = serializers.CharField()
     layout_digest = serializers.CharField(source="layout_sha256")
     graph_digest = serializers.CharField(source="graph_sha256")
-    roles = serializers.JSONField(help_text="patterns of names by role, as they were asked for")
-    tensors = serializers.SerializerMethodField(help_text="how many of each role")
+    roles = serializers.JSONField(help_text="requested patterns of tensor names by role")
+    tensors = serializers.SerializerMethodField(help_text="number of tensors by role")
     rules = serializers.JSONField()
     schedule = serializers.JSONField()
     hyperparameters = serializers.JSONField()
     release_every = serializers.IntegerField()
-    release_best = serializers.CharField(help_text="highest or lowest score; empty is none")
+    release_best = serializers.CharField(help_text="highest or lowest score; empty for none")
     release_publishes = serializers.BooleanField()
     selection = serializers.SerializerMethodField(
-        help_text="digest of the seed of all draws, and the seed once it is over; null without any"
+        help_text="digest of the seed of all draws, plus the seed itself once the training has "
+        "ended; null without draws"
     )
     privacy = serializers.SerializerMethodField(
-        help_text="differential privacy of the weights it has now, all rounds of the versions that "
-        "they came of composed: in words, epsilon for one participant added or removed and for one "
-        "replaced, delta, and the accounting terms; guarantee `none` with its cause"
+        help_text="differential privacy of the weights it has now, composed over all rounds of "
+        "the versions they derive from: a sentence, epsilon for one participant added or removed "
+        "and for one replaced, delta, and the accounting terms; guarantee `none` with its cause"
     )
     participants = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
     opened_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
-    round = serializers.SerializerMethodField(help_text="the round in hand, else the newest")
+    round = serializers.SerializerMethodField(help_text="the current round, or the latest one")
     url = serializers.SerializerMethodField()
 
     def get_tensors(self, row: Training) -> dict[str, int]:

@@ -82,7 +82,7 @@ def find(participant: Participant, task: Round) -> Contribution:
     rows = Contribution.objects.filter(participant=participant, answers=task)
     found = rows.select_related("round").first()
     if found is None:
-        raise problems.NotFound(f"You have contributed nothing to round {task.number}.")
+        raise problems.NotFound(f"You have not contributed to round {task.number}.")
     return found
 
 
@@ -93,7 +93,8 @@ def withdraw(participant: Participant, *, task: Round) -> None:
     live = Round.objects.select_for_update().get(pk=found.round_id)
     if live.state != Round.State.OPEN:
         raise problems.RoundClosed(
-            f"Round {live.number} is {live.state}: what was handed in stays.", state=live.state
+            f"Round {live.number} is {live.state}: its contributions can no longer be withdrawn.",
+            state=live.state,
         )
     _expect_few_withdrawals(participant)
     Contribution.objects.filter(pk=found.pk).delete()
@@ -109,7 +110,8 @@ def _expect_few_withdrawals(participant: Participant) -> None:
     )  # fmt: skip
     if today.count() >= MOST_WITHDRAWALS:
         raise problems.Throttled(
-            f"{MOST_WITHDRAWALS} contributions were taken back within a day; this one stays.",
+            f"{MOST_WITHDRAWALS} contributions were withdrawn within a day, which is the limit. "
+            "This one stays.",
             retry_after=3600,
         )
 
@@ -152,7 +154,7 @@ def unjudged(keys: list[int]) -> None:
     """Note that a check of these ended without a word; after the last try each is rejected."""
     for row in Contribution.objects.filter(pk__in=keys, state=Contribution.State.RECEIVED):
         if row.tries + 1 >= MOST_TRIES:
-            judge(row.pk, Verdict(CHECK_FAILED, detail="The hub could not read it to its end."))
+            judge(row.pk, Verdict(CHECK_FAILED, detail="The hub could not read it completely."))
         else:
             Contribution.objects.filter(pk=row.pk).update(tries=row.tries + 1)
 
@@ -210,7 +212,7 @@ def _staleness(task: Round, into: Round) -> int:
 def _check_manifest(participant: Participant, task: Round, into: Round, sent: Sent) -> None:
     said, training = sent.manifest, task.training
     if task.selected is not None and participant.pseudonym not in task.selected:
-        raise problems.NotAllowed(f"Round {task.number} is for other participants.")
+        raise problems.NotAllowed(f"You were not selected for round {task.number}.")
     wanted = {
         "training": str(training.uuid),
         "round": task.number,
@@ -219,36 +221,36 @@ def _check_manifest(participant: Participant, task: Round, into: Round, sent: Se
     for name, value in wanted.items():
         if getattr(said, name) != value:
             raise problems.ManifestReplayed(
-                f"The manifest names the {name} {getattr(said, name)}; here it is {value}. A "
-                "manifest is signed anew for each round.",
+                f"The manifest names the {name} {getattr(said, name)}; the hub expects {value}. "
+                "Sign a new manifest for each round.",
                 errors=[{"pointer": f"/manifest/{name}", "detail": f"must be {value}"}],
             )
     if said.nonce != task.nonce:
         raise problems.NonceWrong.at(
-            "/manifest/nonce", "The nonce is not the one of this round's task. Pull it again."
+            "/manifest/nonce", "The nonce does not match this round's task. Pull the task again."
         )
     if said.base != f"sha256:{task.base_sha256}":
         raise problems.StaleBase(
-            f"The manifest starts from {said.base}; round {task.number} from "
-            f"sha256:{task.base_sha256}. Pull that, and train from it.",
+            f"The manifest is based on {said.base}, but round {task.number} on "
+            f"sha256:{task.base_sha256}. Pull the task and train from its weights.",
             base=f"sha256:{task.base_sha256}",
         )
     if said.n > into.examples_cap:
         raise problems.ExamplesLimit.at(
-            "/manifest/n", f"{said.n} examples are more than the {into.examples_cap} that count."
+            "/manifest/n", f"{said.n} examples exceed the maximum of {into.examples_cap}."
         )
     encodings = training.rules["encodings"]
     if said.encoding not in encodings:
         raise problems.EncodingRefused.at(
-            "/manifest/encoding", f"This training takes {', '.join(encodings)}."
+            "/manifest/encoding", f"This training accepts {', '.join(encodings)}."
         )
     if into.pk != task.pk and said.encoding == federated.FULL:
         raise problems.EncodingRefused.at(
-            "/manifest/encoding", "Weights that start from an older base must come as a delta."
+            "/manifest/encoding", "Weights based on an older round must be sent as a delta."
         )
     if not federated.verify(said.canonical(), sent.signature, participant.public_key):
         raise problems.SignatureInvalid.at(
-            "/signature", "The signature is not one of your key over the canonical manifest."
+            "/signature", "The signature does not match your key and the canonical manifest."
         )
 
 
@@ -264,8 +266,8 @@ def _check_content(participant: Participant, sent: Sent) -> None:
     receiving.expect_size(participant.training, len(content))
     if digests.hash_bytes(content) != sent.sha256:
         raise problems.DigestMismatch(
-            f"The bytes that came have sha256:{digests.hash_bytes(content)}; the manifest says "
-            f"{sent.manifest.blob}. Nothing was kept."
+            f"The content received has sha256:{digests.hash_bytes(content)}, but the manifest "
+            f"states {sent.manifest.blob}. It was discarded."
         )
     _check_header(participant, sent, io.BytesIO(content), len(content))
 
@@ -276,7 +278,7 @@ def _check_header(participant: Participant, sent: Sent, reader: Any, size: int) 
         federated.expect(safetensors.read(reader, size), parts, sent.manifest.encoding)
     except (safetensors.MalformedError, federated.MismatchError) as error:
         raise problems.TensorMismatch(
-            f"{error} Nothing was handed in.", tensor=error.tensor
+            f"{error} The contribution was not submitted.", tensor=error.tensor
         ) from error
 
 
@@ -359,7 +361,7 @@ def _write(
         known = _known(participant, task, sent)
         if known is None:
             raise problems.ContributionDiffers(
-                f"You have contributed to round {live.number} already."
+                f"You have already contributed to round {live.number}."
             ) from None
         return known, False
     return made, True

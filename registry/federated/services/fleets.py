@@ -48,7 +48,7 @@ def create(
                 created_by=require_user(actor, of=model),
             )
     except IntegrityError as error:
-        raise problems.NameTaken.at("/name", f"{model.ref} has a fleet {name} already.") from error
+        raise problems.NameTaken.at("/name", f"{model.ref} already has a fleet {name}.") from error
     events.record("fleet.created", made, actor=actor, model=model, name=name)
     return made, token
 
@@ -69,7 +69,9 @@ def desire(
     """
     require(actor, "training.manage", fleet.model)
     if version.state != Version.State.PUBLISHED or version.model_id != fleet.model_id:
-        raise problems.StateConflict(f"{version.ref} is no published version of {fleet.model.ref}.")
+        raise problems.StateConflict(
+            f"{version.ref} is not a published version of {fleet.model.ref}."
+        )
     rows = Fleet.objects.select_for_update(of=("self",)).select_related("model", "desired")
     found = rows.get(pk=fleet.pk)
     before = runnable(found.desired)

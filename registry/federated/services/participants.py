@@ -81,7 +81,7 @@ def revoke_invite(actor: Actor, *, training: Training, key: int) -> None:
         revoked_at=timezone.now()
     )
     if not taken:
-        raise problems.NotFound("There is no such invitation; it may have been taken back.")
+        raise problems.NotFound("Invitation not found. It may have been revoked.")
     events.record("training.uninvited", training, actor=actor, model=training.model)
 
 
@@ -100,7 +100,8 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
     federated.parse_public_key(device.public_key)
     if len(json.dumps(device.capabilities)) > MOST_CAPABILITIES:
         raise problems.InvalidRequest.at(
-            "/capabilities", f"Capabilities may have {MOST_CAPABILITIES} characters of JSON."
+            "/capabilities",
+            f"Capabilities may have at most {MOST_CAPABILITIES} characters of JSON.",
         )
     if training.is_over:
         raise problems.TrainingOver(f"{training} is {training.state}.")
@@ -108,8 +109,8 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
     found = used.first()
     if found is None or not used.filter(pk=found.pk).update(used=F("used") + 1):
         raise problems.InviteInvalid(
-            "This invitation is unknown, used up, over or taken back. Ask who runs the training "
-            "for another one."
+            "Unknown, used, expired or revoked invitation. Ask the maintainers of the training "
+            "for a new one."
         )
     expect_certificate(training, device.certificate)
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -127,8 +128,8 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
             )
     except IntegrityError as error:
         raise problems.KeyKnown(
-            "This public key takes part in the training already. Use its token, or make another "
-            "key for another device."
+            "This public key already takes part in the training. Use its token, or create "
+            "another key for another device."
         ) from error
     return made, token
 
@@ -142,8 +143,8 @@ def expect_certificate(training: Training, certificate: str) -> None:
     """Raise CertificateNeeded where the rules demand a certificate and none was shown."""
     if demands_certificate(training) and not certificate:
         raise problems.CertificateNeeded(
-            "This training takes devices with a TLS client certificate alone, and this request "
-            "came without one. Give the client a certificate (HUB_CLIENT_CERTIFICATE, or "
+            "This training requires a TLS client certificate, and this request has none. "
+            "Configure a certificate (HUB_CLIENT_CERTIFICATE, or "
             "certificate= of hub.training) and connect by https through the proxy that verifies it."
         )
 
@@ -168,7 +169,7 @@ def edit(
         )
     if state:
         if found.state == Participant.State.REVOKED and state != found.state:
-            raise problems.TrainingConflict(f"{found.pseudonym} was revoked for good.")
+            raise problems.TrainingConflict(f"{found.pseudonym} was revoked permanently.")
         found.state = state
         if state == Participant.State.REVOKED:
             found.ended_at = timezone.now()

@@ -49,7 +49,7 @@ def expect_size(training: Training, length: int) -> None:
     most = most_bytes(training)
     if length > most:
         raise problems.TooLarge(
-            f"A contribution to this training has at most {most} bytes; these are {length}."
+            f"A contribution to this training may have at most {most} bytes, not {length}."
         )
 
 
@@ -66,14 +66,14 @@ def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload
     mine = Upload.objects.filter(owner=owner, filename=_mark(participant))
     if mine.filter(state=Upload.State.ABANDONED).count() >= MOST_ABANDONED:
         raise problems.Throttled(
-            f"{MOST_ABANDONED} uploads of yours were deleted after they came whole, and their "
-            "bytes are not freed yet. Try again tomorrow.",
+            f"{MOST_ABANDONED} of your completed uploads were deleted and their space is not "
+            "freed yet. Try again tomorrow.",
             retry_after=3600,
         )
     if mine.filter(state__in=[Upload.State.RECEIVING, Upload.State.STORED]).count() >= MOST_AT_ONCE:
         raise problems.Throttled(
-            "Two uploads of yours are under way, or stored and not handed in. Go on with one of "
-            "them, hand it in, or delete one.",
+            "You already have two uploads that are open or not yet submitted. Continue, submit "
+            "or delete one of them.",
             retry_after=60,
         )
     quotas.expect_disk(length)
@@ -98,7 +98,7 @@ def find(participant: Participant, uuid: UUID) -> Upload:
     )
     upload = found.exclude(state=Upload.State.ABANDONED).first()
     if upload is None:
-        raise problems.NotFound("There is no such upload of yours; it may have expired.")
+        raise problems.NotFound("Upload not found. It may have expired.")
     return upload
 
 

@@ -119,10 +119,10 @@ def card(training: Training, ended: Round) -> str:
     head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
     rule = training.rules["rule"]
     words = (
-        f"{training.title or 'A federated training'}: devices trained this model on data of their "
-        f"own, from version {training.base.number} on, and sent what changed. The hub checked each "
-        f"contribution and joined them by the rule `{rule}`. The graph is that of version "
-        f"{training.base.number}, to the byte."
+        f"{training.title or 'A federated training'}: devices trained this model on their own "
+        f"data, starting from version {training.base.number} on, and sent their updates. The hub "
+        f"checked each contribution and aggregated them with the rule `{rule}`. The graph is that "
+        f"of version {training.base.number}, byte for byte."
     )
     cap = training.rules["examples_cap"]
     body = [
@@ -160,7 +160,7 @@ def _rows(training: Training, ended: Round) -> list[str]:
 
 def _examples(aggregate: Aggregate) -> str:
     told = history.open_examples(aggregate)
-    return "not told, because of the noise" if told is None else str(told)
+    return "not shown because of the noise" if told is None else str(told)
 
 
 def _kept_files(training: Training) -> list[tuple[str, Blob]]:

@@ -122,7 +122,7 @@ def close_by_hand(actor: Actor, *, of: Round) -> Round:
     require(actor, "training.manage", of.training.model)
     training = lock(of.training)
     if not _close(training, of.pk):
-        raise problems.TrainingConflict(f"Round {of.number} is not open any more.")
+        raise problems.TrainingConflict(f"Round {of.number} is no longer open.")
     return Round.objects.select_related("training__model__namespace").get(pk=of.pk)
 
 
@@ -134,14 +134,14 @@ def ask_release(actor: Actor, *, of: Round) -> Round:
     found = Round.objects.select_related("aggregate").get(pk=of.pk)
     if found.version_id or found.state in (Round.State.FAILED, Round.State.CANCELLED):
         raise problems.TrainingConflict(
-            f"Round {found.number} has its version."
+            f"Round {found.number} already has a version."
             if found.version_id
-            else f"Round {found.number} was {found.state}: there is nothing to release."
+            else f"Round {found.number} was {found.state}: it has nothing to release."
         )
     if found.state == Round.State.AGGREGATED:
         if found.aggregate.result is None:
             raise problems.TrainingConflict(
-                f"The weights of round {found.number} are no longer kept; a later one has its own."
+                f"The weights of round {found.number} are no longer stored. Release a later round."
             )
         releases.release(training, found)
     else:
@@ -341,7 +341,7 @@ def _mark_used(aggregate: Aggregate, told: dict[int, dict[str, Any]]) -> None:
 
 def _finish_training(training: Training) -> None:
     training.state, training.ended_at = Training.State.FINISHED, timezone.now()
-    training.reason = "All its rounds are made."
+    training.reason = "All rounds are complete."
     training.save(update_fields=["state", "ended_at", "reason"])
     events.record("training.finished", training, actor=None, model=training.model)
 

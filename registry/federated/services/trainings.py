@@ -56,7 +56,7 @@ def create(
     require(actor, "training.manage", version.model)
     if version.state != Version.State.PUBLISHED:
         raise problems.TrainingConflict(
-            f"{version.ref} is {version.state}; a training starts from a published version.",
+            f"{version.ref} is {version.state}; a training must start from a published version.",
             state=version.state,
         )
     _expect_undeclared(version, base_data)
@@ -129,7 +129,8 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
         if name in changes:
             if training.state != Training.State.DRAFT:
                 raise problems.TrainingConflict(
-                    f"The {name} are fixed since the training is open. Begin another training."
+                    f"The {name} cannot be changed once the training is open. Start another "
+                    "training."
                 )
             changes[name] = read(_merged(getattr(training, name), changes[name]))
     _expect_quorum_fits({"rules": training.rules, "schedule": training.schedule} | changes)
@@ -213,7 +214,7 @@ def _open(training: Training, actor: Actor | None = None) -> None:
     if not training.layout_sha256:
         words = " ".join(str(one.get("message", "")) for one in training.refusal[:3])
         raise problems.TrainingConflict(
-            f"The schema of {training} is not known. {words or 'A worker is still reading it.'}"
+            f"The schema of {training} is not known yet. {words or 'A worker is still reading it.'}"
         )
     if training.refusal:
         raise problems.NoiseUnfit(training.refusal[0]["message"])
@@ -235,8 +236,8 @@ def _misfits(training: Training) -> list[dict[str, str]]:
     shown = ", ".join(repr(name[:100]) for name in moved[:3])
     words = (
         f"{training} has {len(moved)} statistics of batch normalisations, such as {shown}: their "
-        "means leave each device unclipped, so noise cannot promise anything about them, and with "
-        'it they would break the model. Begin another training with roles {"frozen": ["…"]} whose '
+        "means leave each device unclipped, so noise cannot protect them and would break the "
+        'model. Start another training with roles {"frozen": ["…"]} whose '
         "patterns name them, from a model with another normalisation, or set noise_multiplier to "
         "null in the rules of this draft."
     )
@@ -249,8 +250,8 @@ def _rules(said: dict[str, Any]) -> dict[str, Any]:
     if rules.client_certificate and not settings.HUB_CERTIFICATE_PROXIES:
         raise problems.InvalidRequest.at(
             "/rules/client_certificate",
-            "This hub believes no proxy that says which certificate a device has, so no device "
-            "could join. Whoever operates it names such a proxy in HUB_CERTIFICATE_PROXIES.",
+            "This hub trusts no proxy to verify client certificates, so no device could join. "
+            "The operator must name such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
     return rules.to_json()
 
@@ -263,8 +264,8 @@ def _expect_undeclared(version: Version, base_data: str) -> None:
     if made is not None:
         raise problems.InvalidRequest.at(
             "/base_data",
-            f"{version.ref} came of training {made.training.number} on this hub, which records how "
-            "it was trained. Leave this out.",
+            f"{version.ref} was made by training {made.training.number} on this hub, which "
+            "records how it was trained. Leave this field out.",
         )
 
 
@@ -274,8 +275,8 @@ def _expect_quorum_fits(said: dict[str, Any]) -> None:
     if said["rules"]["rule"] in training_rules.ROBUST and said["schedule"]["quorum"] > most:
         raise problems.InvalidRequest.at(
             "/schedule/quorum",
-            f"The rule {said['rules']['rule']} takes {most} contributions at most; choose a quorum "
-            "up to that, or another rule.",
+            f"The rule {said['rules']['rule']} accepts at most {most} contributions. Choose a "
+            "smaller quorum or another rule.",
         )
 
 
@@ -288,7 +289,7 @@ def _patterns(said: dict[str, Any]) -> dict[str, list[str]]:
     for role, patterns in said.items():
         if role not in federated.ROLES:
             raise problems.InvalidRequest.at(
-                f"/roles/{str(role)[:80]}", f"The roles are {', '.join(federated.ROLES)}."
+                f"/roles/{str(role)[:80]}", f"Valid roles: {', '.join(federated.ROLES)}."
             )
         if not _are_patterns(patterns):
             raise problems.InvalidRequest.at(
@@ -311,7 +312,8 @@ def _bounded(hyperparameters: dict[str, Any]) -> dict[str, Any]:
     """The same; raises InvalidRequest for more than every device should be told each time."""
     if len(json.dumps(hyperparameters)) > LONGEST_HYPERPARAMETERS:
         raise problems.InvalidRequest.at(
-            "/hyperparameters", f"They may have {LONGEST_HYPERPARAMETERS} characters of JSON."
+            "/hyperparameters",
+            f"Hyperparameters may have at most {LONGEST_HYPERPARAMETERS} characters of JSON.",
         )
     return hyperparameters
 

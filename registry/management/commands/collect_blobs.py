@@ -11,10 +11,10 @@ from registry.storage import collector
 
 
 class Command(BaseCommand):
-    help = "Free the bytes of blobs that nothing needs and nobody touched for a day."
+    help = "Delete stored files that have not been used by anything for a day."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        with Counter("blobs looked at", collector.unneeded().count()) as counter:
+        with Counter("blobs checked", collector.unneeded().count()) as counter:
             freed = collector.collect(counter.advance)
         orphans = collector.collect_orphans(f"{number:02x}" for number in range(256))
         self.stdout.write(f"{freed} blobs freed, {orphans} orphans")

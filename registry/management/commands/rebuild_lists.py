@@ -14,15 +14,15 @@ from registry.models import RegisteredModel
 
 
 class Command(BaseCommand):
-    help = "Make the document of every model anew: its words, facts and speeds. Harmless."
+    help = "Rebuild the search index of all models: texts, facts and speeds. Safe at any time."
 
     def handle(self, *_args: Any, **options: Any) -> None:
         keys = list(RegisteredModel.objects.order_by("pk").values_list("pk", flat=True))
-        with Counter("models listed", len(keys)) as counter:
+        with Counter("models indexed", len(keys)) as counter:
             for pk in keys:
                 with transaction.atomic():
                     documents.refresh(pk)
                 counter.advance()
         public_counts.forget()
         if options["verbosity"]:
-            self.stdout.write(f"the lists know {len(keys)} models again")
+            self.stdout.write(f"{len(keys)} models indexed")

@@ -13,14 +13,16 @@ from registry.storage import verification
 
 
 class Command(BaseCommand):
-    help = "Read every blob again; exit status 1 where one is missing or has changed."
+    help = (
+        "Verify the content of every stored blob; exit with status 1 if one is missing or damaged."
+    )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         stored = Blob.objects.filter(erased_at=None).aggregate(bytes=Sum("size"))["bytes"] or 0
-        with Counter("blobs read", stored, words=size) as counter:
+        with Counter("blobs verified", stored, words=size) as counter:
             wrong = list(verification.verify(counter.advance))
         for sha256, what in wrong:
             self.stdout.write(f"sha256:{sha256} {what}")
         if any("orphan" not in what for _, what in wrong):
-            raise CommandError(f"{len(wrong)} blobs are not sound")
-        self.stdout.write("every blob is sound")
+            raise CommandError(f"{len(wrong)} blobs are missing or damaged")
+        self.stdout.write("all blobs are intact")

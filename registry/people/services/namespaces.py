@@ -30,7 +30,7 @@ def check_free_word(slug: str) -> None:
     """Raise NameReserved where ``slug`` is an address of the hub's own."""
     if slug.lower() in RESERVED:
         raise problems.NameReserved(
-            f"{slug!r} is an address of the hub itself; choose another name."
+            f"{slug!r} is reserved for an address of the hub. Choose another name."
         )
 
 
@@ -53,7 +53,7 @@ def open_for(
         with transaction.atomic():
             namespace = Namespace.objects.create(slug=slug, kind=kind, display_name=display_name)
     except IntegrityError as error:
-        raise problems.NameTaken(f"The namespace {slug} exists already.") from error
+        raise problems.NameTaken(f"Namespace {slug} already exists.") from error
     Membership.objects.create(namespace=namespace, user=user, role=Membership.Role.OWNER)
     events.record("namespace.created", namespace, actor=user)
     return namespace
@@ -67,7 +67,7 @@ def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
         require_admin(actor)
         quota = changes["quota_bytes"]
         if quota is not None and quota < 0:
-            raise problems.InvalidRequest.at("/quota_bytes", "A quota is 0 bytes or more.")
+            raise problems.InvalidRequest.at("/quota_bytes", "A quota must be at least 0 bytes.")
     for field in ("display_name", "quota_bytes"):
         if field in changes:
             setattr(namespace, field, changes[field])
@@ -87,6 +87,6 @@ def set_member(actor: Actor, *, namespace: Namespace, user: User, role: str | No
         Membership.objects.update_or_create(namespace=namespace, user=user, defaults={"role": role})
     if not namespace.memberships.filter(role=Membership.Role.OWNER).exists():
         raise problems.StateConflict(
-            f"{namespace.slug} would be left without an owner; make somebody else owner first."
+            f"{namespace.slug} would have no owner. Make another user an owner first."
         )
     events.record("member.changed", namespace, actor=actor, user=user.pk, role=role or "")

@@ -45,14 +45,16 @@ def create(
     if unknown or not scopes:
         raise problems.InvalidRequest.at(
             "/scopes",
-            f"Choose scopes among {', '.join(SCOPES)}; not {', '.join(unknown) or 'none'}.",
+            f"Choose scopes from {', '.join(SCOPES)}; not {', '.join(unknown) or 'none'}.",
         )
     if not 1 <= expires_days <= LONGEST_DAYS:
         raise problems.InvalidRequest.at("/expires_days", f"Choose 1 to {LONGEST_DAYS} days.")
     if not name.strip():
-        raise problems.InvalidRequest.at("/name", "Give the token a name, so you know it again.")
+        raise problems.InvalidRequest.at(
+            "/name", "Give the token a name, so that you can recognise it later."
+        )
     if not all(has_scope(actor, scope) for scope in scopes):
-        raise problems.NotAllowed("A token cannot make a token that may do more than itself.")
+        raise problems.NotAllowed("A token cannot create a token with more rights than its own.")
     bound = _namespace(actor, namespace)
     return issue(user, name=name, scopes=scopes, namespace=bound, expires_days=expires_days)
 
@@ -86,7 +88,7 @@ def revoke(actor: Actor, *, token_id: int) -> None:
     user = require_user(actor, "admin")
     token = AccessToken.objects.filter(pk=token_id, user=user).first()
     if token is None:
-        raise problems.NotFound("No such token; it may have been revoked already.")
+        raise problems.NotFound("Token not found. It may already have been revoked.")
     events.record("token.revoked", token, actor=user, name=token.name)
     token.delete()
 
@@ -96,5 +98,5 @@ def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
         return None
     found = Namespace.objects.filter(slug__iexact=slug).first()
     if found is None or role_in(actor, found) is None:
-        raise problems.NotFound(f"You belong to no namespace {slug}.")
+        raise problems.NotFound(f"You are not a member of a namespace {slug}.")
     return found

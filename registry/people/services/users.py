@@ -30,7 +30,7 @@ def create(
         with transaction.atomic():
             user = make(username=username, email=email, password=password)
     except IntegrityError as error:
-        raise problems.NameTaken(f"The user {username} exists already.") from error
+        raise problems.NameTaken(f"User {username} already exists.") from error
     if not superuser:
         namespaces.open_for(user, slug=username, kind=Namespace.Kind.USER)
     return user
@@ -89,7 +89,8 @@ def set_active(actor: Actor, *, user: User, active: bool) -> User:
     others = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
     if not active and user.is_superuser and not others.exclude(pk=user.pk).exists():
         raise problems.StateConflict(
-            f"{user.username} is the only administrator; make another one before closing it."
+            f"{user.username} is the only administrator. Add another administrator before closing "
+            "this account."
         )
     user.is_active = active
     user.save(update_fields=["is_active"])

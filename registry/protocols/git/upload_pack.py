@@ -96,7 +96,7 @@ def read_wish(lines: Iterable[str | None]) -> Wish:
         elif word == "deepen-relative":
             wish.is_relative = True
         elif word in _UNKNOWN:
-            raise problems.InvalidRequest(f"This hub does not know {word}.")
+            raise problems.InvalidRequest(f"This hub does not support {word}.")
     wish.is_relative |= "deepen-relative" in wish.capabilities
     return wish
 
@@ -182,7 +182,9 @@ def _plan(of: Repository, wish: Wish, common: list[str]) -> _Plan:
         trees = {key: tree for key, tree in trees.items() if key not in known_trees}
         blobs = {key: blob for key, blob in blobs.items() if key not in known_blobs}
     if git_objects.any_erased(blobs):
-        raise problems.Unavailable("Storage has lost a file of this history; nothing is sent.")
+        raise problems.Unavailable(
+            "A file of this history is missing from storage, so nothing is sent."
+        )
     commits = [of.commits[oid] for oid in sent]
     records = map(full_unpacked_object, git_objects.objects(commits, trees, blobs))
     count = len(commits) + len(trees) + len(blobs)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 READ, WRITE = "git-upload-pack", "git-receive-pack"
 NO_PUSH = (
-    "This hub takes no pushes by git. Send files with huggingface_hub (`hf upload {ref} .`), or "
-    "with `hub push`.\n"
+    "This hub does not accept git pushes. Upload files with huggingface_hub (`hf upload {ref} "
+    ".`) or with `hub push`.\n"
 )
 
 
@@ -73,7 +73,7 @@ class UploadPack(GitView):
             return _stream(upload_pack.list_refs(refs, asked))
         if command == "fetch":
             return _stream(upload_pack.fetch(repo, upload_pack.read_wish(asked)))
-        raise problems.InvalidRequest(f"This hub does not know the command {command[:40]!r}.")
+        raise problems.InvalidRequest(f"This hub does not support the command {command[:40]!r}.")
 
 
 class ReceivePack(GitView):

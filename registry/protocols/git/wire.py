@@ -42,9 +42,9 @@ def read(body: bytes) -> list[str | None]:
                 lines.append(body[place + 4 : place + length].decode().rstrip("\n"))
                 place += length
     except ValueError as error:  # not hexadecimal, or not UTF-8
-        raise problems.InvalidRequest("The body is not made of packet lines.") from error
+        raise problems.InvalidRequest("The body does not consist of packet lines.") from error
     if place > len(body):
-        raise problems.InvalidRequest("The body is cut off.")
+        raise problems.InvalidRequest("The body is truncated.")
     return lines
 
 
@@ -54,7 +54,7 @@ def unpacked(body: bytes) -> bytes:
     try:
         plain = engine.decompress(body, LONGEST_REQUEST + 1)
     except zlib.error as error:
-        raise problems.InvalidRequest("The body is not gzip.") from error
+        raise problems.InvalidRequest("The body is not valid gzip.") from error
     if len(plain) > LONGEST_REQUEST:
         raise problems.TooLarge("The request names too many commits.")
     return plain

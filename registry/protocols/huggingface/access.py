@@ -29,7 +29,7 @@ class AccessRequests(HubView):
         """The requests in one state, oldest first; a page goes on where `Link` says."""
         model = revisions.repo(request.user, namespace, name)
         if status not in AccessRequest.Status.values:
-            raise errors.Refused(f"There is no state {status[:40]} of a request.", status=404)
+            raise errors.Refused(f"Unknown state {status[:40]} of an access request.", status=404)
         rows = selectors.access_requests(request.user, model, status)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, rows.count())
@@ -94,8 +94,8 @@ def _username(request: Request, model: RegisteredModel, body: dict[str, Any]) ->
         if _request_id(row) == asked:
             return row.user.username
     if not asked:
-        raise problems.InvalidRequest("Send `user`, the name of an account here.")
-    raise errors.Refused("There is no such request.", status=404)
+        raise problems.InvalidRequest("Send `user`, the name of an account on this hub.")
+    raise errors.Refused("Access request not found.", status=404)
 
 
 def _request_id(row: AccessRequest) -> str:

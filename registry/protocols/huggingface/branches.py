@@ -65,8 +65,8 @@ class TagDetail(RefView):
         tag = writing.text(writing.body(request), "tag")
         if head is None or head.commit is not None:
             raise errors.Refused(
-                f"{rest} of {model.ref} is no version yet: it holds no ONNX model, or it did not "
-                "pass its checks. Tag it when it does.",
+                f"{rest} of {model.ref} is not a version yet: it contains no ONNX model or did "
+                "not pass its checks. Tag it once it does.",
                 status=400,
             )
         refs.put_tag(request.user, model=model, name=tag, version=head.version)

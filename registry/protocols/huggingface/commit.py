@@ -62,12 +62,12 @@ class Order:
             "deletedFolder": self._deleted_folder,
         }
         if key not in takers:
-            raise problems.InvalidRequest(f"{key!r} is unknown; known are {', '.join(takers)}.")
+            raise problems.InvalidRequest(f"{key!r} is unknown. Valid keys: {', '.join(takers)}.")
         takers[key](value)
 
     def _header(self, value: dict[str, Any]) -> None:
         if self.has_header:
-            raise problems.InvalidRequest("A commit has one header.")
+            raise problems.InvalidRequest("A commit must have exactly one header.")
         self.has_header = True
         said = [writing.text(value, "summary").strip(), writing.text(value, "description").strip()]
         self.message = "\n\n".join(part for part in said if part)
@@ -82,7 +82,7 @@ class Order:
                 plain = base64.b64decode(content, validate=True)
             except (binascii.Error, ValueError) as error:
                 raise problems.InvalidRequest(
-                    f"{writing.text(value, 'path')}: its content is not base64."
+                    f"{writing.text(value, 'path')}: its content is not valid base64."
                 ) from error
         else:
             plain = content.encode()
@@ -155,7 +155,9 @@ def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
     order = Order(keep)
     for number, line in enumerate(_lines(stream), start=1):
         if number > MOST_LINES:
-            raise problems.TooLarge(f"A commit may have {MOST_LINES} lines. Make several of it.")
+            raise problems.TooLarge(
+                f"A commit may have at most {MOST_LINES} lines. Split it into several."
+            )
         try:
             told = read_json(line)
         except problems.InvalidRequest as error:
@@ -184,7 +186,7 @@ def _lines(stream: Stream) -> Iterator[bytes]:
             rest += last
             _expect_short(rest)
     except UnreadablePostError as error:
-        raise problems.InvalidRequest("The line was cut; nothing was applied.") from error
+        raise problems.InvalidRequest("The line was truncated. Nothing was applied.") from error
     if rest.strip():
         yield bytes(rest)
 
@@ -192,8 +194,8 @@ def _lines(stream: Stream) -> Iterator[bytes]:
 def _expect_short(line: bytearray) -> None:
     if len(line) > LONGEST_LINE_BYTES:
         raise problems.TooLarge(
-            f"A file inside a commit may have {git_names.LFS_BYTES} bytes; larger ones are "
-            "uploaded first (git-LFS or Xet), as the answer to preupload says."
+            f"A file inside a commit may have at most {git_names.LFS_BYTES} bytes. Upload larger "
+            "files first (Git LFS or Xet), as the response to preupload states."
         )
 
 

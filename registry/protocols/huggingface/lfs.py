@@ -70,7 +70,7 @@ class Batch(LfsView):
         """For each object: where to put it, or nothing where it is here already."""
         body = writing.body(request)
         if body.get("hash_algo", "sha256") not in ("sha256", "sha_256"):
-            raise errors.Refused("Objects are named by their sha256 here.", status=409)
+            raise errors.Refused("Objects must be named by their SHA-256.", status=409)
         operation = body.get("operation")
         if operation == "upload":
             model = writing.writable(request, namespace, name)
@@ -91,7 +91,7 @@ class Verify(LfsView):
         model = writing.writable(request, namespace, name)
         oid, size = _object(writing.body(request))
         if commits.claimable(request.user, model=model, sha256=oid) != size:
-            raise errors.Refused(f"The object {oid} of {size} bytes has not come.")
+            raise errors.Refused(f"The object {oid} of {size} bytes was not received.")
         return Response({})
 
 
@@ -124,7 +124,8 @@ class Sent(HubView):
         upload = uploads.receive(upload.owner, upload=upload, stream=body)
         if upload.state != Upload.State.STORED:
             raise errors.Refused(
-                f"{upload.offset} of {upload.length} bytes came. Send the object again.", status=400
+                f"{upload.offset} of {upload.length} bytes were received. Send the object again.",
+                status=400,
             )
         return HttpResponse(headers={"ETag": f'"{upload.blob_id}"'})
 
@@ -142,7 +143,9 @@ class Complete(HubView):
             _check_parts(upload, int(told["bytes"]), writing.body(request).get("parts"))
             upload = uploads.join_parts(upload)
         if upload.state != Upload.State.STORED:
-            raise errors.Refused("The parts are not the whole object. Send it again.", status=400)
+            raise errors.Refused(
+                "The parts do not add up to the whole object. Send it again.", status=400
+            )
         return Response({})
 
 
@@ -248,7 +251,7 @@ def _signed(token: str, kinds: tuple[str, ...]) -> tuple[Upload, dict[str, Any]]
         raise errors.Refused("This address is over; ask for another.", status=403) from error
     upload = Upload.objects.select_related("owner", "model").filter(pk=told["upload"]).first()
     if upload is None or told["what"] not in kinds or upload.model is None:
-        raise errors.Refused("This upload is over; begin another.", status=404)
+        raise errors.Refused("This upload has ended. Start a new one.", status=404)
     require(upload.owner, "version.edit", upload.model)
     return upload, told
 
@@ -265,13 +268,13 @@ def _check_parts(upload: Upload, part: int, told: Any) -> None:
     for number in range(1, count + 1):
         sha256, _, signature = str(etags.get(number, "")).partition(".")
         if signature != signer.signature(f"{number}:{sha256}"):
-            raise problems.InvalidRequest(f"Part {number} of {count} has not come. Send it.")
+            raise problems.InvalidRequest(f"Part {number} of {count} is missing. Send it.")
 
 
 def _download(request: Request, model: RegisteredModel, oid: str, size: int) -> dict[str, Any]:
     told: dict[str, Any] = {"oid": oid, "size": size}
     if not selectors.is_held(request.user, model, oid):
-        return told | {"error": {"code": 404, "message": "This model has no such object."}}
+        return told | {"error": {"code": 404, "message": "Object not found in this model."}}
     token = signing.dumps({"sha256": oid}, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
     return told | {

@@ -125,7 +125,7 @@ def _query(request: Request) -> Query | None:
     gated = given.get("gated", "").lower()
     if "num_parameters" in given:
         raise problems.InvalidRequest(
-            "This hub does not filter by num_parameters; sort by it instead."
+            "This hub cannot filter by num_parameters. Sort by it instead."
         )
     asked = given.get("sort", "")
     order = ORDERS.get(SPELT.get(asked, asked))

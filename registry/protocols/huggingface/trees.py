@@ -76,7 +76,7 @@ def _asked(data: Any) -> tuple[list[str], bool]:
         paths, expand = None, False
     paths = [paths] if isinstance(paths, str) else paths
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        raise problems.InvalidRequest("Send `paths`, a list of the paths you want to know of.")
+        raise problems.InvalidRequest("Send `paths`, a list of paths to look up.")
     if len(paths) > LONGEST_PATHS:
         raise problems.InvalidRequest(f"Ask for at most {LONGEST_PATHS} paths at once.")
     return [path.strip("/") for path in paths], str(expand).lower() in ("true", "1")
@@ -107,7 +107,7 @@ def _is_below(path: str, folder: str) -> bool:
 def _place(cursor: str) -> str:
     value = cursors.decode(cursor)[0]
     if not isinstance(value, str):
-        raise problems.InvalidRequest("This page address is broken; begin again.")
+        raise problems.InvalidRequest("Invalid page cursor. Start again from the first page.")
     return value
 
 

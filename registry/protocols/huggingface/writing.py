@@ -95,6 +95,6 @@ def warn(response: Response, model: RegisteredModel) -> Response:
         page = f"{settings.HUB_PUBLIC_URL}/models/{model.ref}/v/{refused.number}"
         response["X-HF-Warning"] = errors.one_line(
             f"checks; Version {refused.number} of {model.ref} did not pass its checks and is not "
-            f"published: {page} says why. Commit what mends it; it is checked again then."
+            f"published: {page} says why. Commit a fix, and it is checked again."
         )
     return response

@@ -73,7 +73,7 @@ class StoreAuthentication(BaseAuthentication):
         try:
             told: dict[str, Any] = signing.loads(secret, salt=SALT, max_age=LIFETIME_SECONDS)
         except signing.BadSignature as error:
-            raise problems.NotAuthenticated("This token is over; ask for another.") from error
+            raise problems.NotAuthenticated("This token has expired. Request a new one.") from error
         user = User.objects.filter(pk=told["user"], is_active=True).first()
         token = None
         if told["token"] is not None:
@@ -172,5 +172,5 @@ def _store(place: str) -> XetStore:
         rows = XetStore.objects.select_related("model__namespace")
         found = rows.filter(uuid=uuid, epoch=int(epoch), model__deleted_at=None).first()
     if found is None:
-        raise errors.Refused("This chunk store has another address now; start the upload again.")
+        raise errors.Refused("The address of this chunk store has changed. Start the upload again.")
     return found

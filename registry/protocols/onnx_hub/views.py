@@ -40,7 +40,7 @@ class Manifest(APIView):
         more = manifest_cache.own(scope, request.user)
         if not (public.count or more or (scope.is_everything and scope.ref == BRANCH)):
             raise problems.NotFound(
-                f"There is no model for {owner}/{repo}:{ref} that you can see. onnx/models:main is "
+                f"No model found for {owner}/{repo}:{ref}. onnx/models:main is "
                 "everything, <namespace>/models a namespace, <namespace>/<model> one model; a "
                 "private model needs a token."
             )
@@ -78,7 +78,7 @@ class Media(APIView):
         version = versions.filter(number=int(number), state__in=Version.VISIBLE).first()
         if version is None or model.is_gated:
             raise problems.NotFound(
-                f"There is no model {namespace}/{name} at version {number} that you can load here."
+                f"No loadable model found at {namespace}/{name} version {number}."
             )
         if version.state == Version.State.WITHDRAWN:
             raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")

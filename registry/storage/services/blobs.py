@@ -80,7 +80,7 @@ def hold(sha256s: Collection[str]) -> dict[str, Blob]:
     there = {blob.pk: blob for blob in rows.order_by("pk")}
     if missing := set(sha256s).difference(there):
         raise problems.BlobUnknown(
-            f"The hub no longer has sha256:{min(missing)}. Upload the file again."
+            f"The hub no longer stores sha256:{min(missing)}. Upload the file again."
         )
     return there
 

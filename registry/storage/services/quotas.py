@@ -46,7 +46,7 @@ _DISK = 0x4855_4244_4953_4B00
 LIFETIME = timedelta(hours=6)
 CURE = (
     "Delete drafts, withdraw versions, cancel uploads or wait until they expire (within a day), "
-    "or ask an administrator for more room."
+    "or ask an administrator for a larger quota."
 )
 
 
@@ -118,7 +118,7 @@ def expect_upload(user: User, length: int, namespace: Namespace | None) -> None:
     open_uploads = Upload.objects.filter(owner=user, state=Upload.State.RECEIVING).count()
     if open_uploads >= settings.HUB_LIMITS_OPEN_UPLOADS:
         raise problems.QuotaExceeded(
-            f"You have {open_uploads} open uploads, and may have "
+            f"You have {open_uploads} open uploads; the limit is "
             f"{settings.HUB_LIMITS_OPEN_UPLOADS}. Finish or cancel some of them.",
             open_uploads=open_uploads,
         )
@@ -128,7 +128,7 @@ def expect_upload(user: User, length: int, namespace: Namespace | None) -> None:
 def expect_user(user: User, adding: int) -> None:
     """Raise QuotaExceeded where a user, now locked, has too much under way or in no version."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    _fits(of_user(user), "Your uploads that are in no version yet", 0, adding)
+    _fits(of_user(user), "Your uploads that are not in a version yet", 0, adding)
 
 
 def expect_disk(size: int) -> None:
@@ -144,8 +144,8 @@ def expect_disk(size: int) -> None:
     left = store().free_bytes() - settings.HUB_LIMITS_FREE_BYTES - promised
     if size > left:
         raise problems.StorageFull(
-            f"{size} bytes do not fit: the hub's storage has room for {max(0, left)} more besides "
-            "the uploads under way. Nothing was lost: go on when the operator has made room.",
+            f"{size} bytes do not fit: the hub's storage has {max(0, left)} bytes left beyond the "
+            "open uploads. Nothing was lost. Continue when the operator has freed space.",
             asked_bytes=size,
             room_bytes=max(0, left),
         )
@@ -191,9 +191,9 @@ def _fits(room: Room, whose: str, asked: int, adding: int) -> None:
         return
     left = max(0, room.left + asked)
     raise problems.QuotaExceeded(
-        f"{asked + adding} bytes do not fit. {whose} may have {room.quota} bytes; "
-        f"{room.used - asked} are used and {room.reserved} are reserved by uploads, so there is "
-        f"room for {left} more. {CURE}",
+        f"{asked + adding} bytes exceed the quota. {whose} may use {room.quota} bytes; "
+        f"{room.used - asked} are used and {room.reserved} reserved by uploads, so {left} are "
+        f"left. {CURE}",
         quota_bytes=room.quota,
         used_bytes=room.used - asked,
         reserved_bytes=room.reserved,
@@ -212,7 +212,7 @@ def _expect_somewhere(user: User, length: int) -> None:
     _fits(largest, "The namespace of yours with most room", 0, length)
     pending = _bytes_of_uploads(Upload.objects.filter(owner=user, model=None))
     all_rooms = Room(sum(max(0, room.left) for room in rooms), 0, pending)
-    _fits(all_rooms, "Your uploads that are in no version yet", 0, length)
+    _fits(all_rooms, "Your uploads that are not in a version yet", 0, length)
 
 
 def _bytes_of_uploads(rows: QuerySet[Upload]) -> int:

@@ -112,7 +112,7 @@ def create(
         raise problems.InvalidRequest("Upload-Length must be 0 or more bytes.")
     if length > settings.HUB_LIMITS_FILE_BYTES:
         raise problems.TooLarge(
-            f"{filename or 'The file'} has {length} bytes; this hub takes files of up to "
+            f"{filename or 'The file'} has {length} bytes; this hub accepts files of up to "
             f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
         )
     quotas.expect_upload(user, length, model.namespace if model else None)
@@ -130,7 +130,7 @@ def create(
             )
     except IntegrityError as error:
         raise problems.Throttled(
-            f"Another request with the Idempotency-Key {key} is in progress; try again.",
+            f"Another request with the Idempotency-Key {key} is in progress. Try again.",
             retry_after=1,
         ) from error
     store().staged(str(upload.uuid)).touch()
@@ -147,10 +147,10 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
     require_user(actor, "write", any_namespace=True)
     upload = refresh(upload)
     if upload.state in (Upload.State.REFUSED, Upload.State.ABANDONED):
-        raise problems.UploadGone(f"This upload was {upload.state}; begin a new one.")
+        raise problems.UploadGone(f"This upload was {upload.state}. Start a new one.")
     if upload.state == Upload.State.STORED:
         if offset != upload.length:
-            raise problems.UploadOffset(f"Stored already, all {upload.length} bytes.")
+            raise problems.UploadOffset(f"All {upload.length} bytes are already stored.")
         return upload
     try:
         with _alone(upload) as staged:
@@ -209,14 +209,16 @@ def receive_part(*, upload: Upload, number: int, part_bytes: int, stream: Stream
             while chunk := stream.read(min(CHUNK_BYTES, left + 1)):
                 left -= len(chunk)
                 if left < 0:
-                    raise problems.TooLarge(f"Part {number} has {length} bytes, and more came.")
+                    raise problems.TooLarge(
+                        f"Part {number} has {length} bytes, but more were sent."
+                    )
                 store().expect_room(len(chunk))
                 staged.write(chunk)
                 hasher.update(chunk)
             staged.flush()
             os.fsync(staged.fileno())
     except UnreadablePostError as error:
-        raise problems.InvalidRequest(f"Part {number} was cut; send it again.") from error
+        raise problems.InvalidRequest(f"Part {number} was truncated. Send it again.") from error
     except OSError as error:
         raise full(error) from error
     if left:
@@ -343,7 +345,7 @@ def _recover(upload: Upload) -> Upload:
             if blob := blobs.adopt(upload.claimed_sha256, upload.length):
                 _register(upload, blob)
                 return upload
-    raise problems.UploadGone("The hub no longer has this upload; begin a new one.")
+    raise problems.UploadGone("The hub no longer has this upload. Start a new one.")
 
 
 @contextmanager
@@ -353,19 +355,20 @@ def _alone(upload: Upload) -> Iterator[IO[bytes]]:
     Raises UploadOffset where another request holds it, UploadGone where it is there no more.
     """
     path = store().staged(str(upload.uuid))
-    just_finished = "This upload has just been finished by another request; ask for its state."
+    just_finished = "Another request has just finished this upload. Request its state."
     try:
         staged = path.open("r+b")
     except FileNotFoundError as error:
         if _recover(upload).state == Upload.State.STORED:
             raise problems.UploadOffset(just_finished) from error
-        raise problems.UploadGone("The hub no longer has this upload; begin a new one.") from error
+        raise problems.UploadGone("The hub no longer has this upload. Start a new one.") from error
     with staged:
         try:
             fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise problems.UploadOffset(
-                "Another request is writing to this upload; ask for its offset (HEAD), then go on."
+                "Another request is writing to this upload. Request its offset (HEAD), then "
+                "continue."
             ) from error
         if not path.exists():  # finished between opening and locking
             raise problems.UploadOffset(just_finished)
@@ -376,7 +379,7 @@ def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> 
     end = staged.seek(0, os.SEEK_END)
     if offset != end:
         raise problems.UploadOffset(
-            f"The next byte wanted is {end}, not {offset}. Go on from there.", offset=end
+            f"The next expected byte is {end}, not {offset}. Continue from there.", offset=end
         )
     name = str(upload.uuid)
     hasher = _hashes.take(name, end)
@@ -385,7 +388,7 @@ def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> 
             if end + len(chunk) > upload.length:
                 staged.truncate(offset)
                 raise problems.TooLarge(
-                    f"More bytes came than the {upload.length} that were announced; none was kept."
+                    f"More bytes were sent than the {upload.length} announced. They were discarded."
                 )
             store().expect_room(len(chunk))
             staged.write(chunk)
@@ -414,8 +417,8 @@ def _finish(upload: Upload) -> None:
         Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED)
         store().discard(name)
         raise problems.DigestMismatch(
-            f"The bytes that came have sha256:{sha256}; claimed was "
-            f"sha256:{upload.claimed_sha256}. Nothing was kept; upload the file again.",
+            f"The content received has sha256:{sha256}, but sha256:{upload.claimed_sha256} was "
+            "claimed. It was discarded. Upload the file again.",
             claimed=f"sha256:{upload.claimed_sha256}",
             computed=f"sha256:{sha256}",
         )

@@ -136,7 +136,8 @@ class _Known:
             xorb = Xorb.objects.filter(store=self.store, name=name).first()
             if xorb is None:
                 raise problems.InvalidRequest(
-                    f"The shard names the xorb {name}, which this store has not. Upload it first."
+                    f"The shard names the xorb {name}, which this store does not have. Upload it "
+                    "first."
                 )
             self.found[name] = xorb, chunks.lengths_of(xorb)
         return self.found[name]
@@ -145,7 +146,9 @@ class _Known:
 def _touch(of: XetStore) -> None:
     """Note that a store is in use; raises NotFound where its epoch has ended."""
     if not XetStore.objects.filter(pk=of.pk, epoch=of.epoch).update(used_at=timezone.now()):
-        raise problems.NotFound("This chunk store has another address now; start the upload again.")
+        raise problems.NotFound(
+            "The address of this chunk store has changed. Start the upload again."
+        )
 
 
 def _check_name(name: str) -> None:
@@ -171,7 +174,7 @@ def _stage(name: str, stream: Stream, most: int, what: str, room: Reservation) -
             while piece := stream.read(uploads.CHUNK_BYTES):
                 size += len(piece)
                 if size > most:
-                    raise problems.TooLarge(f"{what} may have {most} bytes.")
+                    raise problems.TooLarge(f"{what} may have at most {most} bytes.")
                 if size > room.size:
                     quotas.grow(room, size)
                 store().expect_room(len(piece))
@@ -188,7 +191,7 @@ def _check_xorb(staged: str, name: str) -> list[int]:
         try:
             return xorbs.check(file, name)
         except xorbs.BadXorb as error:
-            raise problems.InvalidRequest(f"The xorb was not kept: {error}.") from error
+            raise problems.InvalidRequest(f"The xorb was rejected: {error}.") from error
 
 
 @transaction.atomic
@@ -208,7 +211,7 @@ def _files(source: Iterator[shards.File]) -> Iterator[shards.File]:
     try:
         yield from source
     except shards.BadShard as error:
-        raise problems.InvalidRequest(f"The shard was not taken in: {error}.") from error
+        raise problems.InvalidRequest(f"The shard was rejected: {error}.") from error
 
 
 def _check_shard(to: XetStore, file: IO[bytes]) -> _Known:
@@ -217,7 +220,7 @@ def _check_shard(to: XetStore, file: IO[bytes]) -> _Known:
     total = 0
     for count, told in enumerate(_files(shards.read(file)), start=1):
         if count > MOST_FILES:
-            raise problems.InvalidRequest(f"A shard may tell of {MOST_FILES} files.")
+            raise problems.InvalidRequest(f"A shard may describe at most {MOST_FILES} files.")
         for term in told.terms:
             _check_term(term, known(term.xorb)[1])
         total += told.size

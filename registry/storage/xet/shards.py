@@ -87,7 +87,7 @@ def read(stream: IO[bytes]) -> Iterator[File]:
     """The files that a shard tells of; raises BadShard."""
     magic, version, _ = _HEADER.unpack(_record(stream))
     if magic != MAGIC:
-        raise BadShard("it does not begin as a shard does")
+        raise BadShard("it does not start like a shard")
     if version != VERSION:
         raise BadShard(f"it has the version {version}, and only {VERSION} is known")
     while (record := _record(stream))[: hashes.HASH_BYTES] != _END:
@@ -98,12 +98,12 @@ def _file(stream: IO[bytes], record: bytes) -> File:
     _, flags, count, _ = _FILE.unpack(record)
     terms = tuple(_term(_record(stream)) for _ in range(count))
     if not terms:
-        raise BadShard("a file is made of nothing; empty files are sent with their commit")
+        raise BadShard("a file has no content; empty files are sent with their commit")
     if flags & _VERIFIED:
         for _ in range(count):
             _record(stream)
     if not flags & _DESCRIBED:
-        raise BadShard("a file comes without its SHA-256, by which this hub names it")
+        raise BadShard("a file has no SHA-256, which this hub requires")
     return File(hashes.to_text(_record(stream)[: hashes.HASH_BYTES]), terms)
 
 
@@ -117,5 +117,5 @@ def _term(record: bytes) -> Term:
 def _record(stream: IO[bytes]) -> bytes:
     record = stream.read(_RECORD_BYTES)
     if len(record) != _RECORD_BYTES:
-        raise BadShard("it ends in the middle")
+        raise BadShard("it is truncated")
     return record

@@ -83,7 +83,7 @@ def check(file: IO[bytes], name: str) -> list[int]:
         content = plain(file.read(header.stored_bytes), header)
         chunks.append((hashes.chunk_hash(content), header.plain_bytes))
     if not chunks:
-        raise BadXorb("it holds no chunk")
+        raise BadXorb("it contains no chunks")
     found = hashes.to_text(hashes.xorb_hash(chunks))
     if found != name:
         raise BadXorb(f"its bytes have the hash {found}, not {name}")
@@ -116,7 +116,9 @@ def _read_header(file: IO[bytes]) -> Header | None:
     if header.scheme not in (_PLAIN, _LZ4, _GROUPED):
         raise BadXorb(f"a chunk is compressed by the scheme {header.scheme}; known are 0, 1 and 2")
     if not 0 < header.plain_bytes <= LONGEST_CHUNK_BYTES:
-        raise BadXorb(f"a chunk has {header.plain_bytes} bytes; 1 to {LONGEST_CHUNK_BYTES} may be")
+        raise BadXorb(
+            f"a chunk has {header.plain_bytes} bytes instead of 1 to {LONGEST_CHUNK_BYTES}"
+        )
     if not 0 < header.stored_bytes <= _LONGEST_STORED_BYTES:
         raise BadXorb(f"a chunk is stored in {header.stored_bytes} bytes")
     return header
@@ -128,7 +130,7 @@ def _unpacked(stored: bytes, length: int) -> bytes:
     try:
         content: bytes = unpacker.decompress(stored, max_length=length + 1)
     except RuntimeError as error:
-        raise BadXorb(f"a chunk is no LZ4 frame ({error})") from error
+        raise BadXorb(f"a chunk is not an LZ4 frame ({error})") from error
     return content
 
 

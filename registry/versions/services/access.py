@@ -39,14 +39,16 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
     request = AccessRequest.objects.filter(model=model, user=user).first()
     if request is not None and request.status == Status.REJECTED:
         raise problems.StateConflict(
-            f"Access to {model.ref} was refused. Its owners can still let you in."
+            f"Access to {model.ref} was rejected. Its owners can still grant you access."
         )
     if not model.is_gated:
-        raise problems.StateConflict(f"{model.ref} is open; everybody who sees it has its files.")
+        raise problems.StateConflict(
+            f"{model.ref} is not gated: everyone who can see it can download its files."
+        )
     if request is not None and request.status == Status.ACCEPTED:
         return request
     if request is None and selectors.may_have_files(actor, model):
-        raise problems.StateConflict(f"You have the files of {model.ref} already.")
+        raise problems.StateConflict(f"You already have access to the files of {model.ref}.")
     now = timezone.now()
     is_new = request is None
     request = request or AccessRequest(model=model, user=user, asked_at=now)
@@ -65,7 +67,7 @@ def withdraw(actor: Actor, *, model: RegisteredModel) -> None:
     user = require_user(actor, of=model)
     request = _request(_locked(model), user.username)
     if request.status == Status.REJECTED:
-        raise problems.StateConflict(f"Access to {model.ref} was refused; that stays.")
+        raise problems.StateConflict("A rejected access request cannot be withdrawn.")
     events.record("access.withdrawn", request, actor=actor, model=model)
     request.delete()
 
@@ -83,7 +85,7 @@ def decide(
         raise problems.InvalidRequest.at("/status", f"Use one of {', '.join(Status.values)}.")
     reason = _short(reason, "reason", LONGEST_REASON)
     if reason and status != Status.REJECTED:
-        raise problems.InvalidRequest.at("/reason", "Only a refusal has a reason.")
+        raise problems.InvalidRequest.at("/reason", "Only a rejection can have a reason.")
     request = _request(_locked(model), username)
     if request.status != status or request.reason != reason:
         _settle(actor, request, Status(status), reason)
@@ -97,7 +99,7 @@ def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessReque
     require(actor, "access.decide", model)
     user = User.objects.filter(username__iexact=username, is_active=True).first()
     if user is None:
-        raise problems.NotFound(f"There is nobody called {username[:150]} here.")
+        raise problems.NotFound(f"User {username[:150]} not found.")
     model = _locked(model)
     request = AccessRequest.objects.filter(model=model, user=user).first()
     if request is not None and request.status == Status.ACCEPTED:
@@ -120,7 +122,7 @@ def _request(model: RegisteredModel, username: str) -> AccessRequest:
     rows = AccessRequest.objects.select_related("user", "decided_by")
     request = rows.filter(model=model, user__username__iexact=username).first()
     if request is None:
-        raise problems.NotFound(f"{username[:150]} did not ask for access to {model.ref}.")
+        raise problems.NotFound(f"{username[:150]} has not requested access to {model.ref}.")
     return request
 
 

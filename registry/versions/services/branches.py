@@ -41,7 +41,7 @@ def create(
         or Version.objects.filter(model=model, label=name).exists()
     )
     if taken:
-        raise problems.NameTaken(f"{model.ref} has a branch, tag or label {name} already.")
+        raise problems.NameTaken(f"{model.ref} already has a branch, tag or label {name}.")
     frozen = start.version if start and start.commit is None else None
     branch = Branch.objects.create(
         model=model, name=name, version=frozen, commit=start.commit if start else None
@@ -74,8 +74,8 @@ def check_name(name: str) -> str:
         or _NUMBER.fullmatch(name)
     ):
         raise problems.InvalidName(
-            f"{name!r} could be taken for a commit or a version's number, has more than "
-            f"{LONGEST_NAME} characters, or holds a '+'. Choose another name."
+            f"{name!r} looks like a commit or a version number, has more than {LONGEST_NAME} "
+            "characters, or contains a '+'. Choose another name."
         )
     return name
 

@@ -133,8 +133,8 @@ def _make(
     head_id = head.commit_id if head else history.first_commit_id(model)
     if parent_commit and not head_id.startswith(parent_commit):
         raise problems.PreconditionFailed(
-            f"The branch {branch} of {model.ref} is at {head_id}, not at {parent_commit}: somebody "
-            "committed meanwhile. Nothing was applied; fetch, then commit again."
+            f"The branch {branch} of {model.ref} is at {head_id}, not at {parent_commit}: another "
+            "commit was made in the meantime. Nothing was applied. Fetch, then commit again."
         )
     before = dict(_entries(head.files)) if head else {}
     adds = [change for change in changes if isinstance(change, Add)]
@@ -220,8 +220,8 @@ def _entry(change: Add, known: dict[str, Blob]) -> _Entry:
     blob = known.get(change.sha256)
     if blob is None:
         raise problems.BlobUnknown(
-            f"{change.path}: sha256:{change.sha256} was not uploaded to this model by you, and it "
-            "does not hold it. Upload the file first."
+            f"{change.path}: sha256:{change.sha256} is not in this model, and you have not "
+            "uploaded it. Upload the file first."
         )
     if change.size is not None and change.size != blob.size:
         raise problems.InvalidRequest(

@@ -85,7 +85,8 @@ def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant
         version=version, name=found.name, origin=Variant.Origin.UPLOADED
     ).exists():
         raise problems.StateConflict(
-            f"{version.ref} has an uploaded variant {found.name}; a derived one needs another name."
+            f"{version.ref} has an uploaded variant {found.name}; a derived variant needs another "
+            "name."
         )
     folder = PurePosixPath(original.entry.path).parent
     files = [_file(version, str(folder / output.name), output) for output in found.outputs]

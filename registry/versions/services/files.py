@@ -100,7 +100,7 @@ def _write_card(actor: Actor, version: Version, content: bytes, instead_of: str 
     lifecycle.expect(version, "draft")
     if instead_of is not None and instead_of != cards.digest(version.readme):
         raise problems.PreconditionFailed(
-            "Somebody changed the card since you read it. Look at theirs, then save yours again."
+            "The card changed since you read it. Review the change, then save yours again."
         )
     take_card(version, content)
     _check_count(version, cards.CARD_PATH)
@@ -131,7 +131,7 @@ def take_card(version: Version, content: bytes) -> None:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise problems.CardInvalid("README.md is not UTF-8 text; save it as UTF-8.") from error
+        raise problems.CardInvalid("README.md is not UTF-8. Save it as UTF-8 text.") from error
     version.card, version.readme = cards.accept(text).front, text
     version.save(update_fields=["card", "readme"])
 

@@ -33,8 +33,8 @@ def confirm(
     if key not in names.named(model)[kind]:
         raise problems.InvalidRequest.at(
             "/name",
-            f"No card of {model.ref} names a {_WORDS[kind]} {name[:120]!r}. Write the name as the "
-            "card does; a version or an address needs no confirmation.",
+            f"No card of {model.ref} names a {_WORDS[kind]} {name[:120]!r}. Write the name "
+            "exactly as in the card. Versions and addresses need no confirmation.",
         )
     dataset, base = None, None
     if kind == MentionKind.DATASET:
@@ -43,7 +43,9 @@ def confirm(
         space, _, own = target.partition("/")
         base = selectors.model(actor, space, own)
         if base.pk == model.pk:
-            raise problems.InvalidRequest.at("/target", f"{model.ref} is not its own base model.")
+            raise problems.InvalidRequest.at(
+                "/target", f"{model.ref} cannot be its own base model."
+            )
     row, _ = NameConfirmation.objects.update_or_create(
         model=model,
         kind=kind,
@@ -71,7 +73,7 @@ def withdraw(actor: Actor, *, model: RegisteredModel, kind: MentionKind, name: s
     key = mentions.key(name)
     deleted, _ = NameConfirmation.objects.filter(model=model, kind=kind, name=key).delete()
     if not deleted:
-        raise problems.NotFound(f"Nobody confirmed what {name[:120]!r} means in {model.ref}.")
+        raise problems.NotFound(f"The meaning of {name[:120]!r} in {model.ref} is not confirmed.")
     events.record("model.name-withdrawn", model, actor=actor, model=model, kind=kind, name=key)
 
 

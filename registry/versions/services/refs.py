@@ -28,11 +28,14 @@ def put(
     """Make a tag or alias, or move an alias; says whether it is new. Raises NameTaken, NotFound."""
     require(actor, "ref.move", model)
     if kind not in (Ref.Kind.TAG, Ref.Kind.ALIAS):
-        raise problems.InvalidRequest.at("/kind", "Choose tag or alias; branches move by commits.")
+        raise problems.InvalidRequest.at(
+            "/kind", "Choose tag or alias. Branches move with commits."
+        )
     check_label(name)
     if _NUMBERED.fullmatch(name) and name != f"v{number}":
         raise problems.InvalidName.at(
-            "/name", f"{name} means the version of that number; choose another name for {number}."
+            "/name",
+            f"{name} already means the version with that number. Choose another name for {number}.",
         )
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     version = Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first()
@@ -46,7 +49,7 @@ def put(
     if existing and (existing.kind != kind or existing.kind == Ref.Kind.TAG):
         raise problems.NameTaken(
             f"{name} is already a {existing.kind} of {model.ref}. "
-            + ("Tags never move; make another." if existing.kind == Ref.Kind.TAG else "")
+            + ("Tags never move. Create another one." if existing.kind == Ref.Kind.TAG else "")
         )
     try:
         with transaction.atomic():
@@ -55,7 +58,8 @@ def put(
             )
     except IntegrityError as error:
         raise problems.InvalidName.at(
-            "/name", f"{name!r} could be taken for a number, a commit or `latest`; choose another."
+            "/name",
+            f"{name!r} could be confused with a number, a commit or `latest`. Choose another name.",
         ) from error
     events.record(f"{kind}.moved", ref, actor=actor, model=model, name=name, number=number)
     return ref, created
@@ -72,7 +76,7 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     lifecycle.expect(Version.objects.get(pk=version.pk), "submitted", "published", "yanked")
     if _NUMBERED.fullmatch(name) and name != f"v{version.number}":
-        raise problems.InvalidName(f"{name} means version {name[1:]} here; choose another tag.")
+        raise problems.InvalidName(f"{name} means version {name[1:]} here. Choose another tag.")
     taken = (
         Ref.objects.filter(model=model, name=name).exists()
         or Branch.objects.filter(model=model, name=name).exists()
@@ -80,14 +84,15 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version
     )
     if taken or name in ("main", "HEAD"):
         raise problems.NameTaken(
-            f"{model.ref} has a tag, branch or label {name} already. Tags never move; make another."
+            f"{model.ref} already has a tag, branch or label {name}. Tags never move. Create "
+            "another one."
         )
     try:
         with transaction.atomic():
             ref = Ref.objects.create(model=model, name=name, kind=Ref.Kind.TAG, version=version)
     except IntegrityError as error:
         raise problems.InvalidName(
-            f"{name!r} could be taken for a number, a commit or `latest`; choose another."
+            f"{name!r} could be confused with a number, a commit or `latest`. Choose another name."
         ) from error
     events.record("tag.moved", ref, actor=actor, model=model, name=name, number=version.number)
     return ref

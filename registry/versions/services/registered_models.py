@@ -35,7 +35,7 @@ def create(actor: Actor, *, namespace: Namespace, name: str, **described: Any) -
             )
     except IntegrityError as error:
         raise problems.NameTaken(
-            f"{ref} exists already. Publish a new version of it, or choose another name."
+            f"{ref} already exists. Publish a new version of it, or choose another name."
         ) from error
     events.record("model.created", model, actor=actor, model=model)
     return model
@@ -98,7 +98,7 @@ def move(
         with transaction.atomic():
             model.save()
     except IntegrityError as error:
-        raise problems.NameTaken(f"{new} exists already. Choose another name.") from error
+        raise problems.NameTaken(f"{new} already exists. Choose another name.") from error
     if is_other_space:
         quotas.expect(namespace)
     if old.lower() != new.lower():
@@ -118,7 +118,7 @@ def _claim(actor: Actor, ref: str, by: RegisteredModel | None = None) -> None:
         return
     if former.moved_to is None:
         raise problems.NameRetired(
-            f"{ref} once named another model; names are never given twice. Choose another."
+            f"{ref} was the name of another model, and names are never reused. Choose another name."
         )
     former.delete()
     if former.moved_to != by:

@@ -88,7 +88,7 @@ def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
     paths = list(version.files.values_list("path", flat=True))
     if not any(path.lower().endswith(".onnx") for path in paths):
         raise problems.ModelMissing(
-            f"{version.ref} holds no .onnx file. Add one; a model's weights may lie beside it."
+            f"{version.ref} contains no .onnx file. Add one; external weights go beside it."
         )
     if cards.CARD_PATH in paths:
         cards.accept(version.readme)
@@ -143,7 +143,9 @@ def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
 
 def _end(actor: Actor, version: Version, state: VersionState, reason: str) -> None:
     if not reason.strip():
-        raise problems.InvalidRequest.at("/reason", "Say why; people who used it will read this.")
+        raise problems.InvalidRequest.at(
+            "/reason", "Give a reason; it is shown to people who use this version."
+        )
     version.state = state
     version.reason = reason.strip()
     version.ended_at = timezone.now()

@@ -93,4 +93,4 @@ _ROW: dict[str, Callable[[Any], Any]] = {
 
 
 def _strange(stage: str) -> JobError:
-    return JobError("engine-error", f"The answer of the stage {stage} has not its shape.")
+    return JobError("engine-error", f"The response of stage {stage} has an unexpected format.")

@@ -72,7 +72,7 @@ def _bind(model: onnx.ModelProto, batch: int, shapes: dict[str, int]) -> None:
     named = {dim.dim_param for dims in ports for dim in dims if dim.dim_param}
     strange = sorted(shapes.keys() - named)
     if strange:
-        raise UnsuitableInputError(f"the model has no free dimension called {strange[0]!r}")
+        raise UnsuitableInputError(f"the model has no dynamic dimension named {strange[0]!r}")
     known = {
         dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param
     } | shapes
@@ -112,7 +112,9 @@ def _try(model: Path, values: dict[str, Value], runtime: str) -> str:
 
     strange = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
     if strange:
-        return f"the input {text.clip(strange[0], 100)!r} is no tensor: only tensors are fed"
+        return (
+            f"the input {text.clip(strange[0], 100)!r} is not a tensor; only tensors are supported"
+        )
     run = runtimes.of(runtime).open(model)
     try:
         run(values)

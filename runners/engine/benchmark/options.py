@@ -74,7 +74,7 @@ class Options:
         known = {one.name: one for one in fields(cls)}
         strange = sorted(str(name)[:40] for name in data.keys() - known.keys())
         if strange:
-            raise UnusableOptionError(f"A benchmark knows no option {', '.join(strange)}.")
+            raise UnusableOptionError(f"Unknown benchmark option {', '.join(strange)}.")
         plain = cls()
         given = {name: _fitting(name, value, getattr(plain, name)) for name, value in data.items()}
         made = cls(**given)

@@ -36,9 +36,9 @@ def compare(job: Job) -> Report:
     """Say whether the entry is slower than the model it is held against."""
     options = task.asked(job)
     if options.against not in job.request.files:
-        raise JobError("engine-error", "A comparison must be told what to compare with.")
+        raise JobError("engine-error", "A comparison needs a second model.")
     if options.scenario == form.SERVER:
-        words = "Models in turns cannot be asked at random moments; compare another scenario."
+        words = "The server scenario cannot be used for comparisons. Choose another scenario."
         raise JobError("unusable-option", words)
     earlier = Job(
         replace(job.request, entry=options.against), job.layers, job.versions, job.stop, job.tell
@@ -75,7 +75,7 @@ def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any
 def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
     word = verdict["word"]
     if word == verdicts.SLOWER:
-        words = f"Slower than what it is compared with: {_times(verdict)}."
+        words = f"Slower than the baseline: {_times(verdict)}."
         return (Finding("speed-slower", "warning", words),)
     if word == verdicts.INCONCLUSIVE:
         words = f"No verdict on the speed: {', '.join(verdict['reasons'])}."

@@ -88,8 +88,8 @@ def grid(region: str) -> dict[str, Any] | None:
     found = _table().get(region.upper())
     if found is None:
         raise UnknownRegionError(
-            f"The table of grids has no region {region!r}; it knows three-letter country codes "
-            f"such as FRA, and WORLD."
+            f"Unknown grid region {region!r}. Use a three-letter country code such as FRA, or "
+            "WORLD."
         )
     return dict(found)
 
@@ -109,11 +109,11 @@ def contradiction(told: dict[str, Any], claimed: str) -> str:
     if method != _METHODS[provenance]:
         wrong = f"a figure that is {provenance} has the method {_METHODS[provenance]!r}"
     elif provenance == "declared" and not told["source"].strip():
-        wrong = "a declared figure names its source"
+        wrong = "a declared figure must name its source"
     elif provenance == "estimated" and claimed in GPU_PROVIDERS:
-        wrong = "the watts of a processor's core tell nothing of a GPU"
+        wrong = "watts per CPU core do not apply to a GPU"
     elif provenance == "estimated" and not 0 < told["watts_per_core"] <= _MOST_WATTS:
-        wrong = f"a core takes more than 0 and at most {_MOST_WATTS:g} watts"
+        wrong = f"watts per core must be above 0 and at most {_MOST_WATTS:g}"
     return wrong
 
 

@@ -270,7 +270,7 @@ def _bounded(data: Any, where: str, depth: int) -> None:
     elif isinstance(data, str):
         _text(data, where)
     elif isinstance(data, float) and not abs(data) < float("inf"):
-        raise InvalidRecordError(f"{where}: it holds a number that is none")
+        raise InvalidRecordError(f"{where}: it contains an invalid number")
     if values and (depth == 0 or len(values) > _MOST_ROWS):
         raise InvalidRecordError(f"{where}: it is too deep or too long")
     for value in values:

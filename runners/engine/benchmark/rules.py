@@ -100,7 +100,7 @@ def _of_clock(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterato
             f"{spot}timer_ns",
             timer,
             f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns",
-            "Measure on Linux with the clock of the system, as `hub bench` does.",
+            "Measure on Linux with the system clock, as `hub bench` does.",
         )
     floor = max(LEAST_SAMPLE_NS, timer)
     if least < floor:
@@ -110,8 +110,8 @@ def _of_clock(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterato
             least,
             f"a sample of {least} ns is below {floor:g} ns, the least that a call of a runtime and "
             "two readings of the clock take",
-            "Send samples in nanoseconds as they were taken; ask more of the model in one call "
-            "(--batch) where it is that fast.",
+            "Send the unmodified samples in nanoseconds. If the model is that fast, use a larger "
+            "--batch.",
         )
 
 
@@ -145,7 +145,7 @@ def _of_cpu_time(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iter
             used,
             f"{threads} threads have at most {most:.6g} s of processor time in {one['wall_s']:.6g} "
             "s",
-            "Send the processor time of the timed part alone, and the number of threads in "
+            "Send the CPU time of the timed part only, and the number of threads in "
             "config.intra_op_threads.",
         )
     elif not used:
@@ -194,7 +194,7 @@ def _of_chance(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterat
 
 def _of_copies(finished: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Broken]:
     """Each process has samples of its own."""
-    cure = "Start a fresh process for each list of samples, and send each once."
+    cure = "Start a fresh process for each list of samples, and send each list once."
     sets = [
         frozenset(_windows(one["samples_ns"])) if _is_fine(one) else None for _, one in finished
     ]
@@ -214,7 +214,7 @@ def _of_copies(finished: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Broke
             words = f"runs of {_WINDOW} of them are those of {of}"
             yield Broken("samples-once", field, of, words, cure)
         elif _agreement(ranks[first], ranks[second]) > _COPIED:
-            words = f"they rise and fall as those of {of}"
+            words = f"they rise and fall like those of {of}"
             yield Broken("samples-once", field, of, words, cure)
         else:
             continue
@@ -270,7 +270,7 @@ def _of_nodes(record: dict[str, Any], where: str) -> Iterator[Broken]:
         (
             provider["partial"] is not others,
             f"{field}partial", provider["partial"],
-            "a run is partial where another provider holds nodes, and only there",
+            "a run is partial if and only if another provider runs nodes",
         ),
         (
             claimed in form.GPU_PROVIDERS and gpu == form.NOT_APPLICABLE,
@@ -303,7 +303,7 @@ def _of_processor(record: dict[str, Any], where: str) -> Iterator[Broken]:
             f"{where}environment.{name}",
             said,
             words,
-            "Send the processor as /proc/cpuinfo tells it.",
+            "Send the processor as reported by /proc/cpuinfo.",
         )
 
 
@@ -313,7 +313,7 @@ def _of_power(record: dict[str, Any], where: str) -> Iterator[Broken]:
     told, grid = record["power"], record["grid"]
     if words := power.contradiction(told, record["provider"]["claimed"]):
         cure = (
-            "Use a meter that is known, state watts (estimated) or leave energy away (none): "
+            "Use a meter that is known, state watts (estimated) or leave out energy (none): "
             f"{', '.join(sorted(power.METERS))}."
         )
         yield Broken("known-meter", f"{where}power", told.get("method"), words, cure)
@@ -328,7 +328,7 @@ def _of_power(record: dict[str, Any], where: str) -> Iterator[Broken]:
                 break
     if grid is not None and grid != power.known_grid(grid["region"]):
         words = f"the table of grids has no such row for the region {grid['region'][:40]!r}"
-        cure = "Name a region of the table (--region FRA), or leave carbon away."
+        cure = "Name a region of the table (--region FRA), or leave out carbon."
         yield Broken("known-grid", f"{where}grid", grid["region"], words, cure)
 
 

@@ -98,7 +98,7 @@ def _expect_provider(session: Any, provider: str) -> None:
     held = list(session.get_providers())
     if held[:1] != [provider]:
         names = ", ".join(map(str, held)) or "nothing"
-        raise ProviderLostError(f"{provider} was asked for, and {names} ran the model")
+        raise ProviderLostError(f"{provider} was requested, but {names} ran the model")
 
 
 def _options(onnxruntime: Any, asked: dict[str, Any], *, profiled: bool) -> Any:

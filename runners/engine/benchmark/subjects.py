@@ -93,10 +93,10 @@ class Subject:
         claimed = str(self.facts["claimed"])
         wanted = self.options.provider
         if self.options.runtime == "onnxruntime" and claimed != wanted:
-            words = f"The runtime put {claimed} in the place of {wanted}."
+            words = f"The runtime used {claimed} instead of {wanted}."
             raise TroubleError("ep-not-used", words)
         if not self.profile["nodes_by_provider"].get(claimed):
-            raise TroubleError("ep-not-used", f"{claimed} holds no node of the model.")
+            raise TroubleError("ep-not-used", f"{claimed} runs no node of the model.")
 
     def time(self, ordinal: int, **changed: Any) -> dict[str, Any]:
         """Run one process to its samples, or to the reason why it has none."""

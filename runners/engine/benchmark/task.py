@@ -61,7 +61,7 @@ def write(job: Job, name: str, content: str) -> None:
         with (job.out / name).open("x", encoding="utf-8") as file:
             file.write(content)
     except FileExistsError:
-        raise JobError("engine-error", f"A child left a file called {name}.") from None
+        raise JobError("engine-error", f"A child process left a file named {name}.") from None
 
 
 def as_csv(record: dict[str, Any]) -> str:
@@ -109,14 +109,17 @@ def findings(record: dict[str, Any]) -> tuple[Finding, ...]:
     elif status == form.FAILED:
         told.append(Finding("benchmark-failed", "error", _first_words(record)))
     elif status == form.REJECTED:
-        words = "The host did not come to rest in the time allowed, so nothing was measured."
+        words = "The host did not become idle in the allowed time, so nothing was measured."
         told.append(Finding("host-busy", "error", words))
     elif status == form.NOISY:
         words = f"Too noisy to be ranked: {', '.join(record['reasons'])}."
         told.append(Finding("benchmark-noisy", "warning", words))
     if provider["partial"]:
         kinds = sorted({one for names in provider["operators_elsewhere"].values() for one in names})
-        words = f"{provider['claimed']} holds not every node; elsewhere run {', '.join(kinds)}."
+        words = (
+            f"{provider['claimed']} does not run every node; other providers run "
+            f"{', '.join(kinds)}."
+        )
         told.append(Finding("ep-partial", "info", words[:1000]))
     return tuple(told)
 

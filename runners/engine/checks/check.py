@@ -221,8 +221,8 @@ def _load_findings(load: Verdict, facts: dict[str, Any], runtime: str) -> list[F
             Finding(
                 "locale-missing",
                 "warning",
-                "The model works on text and this worker has no en_US.UTF-8 locale, so it was not "
-                "loaded. The model is not at fault; install the locale on the worker.",
+                "The model processes text and this worker has no en_US.UTF-8 locale, so it was "
+                "not loaded. The model is not at fault. Install the locale on the worker.",
                 LOAD,
             )
         ]
@@ -235,7 +235,7 @@ def _load_findings(load: Verdict, facts: dict[str, Any], runtime: str) -> list[F
             Finding(
                 "needs-operator-set",
                 "warning",
-                f"Valid, needs operator set {unknown[1]!r}{source}: {runtime} does not bring "
+                f"Valid, needs operator set {unknown[1]!r}{source}: {runtime} does not provide "
                 f"{unknown[2]}, so the model was not loaded.",
                 LOAD,
             )

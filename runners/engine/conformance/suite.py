@@ -70,7 +70,7 @@ def _read_options(options: dict[str, Any]) -> tuple[str, int, int]:
     part, parts = options.get("part", 0), options.get("parts", 1)
     fits = isinstance(part, int) and isinstance(parts, int) and 0 <= part < parts <= _MOST_PARTS
     if not fits:
-        raise JobError("suite-unreadable", f"There is no part {part!r} of {parts!r} of the suite.")
+        raise JobError("suite-unreadable", f"The suite has no part {part!r} of {parts!r}.")
     return runtime, part, parts
 
 

@@ -47,7 +47,9 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             if not hasattr(archive, "files"):
-                raise UnusableSampleError(f"The sample is one array, no .npz archive. {wanted}")
+                raise UnusableSampleError(
+                    f"The sample is a single array, not an .npz archive. {wanted}"
+                )
             held = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, UnusableSampleError):
@@ -55,15 +57,17 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
         # The library's own words recommend to load a pickle unsafely.
         why = "it holds pickled objects, or nothing that NumPy wrote"
         said = why if "pickle" in str(error) else str(error)
-        raise UnusableSampleError(f"The sample is no readable .npz: {said}. {wanted}") from None
+        raise UnusableSampleError(
+            f"The sample is not a readable .npz file: {said}. {wanted}"
+        ) from None
     if set(held) != set(ports):
         given = ", ".join(sorted(held)[:8]) or "nothing"
-        raise UnusableSampleError(f"The sample holds {given}. {wanted}")
+        raise UnusableSampleError(f"The sample contains {given}. {wanted}")
     counts = {array.shape[0] if array.ndim else 0 for array in held.values()}
     if len(counts) != 1 or not (count := min(counts)):
         raise UnusableSampleError(
-            f"The arrays of the sample have {sorted(counts)} samples; all must have the same, and "
-            "at least one."
+            f"The arrays of the sample have {sorted(counts)} samples; all must have the same "
+            "number, at least one."
         )
     rows = {name: _fitted(ports[name], array) for name, array in held.items()}
     return [

@@ -68,7 +68,7 @@ def run(job: Job) -> Report:
     """Make one variant by a recipe, measured against the original."""
     recipe = RECIPES.get(str(job.request.options.get("recipe", "")))
     if recipe is None:
-        raise JobError("engine-error", "The job asks for a recipe that this engine does not know.")
+        raise JobError("engine-error", "The job requests an unknown recipe.")
     job.tell(5, "scan")
     needed = job.scan()
     facts: dict[str, Any] = {"recipe": recipe.name, "calibration": None}
@@ -234,13 +234,13 @@ _UPGRADE = (
     "A variant is measured against the original, so that has to run: if its operator set is too "
     "old or too new for the runtime, convert its upgraded variant; else see its check."
 )
-_LOST = "The variant was made and cannot be used:"
-_CURE = "Convert a simpler form of the model, or report it to the tool's makers."
+_LOST = "The variant was created but cannot be used:"
+_CURE = "Convert a simpler form of the model, or report the problem to the authors of the tool."
 _NO_DATA = Finding(
     "calibration-missing",
     "error",
-    "A static quantisation is calibrated on data that is like the real one, and the version has "
-    "none. Add test_data_set_0/input_0.pb and so on beside the model, or send a sample: an .npz "
+    "Static quantisation needs calibration data similar to real data, and the version has none. "
+    "Add test_data_set_0/input_0.pb and so on beside the model, or send a sample: an .npz "
     "file with one array for each input, samples first.",
 )
 
@@ -261,5 +261,5 @@ def _larger(before: int, after: int) -> Finding:
         "variant-larger",
         "warning",
         f"The variant has {after:,} bytes, the original {before:,}: the model has few weights, or "
-        "keeps them in a shorter form than the tools do. Its use is speed, if any.",
+        "stores them more compactly than the tools do. The variant may still be faster.",
     )

@@ -100,7 +100,7 @@ def _refuse_unchanged(model: onnx.ModelProto, recipe: Recipe) -> None:
     if not changed:
         raise prepare.NothingToConvertError(
             f"{recipe.tool} changed no weight of the model: they may lie in the bodies of If, Loop "
-            "or Scan, or belong to operators that it does not know. Try another recipe."
+            "or Scan, or belong to operators that it does not support. Try another recipe."
         )
 
 

@@ -124,7 +124,7 @@ def _run_all(
         datasets.write(work / _FOLDER, kept, model)
         ran.append({"name": one.name, "origin": one.origin})
     if not ran:
-        why = reasons[0] if reasons else "there is no data to run it on"
+        why = reasons[0] if reasons else "there is no data to run it with"
         raise NotRunningError(f"no data set could be run: {why}")
     return {"sets": ran, "reasons": reasons[:5], "unsteady": sorted(unsteady)}
 

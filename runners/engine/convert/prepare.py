@@ -100,8 +100,8 @@ def _refuse_quantised(model: onnx.ModelProto) -> None:
     )
     if told:
         raise NothingToConvertError(
-            f"The model is quantised already ({', '.join(sorted(told)[:3])}). Convert the "
-            "float model that it was made from."
+            f"The model is already quantised ({', '.join(sorted(told)[:3])}). Convert the float "
+            "model it was made from."
         )
 
 
@@ -139,8 +139,8 @@ def _densify(model: onnx.ModelProto) -> bool:
         shape = tuple(sparse.dims)
         if np.prod(shape, dtype=object) * values.itemsize > _DENSE_BYTES:
             raise NothingToConvertError(
-                f"The sparse weight {sparse.values.name!r} is too large to be written out, which "
-                "the tools need. Store it densely."
+                f"The sparse weight {sparse.values.name!r} is too large to be expanded, which the "
+                "tools require. Store it densely."
             )
         places = numpy_helper.to_array(sparse.indices)
         dense = np.zeros(shape, values.dtype)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from runners.engine.jobs import Job
     from runners.engine.reports import Report
 
-_ELSEWHERE = "This runtime's environment has no part in trainings: the hub's own worker does them."
+_ELSEWHERE = (
+    "This runtime's environment does not support trainings; the hub's own worker runs them."
+)
 
 
 def schema(job: Job) -> Report:

@@ -72,7 +72,7 @@ class UnfitError(ValueError):
 def aggregate(job: Round, folder: Path) -> dict[str, Any]:
     """Write the next weights, and the optimiser's memory if there is one; answers the figures."""
     if not job.members:
-        raise UnfitError("There is no contribution to aggregate.")
+        raise UnfitError("There are no contributions to aggregate.")
     if job.rules.noise_multiplier and any(one.role == federated.STATISTIC for one in job.parts):
         raise UnfitError("Noise would break the statistics of batch normalisations.")
     job = replace(job, members=sorted(job.members, key=lambda member: member.id))
@@ -160,7 +160,9 @@ def _most_examples(job: Round) -> int:
 def _robust_weights(job: Round) -> list[float]:
     rules, count = job.rules, len(job.members)
     if rules.rule in training_rules.ROBUST and count > training_rules.MOST_ROBUST:
-        raise UnfitError(f"{rules.rule} takes {training_rules.MOST_ROBUST} contributions at most.")
+        raise UnfitError(
+            f"{rules.rule} accepts at most {training_rules.MOST_ROBUST} contributions."
+        )
     if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC}:
         return [1.0] * count
     scales = np.array([one.scale for one in job.members])

@@ -115,8 +115,8 @@ def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
             Finding(
                 "training-nothing-trainable",
                 "error",
-                "The model has no tensor that could be trained: no float initializer of its main "
-                "graph is read as a weight. Name some as trainable, or open another version.",
+                "The model has no trainable tensors: no float initializer of its main graph is "
+                "used as a weight. Mark some as trainable, or use another version.",
             )
         )
     other = [part for part in moving if part.dtype != "F32"]
@@ -125,9 +125,9 @@ def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
             Finding(
                 "training-not-float32",
                 "error",
-                f"{other[0].name[:100]!r} is {other[0].dtype}: small changes are lost in shorter "
-                "numbers, so trainings keep float32 weights. Open the training on the float32 "
-                "model and derive the shorter variant of each version.",
+                f"{other[0].name[:100]!r} is {other[0].dtype}: small changes are lost in lower "
+                "precision, so trainings need float32 weights. Open the training on the float32 "
+                "model and derive the lower-precision variant of each version.",
                 other[0].name[:100],
             )
         )
@@ -174,8 +174,8 @@ def _left_behind(left: tuple[str, ...]) -> Finding:
         "training-not-exchangeable",
         "warning",
         text.message(
-            f"{len(left):,} float tensors lie in constants, bodies, functions or sparse form and "
-            f"stay as they are: {listed}. Only initializers of the main graph are exchanged."
+            f"{len(left):,} float tensors are in constants, bodies, functions or sparse form and "
+            f"stay unchanged: {listed}. Only initializers of the main graph are exchanged."
         ),
     )
 

@@ -106,7 +106,7 @@ def _key(buffer: wire.Buffer, start: int, end: int) -> str:
 
 def _asked(props: Any) -> dict[str, str]:
     if not isinstance(props, dict) or not props:
-        raise JobError("engine-error", "An annotation must be told its properties.")
+        raise JobError("engine-error", "An annotation needs properties.")
     asked = {str(key): str(value) for key, value in props.items()}
     if sum(len(key.encode()) + len(value.encode()) for key, value in asked.items()) > MOST_BYTES:
         raise JobError("engine-error", f"The properties have more than {MOST_BYTES} bytes.")

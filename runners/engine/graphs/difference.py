@@ -24,7 +24,7 @@ def run(job: Job) -> Report:
     """Compare the entry with the model that it is held against."""
     before = str(job.request.options.get("against", ""))
     if before not in job.request.files:
-        raise JobError("engine-error", "A difference must be told what to compare with.")
+        raise JobError("engine-error", "A comparison needs a second model.")
     after = job.request.entry
     earlier = Job(replace(job.request, entry=before), job.layers, job.versions, job.stop, job.tell)
     needed = [after, *job.scan(), before, *earlier.scan()]

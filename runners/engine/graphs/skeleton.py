@@ -103,7 +103,7 @@ def run(job: Job) -> Report:
     skeleton, table = job.out / SKELETON, job.out / NODES
     ending = job.stage("skeleton", lambda: write(job.model, skeleton), file_bytes=size + (1 << 20))
     if ending.kind != "answered":
-        words = f"No skeleton can be cut out of the model: {told(ending, job)}"
+        words = f"The graph cannot be extracted from the model: {told(ending, job)}"
         return job.report("failed", (Finding("skeleton-failed", "error", words),))
     facts = mapping_of({"facts": ending.answer}, "facts")
     # Inference is native code over what a stranger wrote: where it dies, the nodes go without.

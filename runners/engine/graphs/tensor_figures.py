@@ -55,7 +55,7 @@ def run(job: Job) -> Report:
     entry = job.request.entry
     read = READERS.get(PurePosixPath(entry).suffix.lower())
     if read is None:
-        raise JobError("engine-error", "No tensors are looked for in files of this kind.")
+        raise JobError("engine-error", "Files of this kind contain no tensors.")
     needed = [entry, *(job.scan() if read is _initialisers else ())]
     folder = job.lay_out(needed)
     sizes = staging.sizes({path: job.request.files[path] for path in needed})
@@ -265,7 +265,7 @@ def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[
         raise UnreadableTensorError("it holds neither a tensor nor a sequence of tensors.")
     for row in found:
         if row.external_data or row.data_location == row.EXTERNAL:
-            raise UnreadableTensorError("it points to data outside itself, which is refused.")
+            raise UnreadableTensorError("it points to data outside the file, which is not allowed.")
     shown = found[:MOST_LISTED]
     return len(found), ((row.name, numpy_helper.to_array(row)) for row in shown)
 
@@ -289,7 +289,7 @@ def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[in
     if not members:
         raise UnreadableTensorError("the archive holds no arrays.")
     if sum(one.file_size for one in members) > _UNPACKED_BYTES:
-        raise UnreadableTensorError("the archive unpacks to more than 1 GiB.")
+        raise UnreadableTensorError("the archive expands to more than 1 GiB.")
 
     def each() -> Found:
         for member in members[:MOST_LISTED]:

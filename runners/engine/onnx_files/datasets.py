@@ -167,7 +167,9 @@ def _refuse_external(place: str, message: Any) -> None:
     """Walk every tensor in the message; test data must not read other files."""
     if message.DESCRIPTOR.name == "TensorProto":
         if message.external_data or message.data_location == message.EXTERNAL:
-            raise UnreadableDataError(f"{place} points to data outside itself, which is refused.")
+            raise UnreadableDataError(
+                f"{place} points to data outside the file, which is not allowed."
+            )
         return
     for kind, value in message.ListFields():
         if kind.message_type is not None:
@@ -204,7 +206,7 @@ def _read_archive(file: Path, names: list[str]) -> dict[str, Value]:
     if not set(held) <= set(names):
         by_place = {f"arr_{k}": name for k, name in enumerate(names)}
         if not set(held) <= set(by_place):
-            raise UnreadableDataError(f"{place} holds names that the graph does not have.")
+            raise UnreadableDataError(f"{place} contains names that the graph does not have.")
         held = {by_place[key]: array for key, array in held.items()}
     return dict(held)
 

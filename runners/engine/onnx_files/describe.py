@@ -161,7 +161,7 @@ def _custom_domains(state: Walk) -> list[dict[str, Any]]:
 
 def _note_custom(state: Walk, domain: dict[str, Any]) -> None:
     provider = domain["provided_by"]
-    source = f", which {provider} brings" if provider else ""
+    source = f", which {provider} provides" if provider else ""
     state.notes.add(
         "needs-operator-set",
         "info",

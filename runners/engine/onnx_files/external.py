@@ -34,13 +34,13 @@ def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External |
     """Check one tensor's external_data; gives None after noting why it is refused."""
     said = dict(entries)
     if len(said) != len(entries):
-        walk.refuse("external-data-contradiction", "An external-data key is given twice.")
+        walk.refuse("external-data-contradiction", "An external-data key occurs twice.")
         return None
     location = said.get("location", "")
     if not location:
         walk.refuse(
             "external-data-no-location",
-            "A tensor says that its bytes are in another file, but names none. Save the model "
+            "A tensor states that its data is in another file, but names none. Save the model "
             "again with onnx.save(..., save_as_external_data=True).",
         )
         return None
@@ -68,8 +68,8 @@ def _allowed(walk: Walk, location: str) -> str | None:
     elif path == walk.entry:
         walk.refuse(
             "external-data-self",
-            "A tensor names the model file itself as its external data. Save the weights in a file "
-            "of their own.",
+            "A tensor names the model file itself as its external data. Save the weights in a "
+            "separate file.",
         )
         path = None
     elif path not in walk.files:
@@ -98,7 +98,7 @@ def _fit(walk: Walk, wanted: External, needed: int) -> External | None:
     if wanted.length != needed:
         walk.refuse(
             "external-data-length",
-            f"External data has {wanted.length:,} bytes where the tensor's shape and type need "
+            f"External data has {wanted.length:,} bytes but the tensor's shape and type need "
             f"{needed:,}.",
         )
         return None
@@ -106,8 +106,8 @@ def _fit(walk: Walk, wanted: External, needed: int) -> External | None:
         walk.refuse(
             "external-data-range",
             f"External data ends at byte {wanted.offset + wanted.length:,}, but "
-            f"{text.clip(wanted.path, 100)!r} has {size:,} bytes. The file was cut or belongs to "
-            "another export.",
+            f"{text.clip(wanted.path, 100)!r} has {size:,} bytes. The file is truncated or "
+            "belongs to another export.",
         )
         return None
     walk.external.setdefault(wanted.path, []).append(wanted)

@@ -24,14 +24,15 @@ class _Kind:
 _KINDS = (
     _Kind(
         "git-lfs-pointer",
-        "This is a Git LFS pointer, a text of some 130 bytes that stands for the model. Fetch the "
-        "model itself with `git lfs pull` (or download the raw file) and upload that.",
+        "This is a Git LFS pointer, a small text file in place of the model. Get the model "
+        "itself with `git lfs pull` (or download the raw file) and upload that.",
         (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"),
     ),
     _Kind(
         "pickle-file",
         "This is a Python pickle, probably a PyTorch or scikit-learn checkpoint under another "
-        "name. The hub never unpickles. Export the model (torch.onnx.export, skl2onnx) and upload "
+        "name. The hub never loads pickles. Export the model (torch.onnx.export, skl2onnx) and "
+        "upload "
         "that.",
         (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     ),
@@ -69,7 +70,7 @@ _KINDS = (
     ),
     _Kind(
         "ort-format-file",
-        "This is a model in ONNX Runtime's own format (.ort), which only that runtime reads. "
+        "This is a model in ONNX Runtime's own format (.ort), which only that runtime can read. "
         "Upload the .onnx file that it was made from.",
         (b"ORTM",),
         4,
@@ -96,7 +97,7 @@ _TORCH_ZIP = (
     "pickle-file",
     (
         "This is a zip archive holding a Python pickle, as torch.save writes it. The hub never "
-        "unpickles. Export the model with torch.onnx.export and upload that."
+        "loads pickles. Export the model with torch.onnx.export and upload that."
     ),
 )
 _ZIP = (
@@ -130,7 +131,7 @@ _TEXT_FORM = (
 )
 _EMPTY = (
     "empty-file",
-    "The file is empty: it has no bytes. The export or the transfer failed; make the file again.",
+    "The file is empty: it has no bytes. The export or the transfer failed; create the file again.",
 )
 
 
@@ -197,6 +198,6 @@ def unknown() -> Finding:
     return Finding(
         "not-onnx",
         "error",
-        "The file does not begin like an ONNX model, nor like any format known here. Check that "
-        "the right file was chosen, and export the model again if so.",
+        "The file does not start like an ONNX model or any other known format. Check that it is "
+        "the right file; if it is, export the model again.",
     )

@@ -245,7 +245,7 @@ def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribut
     for number, kind, first, second in wire.fields(state.buffer, start, end, _RUNS):
         if number in _SINGLE_MESSAGES:
             if number in once:
-                state.refuse("field-repeated", "An attribute gives its one value twice.")
+                state.refuse("field-repeated", "An attribute has two values.")
             once.add(number)
         if kind == wire.BYTES:
             _read_content(state, attribute, scope, number, first, second)
@@ -254,7 +254,7 @@ def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribut
         elif number == _ONE_FLOAT:
             attribute.floats += 1
         elif number == 20 and first not in ATTRIBUTE_TYPES:
-            state.refuse("attribute-type-unknown", f"Attribute type {first} is not one ONNX has.")
+            state.refuse("attribute-type-unknown", f"ONNX has no attribute type {first}.")
         elif number == 3:
             attribute.integer = wire.signed(first)
     return attribute

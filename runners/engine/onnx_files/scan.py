@@ -54,8 +54,8 @@ def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
     missing = error.claimed - error.left
     state.refuse(
         "truncated",
-        f"The file ends early: at least {missing:,} bytes are missing. The transfer or the export "
-        "was cut; upload the whole file again and compare its size.",
+        f"The file is truncated: at least {missing:,} bytes are missing. Upload the complete file "
+        "again and compare its size.",
     )
 
 
@@ -67,9 +67,9 @@ def _folders(state: Walk) -> str:
     )
     nodes = f", on {state.local_path_nodes:,} nodes" if state.local_path_nodes else ""
     return (
-        f"{state.local_paths:,} texts in the file tell folders of the machine it was made on: "
-        f"{keys}{nodes}. Their content is left out of facts and pages, but whoever downloads the "
-        "file can read it. To strip it: `for node in model.graph.node: node.doc_string = ''; "
+        f"{state.local_paths:,} texts in the file contain paths of the machine it was created on: "
+        f"{keys}{nodes}. Facts and pages leave them out, but anyone who downloads the file can "
+        "read them. To strip it: `for node in model.graph.node: node.doc_string = ''; "
         "del node.metadata_props[:]`, the same for the model, its functions and subgraphs, then "
         "onnx.save."
     )
@@ -152,15 +152,15 @@ class _Model:
         if not self._once[7]:
             state.refuse(
                 "model-without-graph",
-                "The file has no graph: it is cut, or another kind of protobuf file (a tensor, a "
-                "TensorFlow graph). Upload the .onnx file of the model.",
+                "The file has no graph: it is truncated, or another kind of protobuf file (a "
+                "tensor, a TensorFlow graph). Upload the .onnx file of the model.",
             )
         if self._once[7] > 1:
-            state.refuse("field-repeated", "The model holds two graphs.")
+            state.refuse("field-repeated", "The model contains two graphs.")
         self._judge_opsets()
         keys = Counter(key for key, _ in self._metadata)
         for key in [key for key, count in keys.items() if count > 1]:
-            state.notes.add("metadata-repeated", "warning", f"Metadata {key!r} is given twice.")
+            state.notes.add("metadata-repeated", "warning", f"Metadata {key!r} occurs twice.")
         functions = Counter((f["domain"], f["name"], f["overload"]) for f in self._functions)
         for (domain, name, _), count in functions.items():
             if count > 1:
@@ -181,7 +181,7 @@ class _Model:
                 self._walk.refuse(
                     "opset-contradiction",
                     f"Operator set {domain!r} is imported in versions {versions[domain]} and "
-                    f"{version}; libraries disagree about which one counts. Keep one.",
+                    f"{version}; libraries disagree about which one applies. Keep one.",
                 )
         if len(versions) != len(self._opsets) and not self._walk.notes.refused:
             self._walk.notes.add(

@@ -102,11 +102,13 @@ class _Reader:
         """Work out elements and bytes; False when there is nothing to hold the values against."""
         tensor, refuse = self._tensor, self._walk.refuse
         if self._seen[3]:
-            refuse("tensor-segment", "The tensor is split in segments, which no library reads.")
+            refuse(
+                "tensor-segment", "The tensor is split into segments, which no library supports."
+            )
         if max((self._seen[number] for number in (2, 8, 9, 14)), default=0) > 1:
-            refuse("field-repeated", "A field that may stand once stands several times.")
+            refuse("field-repeated", "A field that may occur once occurs several times.")
         if tensor.data_type not in DATA_TYPES:
-            refuse("tensor-type-unknown", f"Data type {tensor.data_type} is not one ONNX has.")
+            refuse("tensor-type-unknown", f"ONNX has no data type {tensor.data_type}.")
             return False
         if any(size < 0 for size in tensor.dimensions):
             refuse("tensor-negative-dimension", "A dimension of the tensor is negative.")
@@ -116,7 +118,7 @@ class _Reader:
             elements *= size
         bits = DATA_TYPES[tensor.data_type][1]
         if elements * max(bits, 8) // 8 > _MAX_BYTES:
-            refuse("tensor-too-large", "The tensor's shape stands for more than 64 TiB.")
+            refuse("tensor-too-large", "The tensor's shape requires more than 64 TiB.")
             return False
         tensor.elements = elements
         if tensor.data_type != STRING:
@@ -131,15 +133,15 @@ class _Reader:
             self._walk.refuse("tensor-location-unknown", "The tensor's data location is unknown.")
         elif len(given) > 1:
             self._walk.refuse(
-                "tensor-size-mismatch", "The tensor's values are given in two fields at once."
+                "tensor-size-mismatch", "The tensor's values are stored in two fields at once."
             )
         elif given:
             self._check_inline(given[0])
         elif self._tensor.elements:
             self._walk.refuse(
                 "tensor-without-data",
-                f"The tensor's shape stands for {self._tensor.elements:,} values, but none are "
-                "stored. If the weights were saved in a file of their own, export again.",
+                f"The tensor's shape requires {self._tensor.elements:,} values, but none are "
+                "stored. If the weights were saved in a separate file, export the model again.",
             )
 
     def _check_inline(self, number: int) -> None:
@@ -154,17 +156,20 @@ class _Reader:
             self._walk.refuse(
                 "tensor-size-mismatch",
                 f"The tensor's shape and type need {wanted:,} {unit}; {self._entries[number]:,} "
-                "are stored. The file was damaged or written by a faulty tool: export it again.",
+                "are stored. The file is damaged or was written by a faulty tool. Export it again.",
             )
 
     def _check_external(self, *, inline_too: bool) -> External | None:
         if inline_too:
             self._walk.refuse(
-                "external-data-contradiction", "The tensor has bytes both here and in a file."
+                "external-data-contradiction",
+                "The tensor has data both in the model and in an external file.",
             )
             return None
         if self._tensor.data_type == STRING:
-            self._walk.refuse("external-data-text", "Text tensors cannot be stored in a file.")
+            self._walk.refuse(
+                "external-data-text", "String tensors cannot be stored in an external file."
+            )
             return None
         strange = external.strange_keys(self._outside)
         if strange:
@@ -214,6 +219,6 @@ def read_sparse(state: Walk, start: int, end: int) -> Tensor:
             else:
                 indices = read_tensor(state, first, second)
     if seen[1] > 1 or seen[2] > 1:
-        state.refuse("field-repeated", "A sparse tensor gives its values or indices twice.")
+        state.refuse("field-repeated", "A sparse tensor has its values or indices twice.")
     values.stored += indices.stored
     return values

@@ -47,12 +47,12 @@ def message(words: str, *private: str) -> str:
 def harmless(value: Any, depth: int = 0) -> Any:
     """Rebuild JSON data so that any database stores it; raises ValueError where none could."""
     if depth > 64:
-        raise ValueError("the answer is nested too deeply")
+        raise ValueError("the response is nested too deeply")
     match value:
         case str():
             return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", value)
         case float() if not math.isfinite(value):
-            raise ValueError("the answer holds a number that JSON does not have")
+            raise ValueError("the response contains a number that is not valid JSON")
         case list():
             return [harmless(item, depth + 1) for item in value]
         case dict():

@@ -170,21 +170,21 @@ class Walk:
     def spend(self, what: str, count: int, limit: int) -> None:
         if count > limit:
             raise OverBudgetError(
-                f"The model has more than {limit:,} {what}; the hub takes no more."
+                f"The model has more than {limit:,} {what}; the hub accepts no more."
             )
 
     def name(self, start: int, end: int) -> bytes:
         """Read a name; raises OverBudgetError for one no person gave."""
         if end - start > MAX_NAME_BYTES:
             raise OverBudgetError(
-                f"A name is {end - start:,} bytes long; at most 65,536 are taken."
+                f"A name is {end - start:,} bytes long; at most 65,536 are accepted."
             )
         return self.buffer[start:end]
 
     def words(self, start: int, end: int, limit: int) -> str:
         """Read text for a fact, cut to so many characters."""
         if end - start > MAX_TEXT_BYTES:
-            raise OverBudgetError("A text is longer than 16 MiB; the hub takes no longer one.")
+            raise OverBudgetError("A text is longer than 16 MiB; the hub accepts no longer text.")
         return text.decode(self.buffer[start : min(end, start + limit * 4 + 4)], limit)
 
     def document(self, start: int, end: int, limit: int, key: str) -> str:

@@ -72,7 +72,8 @@ def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
         if versions.setdefault(domain, one.version) != one.version:
             raise InvalidModelError(
                 f"Operator set {domain or 'ai.onnx'!r} is imported in versions "
-                f"{versions[domain]} and {one.version}; which one counts is not known. Keep one."
+                f"{versions[domain]} and {one.version}; it is ambiguous which one applies. Keep "
+                "one."
             )
     del imports[:]
     imports.extend(

@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 def _take(answer: Any, key: str, kind: type[_T]) -> _T:
     value = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(value, kind):
-        raise JobError("engine-error", f"A child's answer has no readable {key}.")
+        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
     return value
 
 
@@ -110,7 +110,7 @@ class OutputState:
 def states(answer: Any) -> tuple[OutputState, ...]:
     """Read what runs show about each output."""
     if not isinstance(answer, dict):
-        raise JobError("engine-error", "A child's answer has no readable states.")
+        raise JobError("engine-error", "The response of a child process has no readable states.")
     known: dict[str, proofs.State] = {state: state for state in get_args(proofs.State)}
     return tuple(
         OutputState(

@@ -214,7 +214,10 @@ class _Maker:
             case "map_type":
                 return self._map(port, kind.map_type)
             case other:
-                words = f"Input {port.name!r} is of a type ({other}) for which nothing is made."
+                words = (
+                    f"Input {port.name!r} has a type ({other}) for which no values can be "
+                    "generated."
+                )
                 raise CannotGenerateError(words)
 
     def _map(self, port: _Port, kind: Any) -> dict[Any, Any]:
@@ -226,7 +229,7 @@ class _Maker:
             value = self._value(port, kind.value_type)
             if value is None or isinstance(value, list | dict):
                 raise CannotGenerateError(
-                    f"Input {port.name!r} maps to something that is no tensor."
+                    f"Input {port.name!r} maps to something that is not a tensor."
                 )
             # A map holds plain numbers or words, whatever shape its type claims.
             values[key] = value.reshape(-1)[0] if value.size else 0
@@ -237,17 +240,17 @@ class _Maker:
         from onnx import helper  # noqa: PLC0415
 
         if not kind.HasField("shape"):
-            words = f"Input {port.name!r} does not say how many dimensions it has."
+            words = f"Input {port.name!r} does not state its number of dimensions."
             raise CannotGenerateError(words)
         shape = self._shape(kind.shape.dim)
         try:
             dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
         except (KeyError, ValueError):
-            words = f"Input {port.name!r} has an element type that is not known."
+            words = f"Input {port.name!r} has an unknown element type."
             raise CannotGenerateError(words) from None
         self._left -= math.prod(shape) * max(dtype.itemsize, 8)
         if self._left < 0:
-            words = f"Input {port.name!r} of shape {list(shape)} is over the budget of memory."
+            words = f"Input {port.name!r} of shape {list(shape)} exceeds the memory limit."
             raise CannotGenerateError(words)
         return self._fill(port, shape, dtype)
 

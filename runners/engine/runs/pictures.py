@@ -148,7 +148,7 @@ def _opened(path: Path) -> Image.Image:
         from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
         raise UnfitPictureError(
-            "This worker cannot read pictures: Pillow is not installed. Give a .npy file."
+            "This worker cannot read images because Pillow is not installed. Use a .npy file."
         ) from None
     import numpy as np  # noqa: PLC0415 - as above
 
@@ -162,9 +162,9 @@ def _opened(path: Path) -> Image.Image:
                 return upright.convert("RGB")
             rgba = np.asarray(upright.convert("RGBA"), dtype=np.int64)
     except UnidentifiedImageError:
-        raise UnfitPictureError(f"The file is none of {', '.join(FORMATS)}.") from None
+        raise UnfitPictureError(f"The file is not one of {', '.join(FORMATS)}.") from None
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UnfitPictureError(f"The picture cannot be read: {error}.") from None
+        raise UnfitPictureError(f"The image cannot be read: {error}.") from None
     alpha = rgba[:, :, 3:]
     flat = (rgba[:, :, :3] * alpha + _WHITE * (255 - alpha) + 127) // 255
     return Image.fromarray(flat.astype(np.uint8), "RGB")
@@ -174,10 +174,10 @@ def _check(opened: Image.Image) -> None:
     width, height = opened.size
     if width * height > MOST_PIXELS:
         raise UnfitPictureError(
-            f"A picture may have {MOST_PIXELS:,} pixels; this has {width * height:,}."
+            f"An image may have at most {MOST_PIXELS:,} pixels; this one has {width * height:,}."
         )
     if opened.mode.startswith(("I", "F")):
-        raise UnfitPictureError("Only pictures of 8 bits for each channel are read.")
+        raise UnfitPictureError("Only images with 8 bits per channel are supported.")
 
 
 def _channels(picture: Image.Image, how: Picture) -> Image.Image:

@@ -54,7 +54,7 @@ def run(job: Job) -> Report:
     if not isinstance(given, list) or any(
         not isinstance(one, dict) or one.get("path") not in job.request.files for one in given
     ):
-        raise JobError("engine-error", "A run must be told which files its inputs are.")
+        raise JobError("engine-error", "A run needs the files of its inputs.")
     folder = job.lay_out([job.request.entry, *job.scan(), *(str(one["path"]) for one in given)])
     job.tell(30, "run")
     draw = asked.get("draw") is True
@@ -138,7 +138,7 @@ def read(model: onnx.ModelProto, folder: Path, given: list[dict[str, Any]]) -> d
         values[name] = _value(ports[name], folder / str(one["path"]), one)
     lacking = [port.name for port in datasets.required_inputs(model) if port.name not in values]
     if lacking:
-        raise UnfitInputError(f"The input {text.clip(lacking[0], 100)!r} was not given.")
+        raise UnfitInputError(f"The input {text.clip(lacking[0], 100)!r} is missing.")
     return values
 
 
@@ -148,7 +148,7 @@ def _value(port: onnx.ValueInfoProto, path: Path, one: dict[str, Any]) -> Any:
 
     if port.type.WhichOneof("value") != _TENSOR:
         raise UnfitInputError(
-            f"The input {port.name[:100]!r} is no tensor; only tensors are taken."
+            f"The input {port.name[:100]!r} is not a tensor; only tensors are supported."
         )
     try:
         wanted = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
@@ -157,7 +157,7 @@ def _value(port: onnx.ValueInfoProto, path: Path, one: dict[str, Any]) -> Any:
         elif one.get("format") == "npy":
             value = np.load(path, allow_pickle=False)
             if not isinstance(value, np.ndarray):
-                raise ValueError("it holds several arrays")  # noqa: TRY301
+                raise ValueError("it contains several arrays")  # noqa: TRY301
         else:
             value = np.asarray(json.loads(path.read_bytes()), dtype=wanted)
     except UnfitInputError:
@@ -176,7 +176,7 @@ def _picture(port: onnx.ValueInfoProto, one: dict[str, Any]) -> inputs.Picture:
         return inputs.resolve(image or inputs.Image(), _sizes(port), own)
     except inputs.UnknownStepError as error:
         raise UnfitInputError(
-            f"The picture of {port.name[:100]!r} needs its preprocessing; choose "
+            f"The image for {port.name[:100]!r} needs preprocessing; choose "
             f"{', '.join(error.names)}."
         ) from None
 
@@ -193,7 +193,7 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
     if is_text and value.dtype.kind in "UO":
         value = value.astype(object)
     elif value.dtype != wanted:
-        words = f"is {value.dtype}, and the model takes {'text' if is_text else wanted}"
+        words = f"is {value.dtype}, but the model takes {'text' if is_text else wanted}"
         raise UnfitInputError(f"The value of {port.name[:100]!r} {words}.")
     dims = _sizes(port)
     if dims is None:
@@ -204,8 +204,8 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
     if not fits:
         shape = ", ".join("any" if size is None else str(size) for size in dims)
         raise UnfitInputError(
-            f"The value of {port.name[:100]!r} has the shape {list(value.shape)}, and the model "
-            f"takes [{shape}]."
+            f"The value of {port.name[:100]!r} has shape {list(value.shape)}, but the model takes "
+            f"[{shape}]."
         )
     return value
 

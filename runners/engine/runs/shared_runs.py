@@ -29,10 +29,10 @@ _SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 _SEED = 20_240_611
 _GENERATED_SET = "test_data_set_generated-"
 _DEATHS = {
-    "timed-out": "took more time than a run may take",
-    "out-of-memory": "took more memory than a run may take",
-    "flooded": "gave an endless answer",
-    "silent": "ended without an answer",
+    "timed-out": "exceeded the time limit of a run",
+    "out-of-memory": "exceeded the memory limit of a run",
+    "flooded": "returned an endless response",
+    "silent": "ended without a response",
 }
 _PREAMBLE = re.compile(
     r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed: ?(?:Fatal error: )?"

@@ -73,7 +73,7 @@ def names() -> list[str]:
 def of(name: str) -> Runtime:
     """Give a runtime by name. Raises MissingRuntimeError if unknown or not installed."""
     if name not in _MODULES:
-        raise MissingRuntimeError(f"There is no runtime called {name!r}.")
+        raise MissingRuntimeError(f"Unknown runtime {name!r}.")
     module, package = _MODULES[name]
     if importlib.util.find_spec(package) is None:
         raise MissingRuntimeError(f"The runtime {name} is not installed in this environment.")

@@ -209,7 +209,7 @@ def _read_request(line: bytes) -> Request | None:
     if "cancel" in data:  # it came too late: that job has already answered
         return None
     if data["task"] not in FLOWS:
-        raise ValueError("the worker asked for an unknown task")
+        raise ValueError("the worker requested an unknown task")
     return Request(
         task=data["task"],
         entry=data["entry"],

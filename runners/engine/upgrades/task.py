@@ -261,8 +261,8 @@ class _Ascent:
             yield Finding(
                 "upgrade-inference",
                 "info",
-                "Strict inference has a complaint about the new file that it has not about the "
-                f"original: {step.checks['inference']}",
+                "Strict shape inference rejects the new file but not the original: "
+                f"{step.checks['inference']}",
             )
 
     def _localise(self, step: Step, candidate: Form, trial: Trial) -> None:
@@ -325,15 +325,15 @@ def _stepped_down(steps: list[Step]) -> Iterable[Finding]:
         yield Finding(
             "parity-by-registry",
             "warning",
-            f"No run could be compared ({last.reason}). The variant stands because the registry "
-            "knows no change of any operator of this model between the two operator sets.",
+            f"No run could be compared ({last.reason}). The variant is kept because no operator "
+            "of this model changed between the two operator sets.",
         )
     if last.target != steps[0].target:
         yield Finding(
             "upgrade-stepped-down",
             "info",
             f"Operator set {steps[0].target} was not reached ({steps[0].reason}); "
-            f"{last.target} is the highest that holds.",
+            f"{last.target} is the highest that passed.",
         )
 
 
@@ -344,8 +344,9 @@ def _gaps(proof: Proof) -> Iterable[Finding]:
     yield Finding(
         "parity-partial",
         "warning",
-        f"The new model was {proof.sentence}. It is kept and loads by its name, but is not chosen "
-        "for its operator set. Bundle test data that reach what is missing, or declare `inputs:` "
+        f"The new model was {proof.sentence}. It is kept and can be loaded by name, but is not "
+        "the default for its operator set. Add test data that cover what is missing, or declare "
+        "`inputs:` "
         "on the card.",
     )
 
@@ -365,13 +366,13 @@ def _reasons(steps: list[Step]) -> Iterable[Finding]:
 def _reason(step: Step) -> Finding:
     where = "" if step.node is None else str(step.node["name"])
     if step.result == "parity-lost":
-        words = f"At operator set {step.target} the model gives other values: {step.reason}."
+        words = f"At operator set {step.target} the model returns different values: {step.reason}."
         return Finding("parity-lost", "error", words, where)
     if step.result == "not-provable":
         words = (
-            f"Nothing shows that the new model is equal, so there is no variant: {step.reason}. "
+            f"The new model could not be proven equal, so there is no variant: {step.reason}. "
             "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, declare "
-            "`inputs:` on its card, or upload a model without chance."
+            "`inputs:` on its card, or upload a model without randomness."
         )
         return Finding("parity-not-proven", "error", words)
     if step.result == "crashed":

@@ -13,17 +13,24 @@ from runners.work.worker import Worker
 
 
 class Command(BaseCommand):
-    help = "Take jobs and do them until stopped (SIGTERM finishes the job in hand)."
+    help = "Run jobs until stopped (SIGTERM finishes the current job)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--pool", action="append", dest="pools", help="default: all but GPUs")
-        parser.add_argument("--runtime", default="", help="take only jobs of this runtime's build")
+        parser.add_argument(
+            "--pool",
+            action="append",
+            dest="pools",
+            help="pools to take jobs from (default: all except GPU pools)",
+        )
+        parser.add_argument(
+            "--runtime", default="", help="take only jobs for the environment of this runtime"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         wrong = [name for name in options["pools"] or () if not pools.is_pool(name)]
         if wrong:
             raise CommandError(
-                f"There is no pool {wrong[0]}: use cpu, cpu.urgent, bench-cpu, light, gpu-…"
+                f"Unknown pool {wrong[0]}. Choose cpu, cpu.urgent, bench-cpu, light or gpu-…"
             )
         runtime = options["runtime"]
         try:

@@ -74,7 +74,7 @@ def test_an_alias_moves_and_a_number_does_not(api, ada, two):
 
 
 def test_no_name_can_take_the_place_of_a_number(ada, two):
-    with pytest.raises(problems.InvalidName, match="v3 means"):
+    with pytest.raises(problems.InvalidName, match="v3 already means"):
         refs.put(ada, model=two[0].model, name="v3", kind="tag", number=1)
     refs.put(ada, model=two[0].model, name="v1", kind="tag", number=1)
 

@@ -282,7 +282,7 @@ def test_nothing_new_is_no_new_commit(writer, net):
         ([added("../up", b"x")], 400, "", "path"),
         ([added("a", b"x"), added("a/b", b"x")], 400, "", "one is a folder"),
         ([added("bad.onnx", b"PK\x03\x04zip")], 400, "", "zip"),
-        ([pointed("w.bin", b"never uploaded")], 400, "", "was not uploaded"),
+        ([pointed("w.bin", b"never uploaded")], 400, "", "you have not uploaded it"),
         ([{"key": "rename", "value": {}}], 400, "", "unknown"),
         ([HEADER], 400, "", "one header"),
         ([[]], 400, "", "key and value"),

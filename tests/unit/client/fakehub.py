@@ -468,7 +468,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(*self.hub.answers.popleft())
             return
         if int(self.headers["Upload-Offset"]) != len(upload["bytes"]):
-            raise problems.UploadOffset("Go on from another offset.")
+            raise problems.UploadOffset("Continue from another offset.")
         upload["bytes"] += part
         self.hub.received_bytes += len(part)
         headers = {"Upload-Offset": str(len(upload["bytes"]))}

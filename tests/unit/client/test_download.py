@@ -86,7 +86,7 @@ def test_second_fetch_asks_nothing(fake, put, transport, cache):
 def test_wrong_bytes_raise_and_leave_nothing(fake, put, transport, cache, size):
     file = put(size)
     fake.corrupt.add(file.sha256)
-    with pytest.raises(problems.DigestMismatch, match="thrown away"):
+    with pytest.raises(problems.DigestMismatch, match="discarded"):
         download.fetch(transport, cache, file)
     assert left_overs(cache) == []
 

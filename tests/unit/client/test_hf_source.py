@@ -158,7 +158,7 @@ def test_a_list_without_an_end_is_refused(source, server):
     tree = f"/api/models/ada/net/tree/{COMMIT}?recursive=true"
     _, _, rows = server.answers[tree]
     server.answers[tree] = 200, {"Link": f'<{tree}>; rel="next"'}, rows
-    with pytest.raises(problems.Unreachable, match="has no end"):
+    with pytest.raises(problems.Unreachable, match="does not end"):
         source.read("main")
 
 
@@ -256,11 +256,11 @@ def test_the_token_stays_with_the_source(source, server, elsewhere, cache):
 @pytest.mark.parametrize(
     ("status", "code", "words", "kind", "text"),
     [
-        (403, "GatedRepo", "Ask first.", problems.NotAllowed, "is gated.*It says: Ask first"),
+        (403, "GatedRepo", "Ask first.", problems.NotAllowed, "is gated.*Its message: Ask first"),
         (401, "GatedRepo", "", problems.NotAllowed, "is gated"),
-        (401, "", "Invalid credentials", problems.NotAuthenticated, "refuses the token"),
+        (401, "", "Invalid credentials", problems.NotAuthenticated, "rejected the token"),
         (404, "RepoNotFound", "", problems.NotFound, "this token may not have access"),
-        (404, "RevisionNotFound", "", problems.NotFound, "no such revision"),
+        (404, "RevisionNotFound", "", problems.NotFound, "not have this revision"),
         (403, "", "Access to this resource is disabled.", problems.NotAllowed, "is disabled"),
         (400, "", "No.", problems.InvalidRequest, "answered 400"),
     ],
@@ -277,7 +277,7 @@ def test_a_guest_is_told_to_give_a_token(server, tmp_path):
     with pytest.raises(problems.NotFound, match="If it is private, pass a token"):
         source.read("main")
     refuse(server, 401, "GatedRepo", path="/api/models/ada/net/revision/main")
-    with pytest.raises(problems.NotAllowed, match="Accept its terms"):
+    with pytest.raises(problems.NotAllowed, match="Accept the terms"):
         source.read("main")
 
 

@@ -121,7 +121,7 @@ def test_variant_and_opset_are_asked_for(fake, client):
     assert client.load("ones").SerializeToString() == large
     with pytest.raises(problems.VariantMissing):
         client.load("ones", opset=5)
-    with pytest.raises(problems.InvalidReference, match="Give one"):
+    with pytest.raises(problems.InvalidReference, match="Give only one"):
         client.load("ones:int8", variant="main")
     with pytest.raises(problems.InvalidName):
         client.load("ones", variant="INT 8")

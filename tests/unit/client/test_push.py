@@ -141,7 +141,7 @@ def test_missing_model_is_not_made_against_the_will(fake, client, folder):
 
 @pytest.mark.parametrize("ref", ["ada/ones@3", "ada/ones:int8", "ones@stable"])
 def test_push_to_a_version_is_refused(fake, client, folder, ref):
-    with pytest.raises(problems.InvalidReference, match="gives the number"):
+    with pytest.raises(problems.InvalidReference, match="assigns the number"):
         client.push(ref, folder)
     assert fake.requests == []
 
@@ -151,7 +151,7 @@ def test_bad_input_is_refused_before_anything_is_sent(fake, client, folder, tmp_
     (tmp_path / "other" / "model.onnx").write_bytes(b"x")
     with pytest.raises(problems.InvalidRequest, match="neither a file nor a folder"):
         client.push("ada/ones", folder / "nothing.onnx")
-    with pytest.raises(problems.InvalidRequest, match="given twice"):
+    with pytest.raises(problems.InvalidRequest, match="occurs twice"):
         client.push("ada/ones", folder / "model.onnx", tmp_path / "other" / "model.onnx")
     with pytest.raises(problems.ModelMissing, match=r"ends in \.onnx"):
         client.push("ada/ones", folder / "weights.bin")

@@ -97,7 +97,7 @@ def test_a_damaged_blob_is_fetched_again(fake, client, model, caplog, damage, na
     assert (weights(client.load("zoo/m")) == 1).all()
     assert fake.count("GET", "blobs") == 1
     assert blob.read_bytes() == model[name]
-    assert caplog.messages == [f"The cached file {blob} is damaged: {name} is fetched again."]
+    assert caplog.messages == [f"The cached file {blob} is damaged: {name} is downloaded again."]
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

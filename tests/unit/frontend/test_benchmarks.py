@@ -266,7 +266,7 @@ def test_maintainers_alone_may_run_again(guest, reader, version):
     assert guest.post(f"{TAB}/again", {"variant": "default"}).status_code in (302, 401, 403)
     assert "Run again" in reader.page(TAB)
     answer = reader.post(f"{TAB}/again", {"variant": "default"}, HTTP_ACCEPT="text/html")
-    assert b"No worker of this hub offers that" in answer.content
+    assert b"No worker of this hub can run this benchmark" in answer.content
 
 
 def test_the_overview_and_home_show_what_was_measured(guest, version):

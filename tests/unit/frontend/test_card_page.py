@@ -108,7 +108,7 @@ def test_what_is_wrong_in_the_form_stands_beside_its_field(reader, ada):
     response = reader.post(f"{DRAFT}/card", sent)
     assert response.status_code == 422
     page = response.content.decode()
-    assert "Write grams, digits alone: 2000." in page
+    assert "Write grams, digits only: 2000." in page
     assert page.count('aria-invalid="true"') == 2
     assert fields(page)["doi"] == "nonsense"
     assert Version.objects.get().readme == CARD

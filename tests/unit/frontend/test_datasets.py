@@ -72,7 +72,7 @@ def test_a_data_set_is_described_and_edited_in_forms(guest, reader):
 def test_a_refused_form_says_why_and_makes_nothing(reader):
     for changed, said in (
         ({"slug": "Faces!"}, "cannot be used"),
-        ({"personal_data": "no"}, "only of data that are personal"),
+        ({"personal_data": "no"}, "require personal data"),
         ({"iri": "not one"}, "must be a web address"),
         ({"namespace": "zoo"}, "not one of the available choices"),
     ):

@@ -51,7 +51,7 @@ def test_rejected_draft_shows_why_and_can_be_mended(reader, ada):
     html = reader.page("/models/ada/net/v/1/draft")
     assert "No .onnx file yet." in html
     reader.post("/models/ada/net/v/1/draft/submit")
-    assert "holds no .onnx file" in reader.page("/models/ada/net/v/1/draft")
+    assert "contains no .onnx file" in reader.page("/models/ada/net/v/1/draft")
     assert Version.objects.get().state == "draft"
 
 

@@ -51,9 +51,9 @@ def test_the_query_stands_above_the_rows(guest, two):
 
 
 def test_what_it_cannot_say_stands_beside_it(guest, reader, two):
-    assert "Downloads are in no graph" in guest.page("/models?sort=downloads")
-    assert "index of all texts" in guest.page("/models?q=resnet50")
-    assert "Private models are in no graph" in reader.page("/models")
+    assert "Downloads are not in the graphs" in guest.page("/models?sort=downloads")
+    assert "full-text index" in guest.page("/models?q=resnet50")
+    assert "Private models are not in the graphs" in reader.page("/models")
     assert "Private models" not in guest.page("/models")
 
 

@@ -110,7 +110,7 @@ def test_file_is_an_attachment_that_cannot_run(guest, version):
 def test_what_may_not_be_seen_is_not_there(guest, reader, bob, ada):
     factories.draft(ada, factories.model(ada, "secret", visibility="private"))
     for path in ("", "/v/1", "/v/1/files", "/v/1/files/model.onnx", "/v/1/checks", "/versions"):
-        assert "There is nothing here" in guest.page(f"/models/ada/secret{path}", 404)
+        assert "Not found" in guest.page(f"/models/ada/secret{path}", 404)
     assert "secret" not in guest.page("/models")
     guest.force_login(bob)
     guest.page("/models/ada/secret/v/1/draft", 404)
@@ -127,7 +127,7 @@ def test_unknown_page_says_so_with_a_reference(guest):
     "problem",
     [
         problems.NotAuthenticated("Sign in."),
-        problems.NotAllowed("This needs the role writer."),
+        problems.NotAllowed("This requires the role writer."),
         problems.TooLarge("2 GB are too much."),
         problems.InvalidRequest.at("/name", "Too long."),
         problems.InternalError("It broke."),
@@ -210,7 +210,7 @@ def test_form_that_is_wrong_keeps_what_was_typed(reader, version):
     )
     assert response.status_code == 422
     html = response.content.decode()
-    assert "exists already" in html
+    assert "already exists" in html
     assert "Keep me" in html
     assert RegisteredModel.objects.count() == 1
 

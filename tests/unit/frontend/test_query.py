@@ -232,7 +232,7 @@ class TestPage:
     def test_an_example_runs_and_its_number_leads_to_it(self, guest, fake):
         page = guest.page("/query?example=training-carbon")
         assert "trainingCO2eKg" in fake.asked[0][0]
-        assert 'aria-current="true">Models by the carbon' in page
+        assert 'aria-current="true">Models by training emissions' in page
         assert guest.get("/query?example=cq02").url == "/query?example=training-carbon"
         guest.page("/query?example=none", status=404)
 

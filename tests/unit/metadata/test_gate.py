@@ -77,7 +77,7 @@ def test_a_bad_card_sends_the_version_back_and_names_field_and_line(shapes, ada)
 @pytest.mark.django_db
 def test_no_answer_is_the_hubs_fault_and_says_so(real_shapes, ada, monkeypatch):
     def fail(*_args, **_named):
-        raise ShapesUnavailableError("validating took too long.")
+        raise ShapesUnavailableError("validation took too long.")
 
     monkeypatch.setattr(validator, "validate", fail)
     version = factories.submitted(ada)
@@ -123,7 +123,7 @@ def test_a_version_is_no_ancestor_of_its_own(shapes, ada):
     [finding] = card_of(version).report["files"][0]["findings"]
     assert (finding["code"], finding["line"]) == ("lineage-circle", 3)
     assert finding["message"] == (
-        "ada/other@1 would derive from itself: it derives from ada/net@1 from ada/other@1. "
+        "ada/other@1 would be derived from itself: it derives from ada/net@1 from ada/other@1. "
         "Correct base_model."
     )
 
@@ -177,7 +177,7 @@ def test_a_published_version_has_a_report_of_its_very_graph(shapes, ada):
     assert (report.profile, report.official, report.conforms) == ("mldcat-ap", False, False)
     assert report.count == len(report.findings) > 0
     trained = next(row for row in report.findings if row["path"].endswith("trainedOn"))
-    assert trained["message"] == "it6:trainedOn is missing: at least 1 is asked for."
+    assert trained["message"] == "it6:trainedOn is missing: at least 1 is required."
     assert (trained["field"], trained["where"], trained["times"]) == (
         "training_data",
         ["the version"],

@@ -161,7 +161,7 @@ def test_rebuilding_changes_nothing_that_is_right(published, capsys):
 @pytest.mark.parametrize(
     ("iri", "changed", "said"),
     [
-        (ONE, {"nquads": "<a:a> <a:b> <a:c> <a:g> .\n"}, "differs from its rows"),
+        (ONE, {"nquads": "<a:a> <a:b> <a:c> <a:g> .\n"}, "differs from the database"),
         (ONE, {"sha256": "0" * 64}, "another digest"),
         (ONE, {"iri": f"{HOME}/elsewhere"}, "should be empty"),
         (MODEL, None, "is missing"),

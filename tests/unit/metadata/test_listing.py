@@ -232,9 +232,9 @@ def test_every_filter_and_sort_of_the_page_is_there():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sort": "downloads"}, "Downloads are in no graph"),
-        ({"text": "digits"}, "index of all texts"),
-        ({"license": ("other",)}, "licence called other"),
+        ({"sort": "downloads"}, "Downloads are not in the graphs"),
+        ({"text": "digits"}, "full-text index"),
+        ({"license": ("other",)}, "licence other"),
         ({"personal_data": ("unknown", "yes")}, "unknown"),
         ({"tags": ("onnx",)}, "Tags"),
     ],
@@ -262,7 +262,7 @@ def test_who_sees_more_is_told_that_graphs_do_not():
 
 def test_a_database_may_sort_names_otherwise():
     notes = listing.of(Query(sort="name"), HOME, collated=True).notes
-    assert "sorts names by their characters" in notes[0]
+    assert "sorts names by character codes" in notes[0]
     assert listing.of(Query(), HOME, collated=True).is_same
 
 

@@ -161,10 +161,10 @@ def test_mldcat_ap_is_satisfied_by_a_model_that_says_everything():
     assert shaping.validate(nquads, against="mldcat-ap", context=context) == []
     without = nquads.replace(f"<x:m> <{terms.IT6}trainedOn> <x:d> <x:g> .\n", "")
     [one] = shaping.validate(without, against="mldcat-ap", context=context)
-    assert messages.sentence(one) == "it6:trainedOn is missing: at least 1 is asked for."
+    assert messages.sentence(one) == "it6:trainedOn is missing: at least 1 is required."
     [one] = shaping.validate(nquads, against="mldcat-ap")
     assert messages.sentence(one) == (
-        "dcterms:format is x:onnx, which nothing says to be a skos:Concept."
+        "dcterms:format is x:onnx, which is not declared as a skos:Concept."
     )
 
 

@@ -219,7 +219,7 @@ def test_a_graph_that_speaks_in_another_is_not_stored(folder):
 
 
 def test_nothing_is_shown_that_may_have_been_hidden(folder, db):
-    with pytest.raises(problems.Unavailable, match="not there yet"):
+    with pytest.raises(problems.Unavailable, match="not ready"):
         service.ask("ASK {}", client="a", signed_in=False, accept="")
     services.put_graph(G, quad(1))
     follower = Follower(EmbeddedStore(folder), folder)
@@ -246,10 +246,10 @@ def test_addresses_of_an_external_server(settings):
     ("query", "detail", "place", "words"),
     [
         ("SELECT *\nWHERE { FILTR }", "error at 2:15: expected one of LATERAL, SERVICE, [_]",
-         (2, 9), "FILTR is no word of SPARQL. Did you mean FILTER?"),
-        ("ASK { ?s a fo }", "error at 1:15: expected OPTIONAL", (1, 12), "Variables begin with ?"),
+         (2, 9), "FILTR is not a SPARQL keyword. Did you mean FILTER?"),
+        ("ASK { ?s a fo }", "error at 1:15: expected OPTIONAL", (1, 12), "Variables start with ?"),
         ("ASK { ?s ?p }", "error at 1:13: expected one of LATERAL, SERVICE, [_]", (1, 13),
-         "cannot be understood from here on"),
+         "syntax error, or unexpected end"),
         ("ASK {\n?s ?p ?o", "error at 2:9: expected one of \"}\", ['a'..='z' | '0'..='9'], [_]",
          (2, 9), 'Line 2, column 9: expected "}"'),
     ],

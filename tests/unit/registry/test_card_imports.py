@@ -123,8 +123,8 @@ def test_each_kind_is_known_by_its_content_and_makes_a_card_that_passes(content,
 @pytest.mark.parametrize(
     ("content", "name", "why"),
     [
-        (b"duration,emissions\n1,nan\n", "emissions.csv", "no amount"),
-        (b"duration,emissions\n1,-2\n", "emissions.csv", "no amount"),
+        (b"duration,emissions\n1,nan\n", "emissions.csv", "not an amount"),
+        (b"duration,emissions\n1,-2\n", "emissions.csv", "not an amount"),
         (b"a,b\n1,2\n", "emissions.csv", "no column"),
         (b"duration,emissions\n", "emissions.csv", "no row"),
         (b"duration,emissions\n" + b"1,1\n" * 10_001, "emissions.csv", "10,000 rows"),
@@ -139,7 +139,7 @@ def test_each_kind_is_known_by_its_content_and_makes_a_card_that_passes(content,
         (b"- value: 1\n", "eval_results.yaml", "dataset"),
         (b"- {dataset: {id: a}, value: high}\n", "eval_results.yaml", "number"),
         (b"title: x\n", "CITATION.cff", "cff-version"),
-        (b"hello", "notes.txt", "none of the files"),
+        (b"hello", "notes.txt", "cannot be imported"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_cause(content, name, why):

@@ -78,12 +78,16 @@ def card(*rows):
 @pytest.mark.parametrize(
     ("rows", "severity", "said"),
     [
-        ([("acc", 66.6, "")], "warning", "taken for per cent"),
+        ([("acc", 66.6, "")], "warning", "interpreted as a percentage"),
         ([("acc", 66.6, ", unit: percent")], None, ""),
         ([("acc", 66.6, ", unit: fraction")], "error", "is a share"),
         ([("acc", 166, "")], "error", "is a share"),
         ([("acc", 0.5, ", unit: furlongs")], "error", "is no unit"),
-        ([("acc", 66.6, ", unit: percent"), ("f1", 0.7, "")], "warning", "taken for a fraction"),
+        (
+            [("acc", 66.6, ", unit: percent"), ("f1", 0.7, "")],
+            "warning",
+            "interpreted as a fraction",
+        ),
         ([("acc", 66.6, ", unit: '%'"), ("f1", 0.7, ", unit: fraction")], None, ""),
     ],
 )
@@ -154,4 +158,4 @@ def test_a_gated_model_is_restricted_in_the_graph(ada, client):
     outbox.deliver()
     assert [rights(path) for path in paths] == [["RESTRICTED"]] * 3
     schema = client.get("/models/ada/net/v/1/export/schema.json").json()
-    assert "asked for access" in schema["conditionsOfAccess"]
+    assert "users must request it" in schema["conditionsOfAccess"]

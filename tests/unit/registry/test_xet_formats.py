@@ -61,7 +61,7 @@ def test_a_footer_is_passed_over():
         (made.chunk(b"abc", plain_bytes=4), "another length"),
         (made.chunk(b"abc", plain_bytes=200_000), "200000 bytes"),
         (made.chunk(b"", stored=b"", plain_bytes=1), "stored in 0 bytes"),
-        (made.chunk(b"abc", 1, stored=b"no frame at all"), "no LZ4 frame"),
+        (made.chunk(b"abc", 1, stored=b"no frame at all"), "not an LZ4 frame"),
         (made.chunk(b"abc", 1, stored=lz4.frame.compress(b"abc")[:-6]), "chunk"),
     ],
 )
@@ -99,14 +99,14 @@ def test_a_shard_tells_what_files_are_made_of():
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"", "ends in the middle"),
+        (b"", "truncated"),
         (made.shard(version=3), "version 3"),
-        (made.shard(magic=b"x" * 32), "begin"),
-        (made.shard(end=False), "ends in the middle"),
-        (made.shard(("0" * 64, [])), "made of nothing"),
+        (made.shard(magic=b"x" * 32), "start"),
+        (made.shard(end=False), "truncated"),
+        (made.shard(("0" * 64, [])), "has no content"),
         (made.shard(("0" * 64, [("1" * 64, 2, 2, 5)])), "empty range"),
         (made.shard(("0" * 64, [("1" * 64, 0, 1, 5)]), flags=0), "SHA-256"),
-        (made.shard(("0" * 64, [("1" * 64, 0, 1, 5)]))[:-50], "ends in the middle"),
+        (made.shard(("0" * 64, [("1" * 64, 0, 1, 5)]))[:-50], "truncated"),
     ],
 )
 def test_a_broken_shard_is_refused(body, words):

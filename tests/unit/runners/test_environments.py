@@ -82,5 +82,5 @@ def test_what_fails_says_why_and_leaves_nothing_in_its_place(home, commands, wor
 
 
 def test_an_unknown_runtime_is_named_with_those_that_are_known(home):
-    with pytest.raises(RuntimeEnvironmentError, match=r"no runtime nix.*openvino"):
+    with pytest.raises(RuntimeEnvironmentError, match=r"nknown runtime nix.*openvino"):
         environments.prepare("nix", print)

@@ -11,7 +11,7 @@ from registry.storage import verification
 @pytest.mark.django_db
 def test_a_command_runs_and_says_what_came_of_it(capsys):
     assert manage.main(["verify_blobs"]) == 0
-    assert "every blob is sound" in capsys.readouterr().out
+    assert "all blobs are intact" in capsys.readouterr().out
 
 
 @pytest.mark.django_db
@@ -20,7 +20,7 @@ def test_a_failure_ends_with_1(capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         manage.main(["verify_blobs"])
     assert ended.value.code == 1
-    assert "1 blobs are not sound" in capsys.readouterr().err
+    assert "1 blobs are missing or damaged" in capsys.readouterr().err
 
 
 def test_alone_it_lists_the_commands(capsys):

@@ -19,7 +19,7 @@ def home(tmp_path_factory):
     ("options", "code", "words"),
     [
         (["--pool", "GPU"], 2, "unknown pool GPU"),
-        (["--runtime", "nix"], 1, "There is no runtime nix. Known are: onnxruntime"),
+        (["--runtime", "nix"], 1, "Unknown runtime nix. Available: onnxruntime"),
         (["--runtime", "onnxruntime", "--prepare"], 0, ""),
     ],
 )
