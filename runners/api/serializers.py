@@ -131,8 +131,8 @@ class WorkerOutput(serializers.Serializer[Worker]):
         help_text="execution providers that work on this worker"
     )
     unavailable = serializers.SerializerMethodField(
-        help_text="runtimes and execution providers that failed their test on this worker; the reason "
-        "is visible to administrators"
+        help_text="runtimes and execution providers that failed their test on this worker; "
+        "the reason is visible to administrators"
     )
     isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
     versions = serializers.SerializerMethodField()
