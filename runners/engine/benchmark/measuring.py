@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+# Loaded before the confinement, which hides the hub's own folder from what is imported later.
+from hub.protocol import vocabularies  # noqa: F401
 from runners.engine.benchmark import devices, loops, readings
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
