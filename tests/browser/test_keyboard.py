@@ -144,7 +144,7 @@ def test_an_input_is_written_and_run_by_keys(window):
     one.open(PAGES["try-server"])
     if page.locator("script[src*='/try.']").count():  # where the browser's runtime is there
         page.locator("[data-kind]").wait_for()
-        reach(page, r"given as.*")
+        reach(page, r"Format.*")
         page.keyboard.press("End")
     reach(page, r"JSON, nested lists")
     page.keyboard.type("[[[[0.5]]]]")
