@@ -197,7 +197,7 @@ def _former(model: RegisteredModel, rows: list[Version]) -> Iterator[facts.Forme
 
 
 def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
-    """What is told of a data set."""
+    """The description of a data set."""
     space = dataset.namespace
     return facts.DatasetFacts(
         slug=dataset.slug,

@@ -64,7 +64,7 @@ KINDS = {
         f"{DCTERMS}LicenseDocument",
         "license",
     ),
-    "metrics": Kind("Metric", "is a metric by which models are evaluated.", f"{DQV}Metric"),
+    "metrics": Kind("Metric", "is a metric used to evaluate models.", f"{DQV}Metric"),
     "tests": Kind("Test", "is a test that this hub runs on models.", f"{EARL}TestCase"),
     "formats": Kind("File format", "is a format of files here.", f"{DCTERMS}FileFormat"),
     "modalities": Kind("Modality", "is a type of model input or output.", f"{SKOS}Concept"),

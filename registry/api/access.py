@@ -32,7 +32,7 @@ class MoveInput(Input):
 
 
 class AccessInput(Input):
-    """Words for those who decide."""
+    """Message to the maintainers."""
 
     message = serializers.CharField(max_length=access.LONGEST_MESSAGE, allow_blank=True, default="")
 
@@ -50,7 +50,7 @@ class DecisionInput(Input):
 
 
 class AccessRequestOutput(serializers.Serializer[AccessRequest]):
-    """Who asked for the files of a model, and what was answered."""
+    """A request for access to a model's files, and its status."""
 
     user = serializers.CharField(source="user.username")
     status = serializers.ChoiceField(AccessRequest.Status.choices)
@@ -74,7 +74,7 @@ class ModelMove(APIView):
 
     @extend_schema(operation_id="models_move", request=MoveInput, responses=shapes.ModelOutput)
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Give a model another name or namespace; the old one redirects there."""
+        """Rename or move a model; the old name redirects."""
         model = selectors.model(request.user, namespace, name)
         given = parse(MoveInput, request.data)
         space = people_selectors.namespace(given.get("namespace") or model.namespace.slug)
@@ -97,14 +97,14 @@ class OwnAccess(APIView):
 
     @extend_schema(operation_id="access_ask", request=AccessInput, responses=OwnAccessOutput)
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Ask for the files of a gated model."""
+        """Request access to the files of a gated model."""
         model = selectors.model(request.user, namespace, name)
         access.ask(request.user, model=model, **parse(AccessInput, request.data or {}))
         return Response(_own(request, model))
 
     @extend_schema(operation_id="access_withdraw", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Take the caller's own request back, and the access with it."""
+        """Withdraw your own request, and the access granted by it."""
         access.withdraw(request.user, model=selectors.model(request.user, namespace, name))
         return Response(status=204)
 
@@ -118,7 +118,7 @@ class AccessList(APIView):
     )
     @asks(OpenApiParameter("status", str, enum=AccessRequest.Status.values), *PAGED)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List requests for those who decide, newest first."""
+        """List access requests, newest first; for maintainers."""
         model = selectors.model(request.user, namespace, name)
         status = request.query_params.get("status", "")
         if status and status not in AccessRequest.Status.values:
@@ -142,7 +142,7 @@ class AccessDetail(APIView):
         responses=AccessRequestOutput,
     )
     def put(self, request: Request, namespace: str, name: str, username: str) -> Response:
-        """Accept or reject; accepting somebody who did not ask lets them in all the same."""
+        """Accept or reject a request; accepting a user without a request also grants access."""
         model = selectors.model(request.user, namespace, name)
         given = parse(DecisionInput, request.data)
         known = selectors.access_requests(request.user, model).filter(

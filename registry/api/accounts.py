@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class WhoamiOutput(serializers.Serializer[Any]):
-    """Who a request comes from."""
+    """The caller of a request."""
 
     username = serializers.CharField()
     namespaces = MembershipOutput(many=True)
@@ -95,7 +95,7 @@ class TokenList(APIView):
         responses={201: NewTokenOutput},
     )
     def post(self, request: Request) -> Response:
-        """Make a token; its secret is in this answer and nowhere else."""
+        """Create a token; only this response contains its secret."""
         row, secret = tokens.create(request.user, **parse(TokenInput, request.data))
         return Response({**TokenOutput(row).data, "token": secret}, status=201)
 
@@ -105,6 +105,6 @@ class TokenDetail(APIView):
 
     @extend_schema(operation_id="tokens_revoke", responses={204: None})
     def delete(self, request: Request, token_id: int) -> Response:
-        """Revoke a token at once."""
+        """Revoke a token immediately."""
         tokens.revoke(request.user, token_id=token_id)
         return Response(status=204)

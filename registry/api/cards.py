@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CardFindingOutput(serializers.Serializer[Any]):
-    """One thing that is wrong with a card."""
+    """One problem of a card."""
 
     severity = serializers.ChoiceField(["error", "warning"])
     line = serializers.IntegerField(
@@ -42,7 +42,7 @@ class CardFindingOutput(serializers.Serializer[Any]):
 
 
 class CardSummaryOutput(serializers.Serializer[Any]):
-    """What lists would show of a card."""
+    """The fields of a card that lists show."""
 
     license = serializers.CharField()
     task = serializers.CharField()
@@ -70,7 +70,7 @@ class CardImportQuery(Input):
 
 
 class CardImportOutput(serializers.Serializer[Any]):
-    """What a file says of the card, and the card as it would be."""
+    """The fields imported from a file, and the resulting card."""
 
     kind = serializers.ChoiceField(list(imports.KINDS))
     fields = serializers.DictField(help_text="fields that change, with their complete new value")  # type: ignore[assignment]

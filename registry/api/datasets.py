@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DatasetOutput(serializers.Serializer[Dataset]):
-    """What is told of a data set."""
+    """The description of a data set."""
 
     slug = serializers.CharField()
     namespace = serializers.CharField(source="namespace.slug")
@@ -63,7 +63,7 @@ class DatasetDetailOutput(DatasetOutput):
 
 
 class DatasetEdit(Input):
-    """What may change of a data set; fields left out stay."""
+    """The changeable fields of a data set; omitted fields stay unchanged."""
 
     title = serializers.CharField(max_length=200, required=False)
     description = serializers.CharField(max_length=20_000, allow_blank=True, required=False)
@@ -117,7 +117,7 @@ class DatasetList(APIView):
     )
     @asks(DatasetsQuery, *PAGED)
     def get(self, request: Request) -> Response:
-        """List data sets by name; `q` narrows, `cursor` goes on."""
+        """List data sets by name; filter with `q`."""
         given = parse(DatasetsQuery, request.query_params.dict())
         limit = pagination.limit_of(request)
         rows = selectors.page(given["q"], after=given["cursor"], limit=limit + 1)
@@ -147,7 +147,7 @@ class DatasetDetail(APIView):
 
     @extend_schema(operation_id="datasets_edit", request=DatasetEdit, responses=DatasetDetailOutput)
     def patch(self, request: Request, slug: str) -> Response:
-        """Change what is told of a data set; needs If-Match."""
+        """Change a data set; needs If-Match."""
         dataset = selectors.dataset(slug)
         etags.require(request, etags.of(detail(request, dataset)))
         given = parse(DatasetEdit, request.data)
@@ -162,7 +162,7 @@ class DatasetWithdraw(APIView):
         operation_id="datasets_withdraw", request=ReasonInput, responses=DatasetDetailOutput
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Withdraw a data set; its page stays and says why."""
+        """Withdraw a data set; its page remains and shows the reason."""
         dataset = services.withdraw(
             request.user, dataset=selectors.dataset(slug), **parse(ReasonInput, request.data)
         )

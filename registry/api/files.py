@@ -33,7 +33,7 @@ class FileDetail(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, path: str
     ) -> HttpResponseBase:
-        """The file's bytes; ranges and conditional requests are understood."""
+        """The content of the file; supports ranges and conditional requests."""
         found = summaries.public_file(namespace, name, number, path)
         if found is None:
             version = selectors.version(request.user, namespace, name, number)
@@ -55,7 +55,7 @@ class FileDetail(APIView):
         operation_id="files_put", request=shapes.FileInput, responses={201: shapes.FileOutput}
     )
     def put(self, request: Request, namespace: str, name: str, number: int, path: str) -> Response:
-        """Point a path of a draft at a blob."""
+        """Set the blob for a path of a draft."""
         version = selectors.version(request.user, namespace, name, number)
         given = parse(shapes.FileInput, request.data)
         file, created = files.put(request.user, version=version, path=path, digest=given["blob"])
@@ -66,7 +66,7 @@ class FileDetail(APIView):
     def delete(
         self, request: Request, namespace: str, name: str, number: int, path: str
     ) -> Response:
-        """Take a file out of a draft."""
+        """Remove a file from a draft."""
         version = selectors.version(request.user, namespace, name, number)
         files.remove(request.user, version=version, path=path)
         return Response(status=204)
@@ -121,7 +121,7 @@ class BlobDetail(APIView):
 
     @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, sha256: str) -> HttpResponseBase:
-        """The bytes; ranges and conditional requests are understood."""
+        """The content; supports ranges and conditional requests."""
         blob = selectors.readable_blob(request.user, sha256)
         return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
 

@@ -138,7 +138,7 @@ class ModelList(APIView):
         operation_id="models_create", request=shapes.ModelInput, responses={201: shapes.ModelOutput}
     )
     def post(self, request: Request) -> Response:
-        """Make a model without versions."""
+        """Create a model without versions."""
         given = parse(shapes.ModelInput, request.data)
         namespace = people_selectors.namespace(given.pop("namespace"))
         model = registered_models.create(request.user, namespace=namespace, **given)
@@ -164,7 +164,7 @@ class ModelDetail(APIView):
         operation_id="models_edit", request=shapes.ModelEdit, responses=shapes.ModelOutput
     )
     def patch(self, request: Request, namespace: str, name: str) -> Response:
-        """Change what is said of a model; needs If-Match."""
+        """Change the description of a model; needs If-Match."""
         model = selectors.model(request.user, namespace, name)
         etags.require(request, etags.of(fresh_model_data(request.user, model)))
         model = registered_models.edit(
@@ -174,7 +174,7 @@ class ModelDetail(APIView):
 
     @extend_schema(operation_id="models_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Delete a model; a name that was ever published is never given again."""
+        """Delete a model; a name that was once published is never reused."""
         model = selectors.model(request.user, namespace, name)
         registered_models.delete(request.user, model=model)
         return Response(status=204)

@@ -53,7 +53,7 @@ class NameQuery(Input):
 
 
 class NameInput(NameQuery):
-    """What a name means."""
+    """The meaning of a name."""
 
     target = serializers.CharField(
         max_length=200, help_text="slug of a data set, or namespace/name of a model"
@@ -71,7 +71,7 @@ class NameList(APIView):
 
     @extend_schema(operation_id="names_confirm", request=NameInput, responses=NamesOutput)
     def put(self, request: Request, namespace: str, name: str) -> Response:
-        """Confirm which entry a name means."""
+        """Confirm which entry a name refers to."""
         model = selectors.model(request.user, namespace, name)
         given = parse(NameInput, request.data)
         given["kind"] = Mention.Kind(given["kind"])
@@ -80,7 +80,7 @@ class NameList(APIView):
 
     @extend_schema(operation_id="names_withdraw", parameters=[NameQuery], responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Take a confirmation back."""
+        """Remove a confirmation."""
         model = selectors.model(request.user, namespace, name)
         given = parse(NameQuery, request.query_params.dict())
         services.withdraw(

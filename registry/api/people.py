@@ -30,7 +30,7 @@ class MembershipOutput(serializers.Serializer[Any]):
 
 
 class NamespaceInput(Input):
-    """An organisation to be made."""
+    """A new organisation."""
 
     slug = serializers.CharField()
     display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
@@ -76,27 +76,27 @@ class RoleInput(Input):
 
 
 class MemberOutput(serializers.Serializer[Membership]):
-    """Who belongs to a namespace."""
+    """A member of a namespace."""
 
     username = serializers.CharField(source="user.username")
     role = serializers.ChoiceField(Membership.Role.choices)
 
 
 class UserInput(Input):
-    """An account to be made."""
+    """A new account."""
 
     username = serializers.CharField()
     email = serializers.EmailField(max_length=254, allow_blank=True, default="")
 
 
 class UserChange(Input):
-    """An account to be opened or closed."""
+    """The state of an account."""
 
     is_active = serializers.BooleanField()
 
 
 class UserOutput(serializers.Serializer[User]):
-    """An account, as administrators see it."""
+    """An account, as shown to administrators."""
 
     username = serializers.CharField()
     email = serializers.CharField()
@@ -127,7 +127,7 @@ class NamespaceList(APIView):
         operation_id="namespaces_create", request=NamespaceInput, responses={201: NamespaceOutput}
     )
     def post(self, request: Request) -> Response:
-        """Make an organisation that the caller owns."""
+        """Create an organisation owned by the caller."""
         namespace = namespaces.create(request.user, **parse(NamespaceInput, request.data))
         return Response(NamespaceOutput(namespace).data, status=201)
 
@@ -137,14 +137,14 @@ class NamespaceDetail(APIView):
 
     @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
     def get(self, request: Request, slug: str) -> Response:
-        """Its name and the room it has; 404 for whoever does not belong to it."""
+        """Read the name and quota of a namespace; 404 for non-members."""
         return _detail(people_selectors.own_namespace(request.user, slug))
 
     @extend_schema(
         operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Rename it as its owner; change its quota as an administrator."""
+        """Rename a namespace (owners) or change its quota (administrators)."""
         found = people_selectors.own_namespace(request.user, slug)
         changed = namespaces.edit(
             request.user, namespace=found, **parse(NamespaceChange, request.data)
@@ -153,7 +153,7 @@ class NamespaceDetail(APIView):
 
 
 class MemberList(APIView):
-    """Who belongs to a namespace."""
+    """A member of a namespace."""
 
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def get(self, request: Request, slug: str) -> Response:
@@ -167,7 +167,7 @@ class MemberDetail(APIView):
 
     @extend_schema(operation_id="members_set", request=RoleInput, responses=MemberOutput)
     def put(self, request: Request, slug: str, username: str) -> Response:
-        """Give somebody a role, as an owner."""
+        """Set the role of a member; for owners."""
         found, user = (
             people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
@@ -178,7 +178,7 @@ class MemberDetail(APIView):
 
     @extend_schema(operation_id="members_remove", responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
-        """Take somebody's role away, as an owner; the last owner stays."""
+        """Remove a member; for owners. The last owner cannot be removed."""
         found, user = (
             people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
@@ -193,7 +193,7 @@ class UserList(APIView):
     @extend_schema(operation_id="users_list", responses=pagination.paged(UserOutput))
     @asks(*PAGED)
     def get(self, request: Request) -> Response:
-        """Every account, newest first; administrators only."""
+        """List accounts, newest first; for administrators."""
         rows, cursor = pagination.by_number(
             request, people_selectors.users(request.user), "pk", pagination.limit_of(request)
         )
@@ -213,7 +213,7 @@ class UserDetail(APIView):
 
     @extend_schema(operation_id="users_edit", request=UserChange, responses=UserOutput)
     def patch(self, request: Request, username: str) -> Response:
-        """Open or close an account; what it published stays."""
+        """Open or close an account; its published models stay."""
         require_admin(request.user)
         active = parse(UserChange, request.data)["is_active"]
         user = users.set_active(request.user, user=people_selectors.user(username), active=active)

@@ -37,7 +37,7 @@ def _bound(what: str) -> serializers.IntegerField:
         default=None,
         min_value=0,
         max_value=2**63 - 1,
-        help_text=f"maximum number of {what}",
+        help_text=f"maximum {what}",
     )
 
 
@@ -83,7 +83,7 @@ class ModelsQuery(serializers.Serializer[Any]):
     opset = serializers.IntegerField(required=False, allow_null=True, default=None)
     opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
     max_bytes = _bound("total size of the files in bytes")
-    max_parameters = _bound("parameters")
+    max_parameters = _bound("number of parameters")
     device = _named("device class whose speeds are shown and sorted by; does not filter")
     runtime = _named("runtime of these speeds (default: the most used one)")
     provider = _named("execution provider of these speeds (default: the most used one)")

@@ -25,7 +25,7 @@ class RefDetail(APIView):
 
     @extend_schema(operation_id="refs_put", request=shapes.RefInput, responses=shapes.RefOutput)
     def put(self, request: Request, namespace: str, name: str, ref: str) -> Response:
-        """Make a tag or alias, or move an alias."""
+        """Create a tag or alias, or move an alias."""
         model = selectors.model(request.user, namespace, name)
         given = parse(shapes.RefInput, request.data)
         row, created = ref_services.put(
@@ -50,7 +50,7 @@ class Resolve(APIView):
     )
     @asks(queries.ResolveQuery)
     def get(self, request: Request) -> Response:
-        """Find the version and variant that a reference names."""
+        """Resolve a reference to a version and variant."""
         given = parse(queries.ResolveQuery, request.query_params)
         ref = refs.parse(given["ref"])
         model = selectors.model(request.user, ref.namespace, ref.model)

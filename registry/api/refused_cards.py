@@ -41,7 +41,7 @@ class RefusedCardDetailOutput(RefusedCardOutput):
 
 
 class RefusedCardsOutput(serializers.Serializer[Any]):
-    """The refused cards of a model, newest first."""
+    """The rejected cards of a model, newest first."""
 
     items = RefusedCardOutput(many=True)
 
@@ -73,7 +73,7 @@ class RefusedCardDetail(APIView):
 
     @extend_schema(operation_id="refused_cards_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
-        """Drop it."""
+        """Delete a rejected card."""
         model = selectors.model(request.user, namespace, name)
         refused_cards.one(request.user, model, card_id).delete()
         return Response(status=204)

@@ -64,7 +64,7 @@ class Digest(serializers.CharField):
 
 
 class LatestOutput(serializers.Serializer[Any]):
-    """The newest published version, in short."""
+    """Summary of the newest published version."""
 
     number = serializers.IntegerField()
     label = serializers.CharField()
@@ -92,7 +92,8 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
     gate = serializers.ChoiceField(
         RegisteredModel.Gate.choices,
         source="model.gate",
-        help_text="who may have the files: everybody, whoever asks, or whoever is let in by hand",
+        help_text="who can download the files: everyone, everyone who requests access, or "
+        "approved users",
     )
     summary = serializers.CharField(source="model.summary")
     license = serializers.CharField(source="model.license")
@@ -109,7 +110,7 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
 
 
 class SetupOutput(serializers.Serializer[Any]):
-    """What models are measured on and with."""
+    """The setups in which models are measured."""
 
     device = serializers.CharField()
     runtime = serializers.CharField()
@@ -207,13 +208,14 @@ class ModelInput(Input):
 
 
 class ModelEdit(Input):
-    """What may change of a model; fields left out stay."""
+    """The changeable fields of a model; omitted fields stay unchanged."""
 
     visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
     gate = serializers.ChoiceField(
         RegisteredModel.Gate.choices,
         required=False,
-        help_text="who may have the files: everybody, whoever asks, or whoever is let in by hand",
+        help_text="who can download the files: everyone, everyone who requests access, or "
+        "approved users",
     )
     summary = serializers.CharField(max_length=300, allow_blank=True, required=False)
     license = serializers.CharField(max_length=64, allow_blank=True, required=False)
@@ -235,13 +237,13 @@ class FileOutput(serializers.Serializer[File]):
 
 
 class FileInput(Input):
-    """The blob that a path shall point at."""
+    """The blob for a path."""
 
     blob = serializers.CharField()
 
 
 class ProofOutput(serializers.Serializer[Any]):
-    """How far an upgraded variant was shown to equal its original."""
+    """The proof that an upgraded variant equals its original."""
 
     strength = serializers.ChoiceField(Variant.Strength.choices)
     sentence = serializers.CharField(help_text="the proof as one sentence")
@@ -297,7 +299,7 @@ class CheckOutput(serializers.Serializer[Check]):
 
 
 class VersionSummaryOutput(serializers.Serializer[Version]):
-    """A version as lists show it."""
+    """A version, as shown in lists."""
 
     ref = serializers.CharField()
     number = serializers.IntegerField()
@@ -369,13 +371,13 @@ class SubmitInput(Input):
 
 
 class ReasonInput(Input):
-    """Why a version ends."""
+    """The reason for a yank or withdrawal."""
 
     reason = serializers.CharField(max_length=2000)
 
 
 class RefInput(Input):
-    """What a tag or alias shall name."""
+    """The target of a tag or alias."""
 
     kind = serializers.ChoiceField([Ref.Kind.TAG.value, Ref.Kind.ALIAS.value])
     version = serializers.IntegerField(min_value=1)

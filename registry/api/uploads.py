@@ -32,7 +32,7 @@ BODY = "application/offset+octet-stream"
 
 
 class UploadOutput(serializers.Serializer[Any]):
-    """How far an upload is."""
+    """The progress of an upload."""
 
     uuid = serializers.UUIDField()
     offset = serializers.IntegerField()
@@ -140,7 +140,7 @@ class UploadDetail(TusView):
 
     @extend_schema(operation_id="uploads_read", responses=UploadOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """How far it is, and the blob it became."""
+        """The progress of an upload, and its blob."""
         upload = uploads.refresh(selectors.upload(request.user, uuid))
         return Response(UploadOutput(upload).data)
 

@@ -66,7 +66,7 @@ class RecordParser(BaseParser):
 
 
 class RunInput(Input):
-    """What shall be timed, and how; the first variant on all that workers offer unless told."""
+    """What to benchmark; by default the first variant, on everything that workers offer."""
 
     variant = serializers.CharField(required=False, default="", allow_blank=True)
     runtime = serializers.CharField(required=False, default="", allow_blank=True)
@@ -239,7 +239,7 @@ class BenchmarkDetail(APIView):
 
     @extend_schema(operation_id="benchmarks_read", responses=MeasurementDetailOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """Read a result with its whole record but the samples."""
+        """Read a result with its complete record except the samples."""
         row = _one(request, namespace, name, number, pk)
         return Response(MeasurementDetailOutput(row).data)
 
@@ -320,7 +320,7 @@ class ComparisonList(APIView):
         responses={202: pagination.paged(JobOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Have this version's speed compared with another one's, for maintainers."""
+        """Compare the speed of this version with another one; for maintainers."""
         version = selectors.version(request.user, namespace, name, number)
         given = parse(ComparisonInput, request.data)
         before = selectors.version(request.user, namespace, name, given["baseline"])

@@ -73,7 +73,7 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
 
 
 class ConformanceDetailOutput(ConformanceOutput):
-    """The same with its figures, for each data set and output."""
+    """A result with its figures for each data set and output."""
 
     figures = serializers.JSONField()
     versions = serializers.SerializerMethodField(help_text="versions of the tools used")
@@ -123,7 +123,7 @@ class ConformanceList(APIView):
         responses={202: pagination.paged(JobOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Have the checks run again; the answer is the jobs that will."""
+        """Run the checks again; returns the jobs."""
         version = selectors.version(request.user, namespace, name, number)
         jobs = verification.again(
             request.user, version=version, **parse(ConformanceInput, request.data)

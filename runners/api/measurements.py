@@ -180,7 +180,7 @@ class EnvironmentOutput(serializers.Serializer[Any]):
 
 
 class ProcessOutput(serializers.Serializer[Any]):
-    """One process's samples in the order in which they were taken."""
+    """The samples of one process in order."""
 
     ordinal = serializers.IntegerField()
     rejected = serializers.BooleanField()
@@ -197,7 +197,7 @@ class SamplesOutput(serializers.Serializer[Any]):
 
 
 class ComparisonOutput(serializers.Serializer[Comparison]):
-    """Two variants run in turn: the later one is slower, faster, the same, or nobody can tell."""
+    """A comparison of two variants: the later one is slower, faster, the same, or unclear."""
 
     id = serializers.IntegerField(source="pk")
     variant = serializers.CharField(source="candidate.name")

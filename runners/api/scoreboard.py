@@ -40,7 +40,7 @@ class ScoreOutput(serializers.Serializer[Any]):
 
 
 class CaseOutput(serializers.Serializer[SuiteResult]):
-    """How one case ended."""
+    """The outcome of one case."""
 
     case = serializers.CharField()
     operator = serializers.CharField()
@@ -50,7 +50,7 @@ class CaseOutput(serializers.Serializer[SuiteResult]):
 
 
 class TallyOutput(serializers.Serializer[Any]):
-    """How the cases of an operator or an opset ended."""
+    """The outcomes of the cases of an operator or an opset."""
 
     operator = serializers.CharField(required=False)
     opset = serializers.IntegerField(required=False, allow_null=True)

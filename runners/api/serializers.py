@@ -90,7 +90,7 @@ class JobOutput(serializers.Serializer[Job]):
 
 
 class AttemptOutput(serializers.Serializer[Attempt]):
-    """One try of a job by one worker."""
+    """One attempt of a job by one worker."""
 
     number = serializers.IntegerField()
     worker = WorkerField()

@@ -83,7 +83,7 @@ class EnvironmentDetail(APIView):
 
     @extend_schema(operation_id="environments_read", responses=EnvironmentOutput)
     def get(self, request: Request, digest: str) -> Response:
-        """Read an environment in which something that you can see was measured."""
+        """Read an environment of results that you can see."""
         row = selectors.environment(request.user, digest)
         return Response(EnvironmentOutput(row).data)
 

@@ -81,7 +81,7 @@ class VariantList(APIView):
 
     @extend_schema(operation_id="variants_create", request=VariantInput, responses={202: JobOutput})
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Have a worker make a variant; the answer is its job."""
+        """Request a variant; returns the job."""
         version = selectors.version(request.user, namespace, name, number)
         job = derivations.request(
             request.user, version=version, **parse(VariantInput, request.data)
@@ -96,7 +96,7 @@ class VariantDetail(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Response:
-        """Read a variant with the figures of its making."""
+        """Read a variant with the figures of its creation."""
         version = selectors.version(request.user, namespace, name, number)
         found = selectors.variant(version, variant, None, None)
         return Response(VariantDetailOutput(found).data)

@@ -30,7 +30,7 @@ class JobList(APIView):
     )
     @asks(OpenApiParameter("state", enum=Job.State.values), OpenApiParameter("pool", str), *PAGED)
     def get(self, request: Request) -> Response:
-        """The newest jobs first; `state` and `pool` narrow."""
+        """List jobs, newest first; filter with `state` and `pool`."""
         rows = selectors.jobs(request.user)
         state = request.query_params.get("state", "")
         if state and state not in Job.State.values:
@@ -69,7 +69,7 @@ class JobLift(APIView):
 
     @extend_schema(operation_id="jobs_lift", request=None, responses=JobDetailOutput)
     def post(self, request: Request, uuid: UUID) -> Response:
-        """Lift the bar on this job's file; for administrators. Jobs may be queued again then."""
+        """Lift the quarantine of this job's file; for administrators. Jobs can then run again."""
         found = selectors.job(request.user, uuid)
         services.lift(request.user, job=found)
         return Response(JobDetailOutput(found, context={"request": request}).data)

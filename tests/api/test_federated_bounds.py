@@ -301,7 +301,7 @@ class TestFigures:
         assert told["seed_commitment"] == f"sha256:{hashlib.sha256(seed).hexdigest()}"
         assert self.read(api(ada))["examples"] == 50
         page = api().http.get(f"/models/ada/net/trainings/{training.number}/rounds/1").content
-        assert b"not told, because of the noise" in page
+        assert b"withheld for privacy" in page
         card = Version.objects.get(number=2).readme
         assert "| not shown because of the noise |" in card
 

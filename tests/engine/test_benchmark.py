@@ -619,7 +619,7 @@ def test_what_another_provider_ran_is_no_measurement(sessions_like, asking):
     instruments = measuring.prepare(arguments)
     assert measuring.work(arguments, instruments)[0]["queries"] > 0
     sessions_like(run=run)
-    with pytest.raises(sessions.ProviderLostError, match=f"{AZURE} was asked for, and CPU"):
+    with pytest.raises(sessions.ProviderLostError, match=f"{AZURE} was requested, but CPU"):
         measuring.work(arguments, instruments)
     instruments.close()
     lost = children.Ending("raised", ["ProviderLostError", "…"])

@@ -56,7 +56,7 @@ class TaskDetail(TrainingView):
 
     @extend_schema(operation_id="trainings_task", responses={200: OpenApiTypes.OBJECT, 204: None})
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Pull the task: 200 with it, 304, 204 with Retry-After, or 410 when all is over."""
+        """Pull the task: 200, 304, 204 with Retry-After, or 410 once the training has ended."""
         device = _device(request, namespace, name, number)
         wait = _WAIT.search(request.headers.get("Prefer", ""))
         task = tasks.of(device, wait_seconds=float(wait[1]) if wait else 0.0)
@@ -89,7 +89,7 @@ class BaseFile(TrainingView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, round_number: int
     ) -> HttpResponseBase:
-        """Get the weights as safetensors; ranges are served."""
+        """Get the weights as safetensors; supports ranges."""
         training = found(request, namespace, name, number)
         row = selectors.round_(training, round_number)
         selectors.require_weights(seeker(request), row)
@@ -132,7 +132,7 @@ class ContributionDetail(TrainingView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, round_number: int
     ) -> Response:
-        """See what became of it, and why."""
+        """Read the state of a contribution and the reason."""
         device = _device(request, namespace, name, number)
         row = contributions.find(device, _task(device, round_number))
         return etags.respond(request, dict(shapes.ContributionOutput(row).data))
@@ -160,7 +160,7 @@ class ContributionDetail(TrainingView):
     def delete(
         self, request: Request, namespace: str, name: str, number: int, round_number: int
     ) -> Response:
-        """Take it back while the round is open."""
+        """Withdraw the contribution while the round is open."""
         device = _device(request, namespace, name, number)
         contributions.withdraw(device, task=_task(device, round_number))
         return Response(status=204)
@@ -227,7 +227,7 @@ class UploadDetail(TusView, TrainingView):
 
     @extend_schema(operation_id="trainings_uploads_read", responses=UploadOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, uuid: UUID) -> Response:
-        """How far it is."""
+        """The progress of an upload."""
         device = _device(request, namespace, name, number)
         upload = uploads.refresh(receiving.find(device, uuid))
         return Response(UploadOutput(upload).data | {"filename": ""})

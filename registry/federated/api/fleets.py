@@ -37,7 +37,7 @@ class FleetInput(Input):
 
 
 class DesiredInput(Input):
-    """A version to be rolled out, to a share of the devices."""
+    """A version to roll out to a percentage of the devices."""
 
     version = serializers.IntegerField(min_value=1)
     percent = serializers.IntegerField(min_value=0, max_value=100, required=False, default=100)
@@ -53,7 +53,7 @@ class ReportInput(Input):
 
 
 class FleetOutput(serializers.Serializer[Fleet]):
-    """A fleet as maintainers see it."""
+    """A fleet, as shown to maintainers."""
 
     name = serializers.CharField()
     stable = serializers.IntegerField(source="stable.number", default=None, allow_null=True)
@@ -82,7 +82,7 @@ class FleetMadeOutput(FleetOutput):
 
 
 class DesiredOutput(serializers.Serializer[Any]):
-    """The version that a device shall run."""
+    """The version that a device should run."""
 
     version = serializers.IntegerField()
     manifest_digest = Digest()
@@ -142,7 +142,7 @@ class FleetList(FleetView):
         operation_id="fleets_create", request=FleetInput, responses={201: FleetMadeOutput}
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Make a fleet; the answer has the token of its devices."""
+        """Create a fleet; the response contains the token for its devices."""
         model = registry.model(request.user, namespace, name)
         made, token = fleets.create(request.user, model=model, **parse(FleetInput, request.data))
         response = Response({**FleetOutput(made).data, "token": token}, status=201)
@@ -155,7 +155,7 @@ class FleetDetail(FleetView):
 
     @extend_schema(operation_id="fleets_read", responses=FleetOutput)
     def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
-        """Read how far a rollout is."""
+        """Read the progress of a rollout."""
         found = _fleet(request, namespace, name, fleet)
         require(request.user, "training.manage", found.model)
         return etags.respond(request, dict(FleetOutput(found).data))
@@ -186,7 +186,7 @@ class FleetDesired(FleetView):
 
     @extend_schema(operation_id="fleets_desire", request=DesiredInput, responses=FleetOutput)
     def put(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
-        """Roll a version out, to a share of the devices."""
+        """Roll out a version to a percentage of the devices."""
         found = _fleet(request, namespace, name, fleet)
         given = parse(DesiredInput, request.data)
         version = registry.version(request.user, namespace, name, given.pop("version"))
@@ -199,7 +199,7 @@ class FleetDeviceDetail(FleetView):
 
     @extend_schema(operation_id="fleets_report", request=ReportInput, responses={204: None})
     def put(self, request: Request, namespace: str, name: str, fleet: str, device: str) -> Response:
-        """Report the version that runs, and whether it does."""
+        """Report the running version and its status."""
         found = _fleet(request, namespace, name, fleet)
         given = parse(ReportInput, request.data)
         running = digests.parse(given.pop("running"))

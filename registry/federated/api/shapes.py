@@ -27,7 +27,7 @@ def address(training: Training) -> str:
 
 
 class TrainingEdit(Input):
-    """What may change of a training; rules and schedule only of a draft."""
+    """The changeable fields of a training; rules and schedule only in a draft."""
 
     title = serializers.CharField(max_length=200, allow_blank=True, required=False)
     rules = serializers.DictField(
@@ -54,7 +54,7 @@ class TrainingEdit(Input):
 
 
 class TrainingInput(TrainingEdit):
-    """A training to be made from a published version."""
+    """A new training, based on a published version."""
 
     version = serializers.IntegerField(min_value=1)
     base_data = serializers.ChoiceField(
@@ -75,7 +75,7 @@ class TrainingInput(TrainingEdit):
 
 
 class StepInput(Input):
-    """Why a training takes this step."""
+    """The reason for a step of a training."""
 
     reason = serializers.CharField(max_length=1000, allow_blank=True, required=False, default="")
 
@@ -93,7 +93,7 @@ class RoundInput(Input):
 
 
 class ScoreInput(Input):
-    """What a round's result reaches on data that no device has."""
+    """The score of a round's result on held-out data."""
 
     score = serializers.FloatField()
 
@@ -114,7 +114,7 @@ class JoinInput(Input):
 
 
 class ParticipantEdit(Input):
-    """What may change of a participant."""
+    """The changeable fields of a participant."""
 
     state = serializers.ChoiceField(Participant.State.choices, required=False)
     certificate = serializers.RegexField(

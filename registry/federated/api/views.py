@@ -102,7 +102,7 @@ class TrainingDetail(TrainingView):
 
     @extend_schema(operation_id="trainings_read", responses=shapes.TrainingOutput)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Read rules, schedule and the round in hand."""
+        """Read rules, schedule and the current round."""
         return etags.respond(request, training_data(found(request, namespace, name, number)))
 
     @extend_schema(
@@ -111,7 +111,7 @@ class TrainingDetail(TrainingView):
         responses=shapes.TrainingOutput,
     )
     def patch(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Change what may still change."""
+        """Change the fields that can still be changed."""
         training = found(request, namespace, name, number)
         given = parse(shapes.TrainingEdit, request.data)
         training = trainings.edit(request.user, training=training, **given)
@@ -176,7 +176,7 @@ class InviteList(TrainingView):
     @extend_schema(operation_id="invites_list", responses=pagination.paged(shapes.InviteOutput))
     @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List invitations, for maintainers; their codes are stored nowhere."""
+        """List invitations; for maintainers. Their codes are not stored."""
         training = found(request, namespace, name, number)
         rows, cursor = pagination.by_number(
             request, selectors.invites(request.user, training), "id", pagination.limit_of(request)
@@ -189,7 +189,7 @@ class InviteList(TrainingView):
         responses={201: shapes.InviteMadeOutput},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Make a code by which devices may join."""
+        """Create an invitation code for devices."""
         training = found(request, namespace, name, number)
         made, code = participants.invite(
             request.user, training=training, **parse(shapes.InviteInput, request.data or {})
@@ -206,7 +206,7 @@ class InviteDetail(TrainingView):
     def delete(
         self, request: Request, namespace: str, name: str, number: int, key: int
     ) -> Response:
-        """Take an invitation back."""
+        """Revoke an invitation."""
         training = found(request, namespace, name, number)
         participants.revoke_invite(request.user, training=training, key=key)
         return Response(status=204)
@@ -261,7 +261,7 @@ class ParticipantDetail(TrainingView):
     def patch(
         self, request: Request, namespace: str, name: str, number: int, pseudonym: str
     ) -> Response:
-        """Suspend a participant, let them back in, revoke them for good; change the certificate."""
+        """Suspend, reactivate or revoke a participant; change the certificate."""
         training = found(request, namespace, name, number)
         row = participants.edit(
             request.user,
@@ -364,7 +364,7 @@ class AggregateDetail(TrainingView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, round_number: int
     ) -> Response:
-        """Read rule, counts, figures and result of a round."""
+        """Read the rule, counts, figures and result of a round."""
         row = _round(request, namespace, name, number, round_number)
         made = getattr(row, "aggregate", None)
         if made is None:

@@ -159,7 +159,9 @@ class Fetch(HubView):
         try:
             told = signing.loads(token, salt=_GET, max_age=DOWNLOAD_SECONDS)
         except signing.BadSignature as error:
-            raise errors.Refused("This address is over; ask for another.", status=403) from error
+            raise errors.Refused(
+                "This address has expired. Request a new one.", status=403
+            ) from error
         blob = selectors.stored_blob(told["sha256"])
         return downloads.send(request._request, blob, told["sha256"], immutable=False)  # noqa: SLF001
 
@@ -248,7 +250,7 @@ def _signed(token: str, kinds: tuple[str, ...]) -> tuple[Upload, dict[str, Any]]
     try:
         told = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
     except signing.BadSignature as error:
-        raise errors.Refused("This address is over; ask for another.", status=403) from error
+        raise errors.Refused("This address has expired. Request a new one.", status=403) from error
     upload = Upload.objects.select_related("owner", "model").filter(pk=told["upload"]).first()
     if upload is None or told["what"] not in kinds or upload.model is None:
         raise errors.Refused("This upload has ended. Start a new one.", status=404)

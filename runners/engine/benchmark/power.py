@@ -44,7 +44,7 @@ def sources(
         return {
             "provenance": "declared",
             "method": DECLARED,
-            "boundary": str(options.declared.get("boundary", "not told")),
+            "boundary": str(options.declared.get("boundary", "not stated")),
             "j_per_inference": options.declared.get("j_per_inference"),
             "source": str(options.declared.get("source", "")),
         }

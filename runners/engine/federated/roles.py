@@ -208,7 +208,7 @@ def _renamed(moving: set[str]) -> Iterator[Finding]:
     if found:
         yield refuse(
             "training-weights-renamed",
-            f"The exporter folded or turned weights and named them anew, such as "
+            "The exporter folded or transposed weights and renamed them, such as "
             f"{_shown(found[0])} ({len(found):,} of them): no layer has such a name. {_KEEP}",
             found[0],
         )

@@ -177,7 +177,7 @@ def _note_uncounted(state: Walk) -> None:
         "parameters-not-counted",
         "info",
         f"The parameters are not counted: {shown} keeps values in its attributes, and what they "
-        "are is not known here.",
+        "are is unknown.",
     )
 
 

@@ -128,7 +128,7 @@ def give_way(job: Job) -> bool:
     mine = _mine(job).filter(cancel_requested=False)
     if not mine.select_for_update().exists():
         return False
-    detail = "It gave its place to a job that somebody waits for."
+    detail = "It was interrupted for an urgent job."
     _close(job, Attempt.Outcome.CANCELLED, detail)
     mine.update(
         state=Job.State.QUEUED,
