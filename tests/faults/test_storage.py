@@ -169,7 +169,7 @@ STORED = f"sha256/{SHA256[:2]}/{SHA256[2:4]}/{SHA256}"
 def place(request, tmp_path_factory):
     """A place with an unneeded blob that nobody touched for two days; tests begin from that."""
     home = tmp_path_factory.mktemp("place") / "home"
-    shutil.copytree(prepared(), home)
+    shutil.copytree(prepared()[0], home)
     url = request.getfixturevalue("database") if request.param == "postgresql" else ""
     place = Place(home, url)
     if url:
@@ -213,8 +213,9 @@ def test_the_collector_waits_for_whoever_is_about_to_name_the_blob(place):
 
 def test_a_worker_reads_storage_again_beside_its_work(place):
     words = place.run(
-        "import os\nfrom runners import scrubbing\nfrom registry.models import BlobCheck\n"
-        "scrubbing.start().join()\n"
+        "import os\nfrom runners.work import storage_verification\n"
+        "from registry.models import BlobCheck\n"
+        "storage_verification.start().join()\n"
         "print(os.getpriority(os.PRIO_PROCESS, 0))\n"
         "print(*BlobCheck.objects.filter(checked_at__isnull=False, problem='').values_list('pk'))\n"
     )

@@ -66,7 +66,7 @@ def put_graphs(hub, graphs, folder):
     told = folder / "graphs.json"
     told.write_text(json.dumps(graphs))
     hub.run_inside(
-        "import json, pathlib\nfrom metadata import services\n"
+        "import json, pathlib\nfrom metadata.store import services\n"
         f"graphs = json.loads(pathlib.Path({str(told)!r}).read_text())\n"
         "for iri, nquads in graphs.items():\n    services.put_graph(iri, nquads)"
     )
