@@ -273,10 +273,7 @@ def test_what_a_browser_cannot_run_is_offered_on_the_server(runtime, window):
     one = window(signed=True)
     one.open(f"/models/zoo/{name}/v/1/try")
     said = one.page.locator("#try").inner_text()
-    assert (
-        "This model does not run in a browser: the browser runtime does not support com.acme:Frob."
-        in said
-    )
+    assert "the browser runtime does not support com.acme:Frob." in said
     assert one.page.locator("[data-run=browser]").count() == 0
     assert one.page.locator("[data-run=server]").count() == 1
     one.shoot("try-frob")

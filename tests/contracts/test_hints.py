@@ -22,7 +22,7 @@ VALUES = ("1", "x", "a/b", "a/b/versions/1", "0" * 64, str(uuid.UUID(int=4)))
 
 
 def messages():
-    """Every text of the code but docstrings, with {} for what is put in."""
+    """Every text of the code but docstrings, with {} for what is put in; and its file."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -43,18 +43,19 @@ def messages():
                 if id(node) in documented or id(node) in inside:
                     continue
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    yield node.value
+                    yield path.relative_to(ROOT), node.value
                 elif isinstance(node, ast.JoinedStr):
-                    yield "".join(
+                    text = "".join(
                         str(part.value) if isinstance(part, ast.Constant) else "{}"
                         for part in node.values
                     )
+                    yield path.relative_to(ROOT), text
 
 
 @pytest.fixture(scope="module")
 def texts():
     """The messages; made once and late, as every process that collects tests imports this file."""
-    return list(messages())
+    return [text for _, text in messages()]
 
 
 def test_every_command_that_is_named_exists(texts):

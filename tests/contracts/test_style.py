@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.test_documentation import ROOT
-from tests.contracts.test_hints import MESSAGES
+from tests.contracts.test_hints import messages
 
 HERE = Path(__file__).parent
 # These quote what they rule out, or say what was written at the time.
@@ -78,7 +78,7 @@ def readable() -> dict[str, str]:
         for path in sorted(ROOT.glob(pattern))
     }
     modules: dict[str, list[str]] = {}
-    for place, _, text in MESSAGES:
+    for place, text in messages():
         if "migrations" not in place.parts:
             modules.setdefault(place.as_posix(), []).append(text)
     read |= {name: phrases(texts) for name, texts in modules.items()}
