@@ -85,11 +85,21 @@ def readable() -> dict[str, str]:
     return {name: text for name, text in read.items() if name not in EXEMPT}
 
 
-READABLE = readable()
-FOUND = {
-    name: sorted({" ".join(hit.lower().split()) for hit in BANNED.findall(text)})
-    for name, text in READABLE.items()
-}
+@pytest.fixture(scope="module")
+def read_texts():
+    """Made once and late, as every process that collects tests imports this file."""
+    return readable()
+
+
+@pytest.fixture(scope="module")
+def hits(read_texts):
+    """Path -> the banned words in it."""
+    return {
+        name: sorted({" ".join(hit.lower().split()) for hit in BANNED.findall(text)})
+        for name, text in read_texts.items()
+    }
+
+
 UNSTYLED = lines("unstyled_files.txt")
 
 
@@ -109,7 +119,7 @@ def test_only_what_is_read_is_searched(read, text, hits):
     assert len(BANNED.findall(read(text))) == hits
 
 
-def test_everything_that_people_read_is_searched():
+def test_everything_that_people_read_is_searched(read_texts):
     assert {
         "docs/openapi.yaml",
         "docs/quickstart.md",
@@ -118,13 +128,13 @@ def test_everything_that_people_read_is_searched():
         "frontend/static/frontend/upload.js",
         "frontend/templates/models/overview.html",
         "hub/protocol/problems.py",
-    } <= {name for name, text in READABLE.items() if text.strip()}
+    } <= {name for name, text in read_texts.items() if text.strip()}
 
 
-def test_no_banned_word():
-    banned = {name: hits for name, hits in FOUND.items() if hits and name not in UNSTYLED}
+def test_no_banned_word(hits):
+    banned = {name: words for name, words in hits.items() if words and name not in UNSTYLED}
     assert banned == {}, "see docs/style.md"
 
 
-def test_files_with_banned_words_are_listed_only_while_they_have_some():
-    assert [name for name in UNSTYLED if not FOUND.get(name)] == []
+def test_files_with_banned_words_are_listed_only_while_they_have_some(hits):
+    assert [name for name in UNSTYLED if not hits.get(name)] == []
