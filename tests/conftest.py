@@ -63,6 +63,8 @@ def _storage(request, tmp_path, settings):
         cache.clear()
     caches["process"].clear()
     usage.notes.clear()
+    # A test that imports what serves requests starts the writer, which would write in later tests.
+    usage.notes._has_writer = False
 
 
 @pytest.fixture(autouse=True)
