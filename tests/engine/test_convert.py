@@ -240,7 +240,7 @@ class TestRefusals:
     def test_quantised_already(self, convert):
         report, _ = convert(samples.quantised(), "int8")
         assert (report.outcome, codes(report)) == ("failed", ["nothing-to-convert"])
-        assert "quantised already (DequantizeLinear)" in report.findings[0].message
+        assert "already quantised (DequantizeLinear)" in report.findings[0].message
 
     def test_static_quantisation_is_never_calibrated_on_made_inputs(self, convert):
         report, _ = convert(samples.mlp(), "int8-qdq")

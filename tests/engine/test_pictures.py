@@ -95,9 +95,9 @@ def test_a_photograph_stands_upright(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "none of PNG"),
-        (b"MZ" + bytes(100), "none of PNG"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(20), "none of PNG|cannot be read"),
+        (b"", "not one of PNG"),
+        (b"MZ" + bytes(100), "not one of PNG"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "not one of PNG|cannot be read"),
     ],
 )
 def test_what_is_no_picture_is_refused(tmp_path, content, words):

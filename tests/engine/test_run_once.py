@@ -67,11 +67,11 @@ def test_json_and_npy_give_the_same(run_on):
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({}, "'x' was not given"),
+        ({}, "input 'x' is missing"),
         ({"y": [1.0]}, "no input 'y'; it has x"),
         ({"x": [["a"]]}, "'x' cannot be read"),
-        ({"x": [[1.0, 2.0]]}, "has the shape [1, 2], and the model takes"),
-        ({"x": npy(np.zeros(4))}, "is float64, and the model takes float32"),
+        ({"x": [[1.0, 2.0]]}, "has shape [1, 2], but the model takes"),
+        ({"x": npy(np.zeros(4))}, "is float64, but the model takes float32"),
         ({"x": npy(np.array([{}]), pickled=True)}, "allow_pickle"),
         ({"x": b"\x93NUMPY\x01\x00"}, "'x' cannot be read"),
     ],
@@ -136,7 +136,7 @@ def test_what_is_no_picture_is_unfit(run_on):
     value = {"format": "picture", "content": b"no picture", "image": image}
     told, _ = run_on(identity(1, 1, 3, 3), x=value)
     assert codes(told) == ["input-unfit"]
-    assert "none of PNG" in told.findings[0].message
+    assert "not one of PNG" in told.findings[0].message
 
 
 @pytest.mark.parametrize(
