@@ -179,7 +179,7 @@ def test_a_zoo_is_imported_and_what_is_wrong_is_told(hub, zoo, imported, tmp_pat
         "zoo/scale": "imported", "zoo/absent": "failed",
     }, imported.stdout + imported.stderr  # fmt: skip
     assert "opset 17, 13; 2 data sets" in imported.stdout
-    assert "zoo/absent: opset 9: models/Absent-9.onnx is a git-LFS pointer" in imported.stderr
+    assert "zoo/absent: opset 9: models/Absent-9.onnx is a Git LFS pointer" in imported.stderr
     assert "zoo/net: models/Net-11.onnx: " in imported.stderr
     number = hub.call("GET", "models/zoo/net")[2]["latest"]["number"]
     by_path = files(hub, "net", number)
