@@ -40,7 +40,7 @@ def test_a_card_is_written_by_its_form(window, hub):
     page.fill("[name=training_data-0-name]", "Digits")
     page.fill("[name=training_data-0-rows]", "-5")
     page.click("text=Save card")
-    expect(page.locator("[data-card] .note.fail")).to_contain_text("below 0")
+    expect(page.locator("[data-card] .note.fail")).to_contain_text("the minimum is 0")
     assert one.axe() == []
     page.locator("#card-findings a").first.click()
     expect(page.locator("[name=training_data-0-rows]")).to_be_focused()

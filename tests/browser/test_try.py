@@ -141,8 +141,8 @@ def test_a_picture_here_and_on_the_server(runtime, window):
         "8 \N{MULTIPLICATION SIGN} 8, stretched, box",
         "0 to 255 divided by 255",
         "Tensor",
-        "As the card says: channels Grey, the model expects Light on dark",
-        "Your choice: this picture is Dark on light.",
+        "From the card: channels Grey, the model expects Light on dark",
+        "Your choice: this image is Dark on light.",
     ):
         assert words in said
     first = one.page.locator("[data-part=answers] tbody tr").first.inner_text().split()
@@ -225,7 +225,7 @@ def test_the_browser_and_a_worker_make_the_same_tensor(runtime, window, tmp_path
     plain.page.set_input_files(
         "[name=picture-0]", [{"name": "a.png", "mimeType": "image/png", "buffer": content}]
     )
-    plain.page.click("text=Run on the server")
+    plain.page.click("button:has-text('Run on the server')")
     wait_for(plain.page)
     assert "Preprocessing of x:" in plain.page.locator("main").inner_text()
     with plain.page.expect_download() as download:
@@ -340,7 +340,7 @@ def test_without_scripts_a_form_runs_it_on_the_server(runtime, window):
     one.open(DIGITS)
     rows = [[[[0.1] * 8] * 8]]
     one.page.fill("[name=json-0]", str(rows))
-    one.page.click("text=Run on the server")
+    one.page.click("button:has-text('Run on the server')")
     wait_for(one.page)
     said = one.page.locator("main").inner_text()
     one.shoot("try-server-done")
@@ -357,7 +357,7 @@ def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
     page.uncheck("[data-also]")
     page.click("[data-run=browser]")
     ended(page)
-    page.click("summary:has-text('Contribute result')")
+    page.click("summary:has-text('Contribute this result')")
     assert one.axe() == []
     assert re.fullmatch(r"(Chromium|Firefox|Edge|Safari) \d+", page.input_value("[name=browser]"))
     told = json.loads(page.input_value("[name=told]"))
