@@ -20,8 +20,8 @@ from runners.proofs import verification
 from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
 from runners.sandbox import Sandbox
-from runners.work import storage_verification
-from runners.work.execution import execute
+from runners.workers import storage_verification
+from runners.workers.execution import execute
 
 # The registered worker whose pool this process belongs to; itself where there is no pool.
 _main: int | None = None

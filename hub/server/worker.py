@@ -82,7 +82,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _poll(names: Sequence[str], runtime: str) -> int:
-    from runners.work.worker import Worker  # noqa: PLC0415 - after Django is set up
+    from runners.workers.worker import Worker  # noqa: PLC0415 - after Django is set up
 
     worker = Worker(names, runtime=runtime)
     queues = ", ".join(worker.queues)

@@ -213,7 +213,7 @@ def test_the_collector_waits_for_whoever_is_about_to_name_the_blob(place):
 
 def test_a_worker_reads_storage_again_beside_its_work(place):
     words = place.run(
-        "import os\nfrom runners.work import storage_verification\n"
+        "import os\nfrom runners.workers import storage_verification\n"
         "from registry.models import BlobCheck\n"
         "storage_verification.start().join()\n"
         "print(os.getpriority(os.PRIO_PROCESS, 0))\n"

@@ -67,7 +67,7 @@ def test_shapes_that_are_no_turtle_are_told():
 def test_no_process_of_the_site_loads_rdflib():
     code = (
         "import django, sys; django.setup()\n"
-        "import hub.server.urls, hub.server.wsgi, runners.work.worker\n"
+        "import hub.server.urls, hub.server.wsgi, runners.workers.worker\n"
         "import metadata.validation.card_check, metadata.validation.reports\n"
         "from metadata.shapes import validator\n"
         "print(sorted({'rdflib', 'pyshacl', 'onnx', 'owlrl'} & set(sys.modules)))"

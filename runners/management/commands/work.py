@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from hub.protocol.problems import HubError
 from runners import pools
 from runners.queue import environments
-from runners.work.worker import Worker
+from runners.workers.worker import Worker
 
 
 class Command(BaseCommand):

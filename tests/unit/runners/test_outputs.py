@@ -12,7 +12,7 @@ from registry.storage.files import store
 from runners.engine.reports import Report
 from runners.models import Job
 from runners.sandbox import IsolationLevel
-from runners.work import execution
+from runners.workers import execution
 
 pytestmark = pytest.mark.django_db
 

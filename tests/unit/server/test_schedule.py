@@ -12,8 +12,8 @@ from hub.server.schedule import SCHEDULE
 from registry.core import usage
 from registry.storage.verification import SLICE_SECONDS
 from runners import tasks
-from runners.work import storage_verification
-from runners.work.worker import FIRST_SCRUB_SECONDS, Worker
+from runners.workers import storage_verification
+from runners.workers.worker import FIRST_SCRUB_SECONDS, Worker
 
 
 @pytest.fixture

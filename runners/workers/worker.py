@@ -24,8 +24,8 @@ from runners.federated import jobs
 from runners.proofs import verification
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
-from runners.work import storage_verification
-from runners.work.execution import execute
+from runners.workers import storage_verification
+from runners.workers.execution import execute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,1 +1,0 @@
-"""Doing a claimed job: files, sandbox, lease and end."""
