@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from metadata.graphs.facts import VersionFacts
-    from metadata.sparql.questions import Question
+    from metadata.sparql.example_queries import ExampleQuery
 
 JSON_RESULTS = "application/sparql-results+json"
 HTTP = "HTTP p50 / p95"
@@ -449,15 +449,17 @@ def graphs_of(known: list[VersionFacts], home: str) -> dict[str, str]:
     return found
 
 
-def questions_about(known: list[VersionFacts], home: str) -> tuple[dict[str, str], list[Question]]:
+def questions_about(
+    known: list[VersionFacts], home: str
+) -> tuple[dict[str, str], list[ExampleQuery]]:
     """The fifteen questions, about a version with ancestors and a data set with measurements."""
     from metadata.rdf.iris import Places
-    from metadata.sparql import questions
+    from metadata.sparql import example_queries
 
     tuned = next(one for one in reversed(known) if "base_model" in one.card)
     data = next(row.dataset for one in known for row in one.measured)
     about = {"V": Places(home).version(tuned.namespace, tuned.name, 1), "D": data}
-    return about, list(questions.filled(home, about))
+    return about, list(example_queries.filled(home, about))
 
 
 def main() -> None:
@@ -531,7 +533,7 @@ def ask_engines(
     names: list[str],
     folder: Path,
     graphs: dict[str, str],
-    asked: list[Question],
+    asked: list[ExampleQuery],
     judge: Judge,
     table: dict[str, dict[str, str]],
 ) -> None:
@@ -555,7 +557,11 @@ def ask_engines(
 
 
 def ask_hub(
-    hub: LiveHub, asked: list[Question], runs: int, judge: Judge, table: dict[str, dict[str, str]]
+    hub: LiveHub,
+    asked: list[ExampleQuery],
+    runs: int,
+    judge: Judge,
+    table: dict[str, dict[str, str]],
 ) -> None:
     """Every question through HTTP."""
     for one in asked:

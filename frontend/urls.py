@@ -20,9 +20,7 @@ from frontend.pages.graphs import views as network
 from frontend.pages.linked_data import client_addresses, graph_views
 from frontend.pages.linked_data import views as linked_data_views
 from frontend.pages.models import (
-    carbon_views,
-    lineage_views,
-    provenance_views,
+    origin_views,
     variant_views,
     withdrawal_views,
 )
@@ -123,9 +121,9 @@ urlpatterns = [
     path(f"{VERSION}/files", page(model_views.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", model_views.content, name="version-file"),
     path(f"{VERSION}/view/<path:path>", page(file_views.show), name="version-view"),
-    path(f"{VERSION}/provenance", page(provenance_views.show), name="version-provenance"),
-    path(f"{VERSION}/carbon", page(carbon_views.show), name="version-carbon"),
-    path(f"{VERSION}/lineage", page(lineage_views.show), name="version-lineage"),
+    path(f"{VERSION}/provenance", page(origin_views.provenance), name="version-provenance"),
+    path(f"{VERSION}/carbon", page(origin_views.carbon), name="version-carbon"),
+    path(f"{VERSION}/lineage", page(origin_views.lineage), name="version-lineage"),
     path(f"{VERSION}/benchmarks", page(benchmark_views.tab), name="version-benchmarks"),
     path(f"{VERSION}/benchmarks/again", benchmark_views.again, name="benchmarks-again"),
     path(f"{VERSION}/benchmarks/<number:pk>", page(benchmark_views.one), name="benchmark"),

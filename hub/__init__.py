@@ -6,6 +6,7 @@ Only the standard library is imported here; urllib3 and onnx come at the first c
 from hub import errors
 from hub.client.api import (
     download,
+    find,
     info,
     list_models,
     load,
@@ -21,6 +22,7 @@ __all__ = [
     "__version__",
     "download",
     "errors",
+    "find",
     "info",
     "list_models",
     "load",

@@ -1,4 +1,4 @@
-"""How far long work is, in words: what is done of how much, how fast, and what is left.
+"""Progress of long work as text: the part done, the rate, and the time left.
 
 On a terminal one line is written over; elsewhere there is a line every ten seconds at most, so that
 short work says nothing and logs stay short.
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 TERMINAL_SECONDS, LINE_SECONDS = 0.2, 10.0
 
@@ -20,6 +19,15 @@ TERMINAL_SECONDS, LINE_SECONDS = 0.2, 10.0
 def number(value: float) -> str:
     """A count: 1 234."""
     return f"{value:,.0f}".replace(",", " ")
+
+
+def quantity(value: float) -> str:
+    """A count with its decimal multiple: 4.09 G."""
+    for unit in ("", "k", "M", "G", "T"):
+        if value < 1000 or unit == "T":
+            break
+        value /= 1000
+    return f"{value:.3g} {unit}".rstrip()
 
 
 def size(value: float) -> str:
@@ -67,7 +75,7 @@ class Counter:
             self._tell()
 
     def line(self) -> str:
-        """What is to be told now."""
+        """The progress as a line of text."""
         seconds = self._now() - self._began
         parts = [f"{self._words(self._done)} of {self._words(self._total)}"]
         parts += [self.note] if self.note else []
@@ -82,19 +90,17 @@ class Counter:
 
     def _tell(self) -> None:
         self._told, self._told_at = (self._done, self.note), self._now()
-        shown = f"\r{self.line()}\x1b[K" if self._is_terminal else f"{self.line()}\n"
-        self._stream.write(shown)
+        line = f"\r{self.line()}\x1b[K" if self._is_terminal else f"{self.line()}\n"
+        self._stream.write(line)
         self._stream.flush()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """Write the last line, where there was one before."""
         if self._told is None:
             return

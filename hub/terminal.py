@@ -7,6 +7,20 @@ import argparse
 from hub import counting
 
 DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+# Switches of several commands.
+_FLAGS = {
+    "private": "create a new model as private",
+    "no-publish": "check the version without publishing it",
+    "no-wait": "return without waiting for the checks",
+    "quiet": "hide progress output",
+    "json": "print JSON",
+}
+
+
+def add_flags(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add switches that mean the same in every command that has them."""
+    for name in names:
+        parser.add_argument(f"--{name}", action="store_true", help=_FLAGS[name])
 
 
 def plain(text: str, *, keep: str = "") -> str:

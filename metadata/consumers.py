@@ -1,4 +1,4 @@
-"""What graphs do when something happened: they follow the rows, which are read as they are now."""
+"""The consumers of events that keep graphs equal to the rows, read as they are now."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 
 
 def connect() -> None:
-    """Subscribe to whatever changes what a graph tells."""
+    """Subscribe to every event that changes a graph."""
     outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version, released=True)
     outbox.subscribe("metadata.hiding", ("model.",), _on_hidden)
     outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
@@ -49,14 +49,14 @@ def _on_version(subject: outbox.Subject) -> None:
 
 
 def _on_hidden(subject: outbox.Subject) -> None:
-    """What is no longer for everybody leaves its graphs at once."""
+    """Empty the graphs of a model that is no longer public, at once."""
     hidden = RegisteredModel.objects.filter(pk=subject.model_id or 0).select_related("namespace")
     if not all(model.is_public for model in hidden):
         maintenance.refresh_model(hidden[0].pk, with_versions=True)
 
 
 def _on_moved(subject: outbox.Subject) -> None:
-    """What was told under a name that a model no longer has leaves it at once."""
+    """Empty the graphs under a name that a model no longer has, at once."""
     if subject.model_id is not None:
         maintenance.empty_former(subject.model_id)
 
@@ -93,7 +93,7 @@ def _on_used(subject: outbox.Subject) -> None:
 
 
 def _on_namespace(subject: outbox.Subject) -> None:
-    """What a namespace is called is told in the graph of the agent that it is."""
+    """The title of a namespace is in the graph of its agent."""
     for space in Namespace.objects.filter(pk=subject.key):
         maintenance.refresh_entity(graph_of(Places(settings.HUB_PUBLIC_URL).agent(space.slug)))
 

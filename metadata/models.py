@@ -1,4 +1,4 @@
-"""What the hub says of its models as RDF: one named graph a row, each with its revision."""
+"""The public graphs as rows: one named graph a row, each with its revision."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GraphReference(models.Model):
 
 
 class ShapeReport(models.Model):
-    """What a profile's shapes said of a version's graph: the last word of each set of shapes.
+    """The newest findings of a profile's shapes on a version's graph.
 
     ``shapes_title`` and ``shapes_sha256`` say which they were, ``graph_sha256`` what they were
     shown. Findings of the same kind are one, with the number of ``times``.

@@ -6,11 +6,8 @@ lock keeps a second process from doing the same at once.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import threading
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -22,18 +19,19 @@ from django.utils import timezone
 
 from metadata.models import NamedGraph
 from metadata.store import dump, maintenance
+from metadata.store.files import replace_text, try_lock
 from registry.core import outbox
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 log = structlog.get_logger(__name__)
 
 # When a hub in most places is least busy, in UTC.
 NIGHT = time(2, 0, tzinfo=UTC)
-# Counts up where a release writes other graphs of the same rows: a hub makes all of them anew then.
+# Counts up where a release writes other graphs of the same rows: a hub then rewrites all of them.
 FORM = 1
 # How long after a failure the next try comes.
 AGAIN = timedelta(minutes=10)
@@ -60,7 +58,7 @@ class Outcome:
 def run_due(*, wait: bool = False) -> None:
     """Begin what is due, in a thread of this process unless ``wait``; returns at once otherwise.
 
-    Nothing is begun while something of it runs, here or in another process.
+    Nothing starts while one of the tasks runs, here or in another process.
     """
     global _worker  # noqa: PLW0603 - one thread a process, whoever asks
     if _worker is not None and _worker.is_alive():
@@ -85,7 +83,7 @@ def due(now: datetime | None = None) -> list[str]:
 
 def outcomes() -> list[Outcome]:
     """How each task ended last, of those that were ever run."""
-    return [found for name in TASKS if (found := last(name)) is not None]
+    return [outcome for name in TASKS if (outcome := last(name)) is not None]
 
 
 def last(name: str) -> Outcome | None:
@@ -98,8 +96,8 @@ def last(name: str) -> Outcome | None:
 
 def make_dump() -> tuple[bool, str]:
     """Write the dump of all public graphs."""
-    made = dump.make()
-    return True, f"{made.quads} statements in {made.graphs} graphs, {made.size} bytes"
+    latest = dump.make()
+    return True, f"{latest.quads} statements in {latest.graphs} graphs, {latest.size} bytes"
 
 
 def compare() -> tuple[bool, str]:
@@ -135,19 +133,19 @@ TASKS: dict[str, Callable[[], tuple[bool, str]]] = {"comparison": compare, "dump
 
 
 def _is_due(name: str, at: datetime, night: datetime) -> bool:
-    found = last(name)
-    if found is None or (found.address, found.form) != (settings.HUB_PUBLIC_URL, FORM):
+    outcome = last(name)
+    if outcome is None or (outcome.address, outcome.form) != (settings.HUB_PUBLIC_URL, FORM):
         return True
-    began = datetime.fromisoformat(found.started_at)
-    if name == "dump" and not found.ok:
+    began = datetime.fromisoformat(outcome.started_at)
+    if name == "dump" and not outcome.ok:
         return began + AGAIN <= at
     return began < night or (name == "dump" and _dump_is_stale())
 
 
 def _dump_is_stale() -> bool:
-    """Whether there is no dump any more, or one that tells of what is not public now."""
-    made = dump.newest()
-    return made is None or dump.tells_too_much(made)
+    """Whether the dump is missing, or holds what is no longer public."""
+    latest = dump.newest()
+    return latest is None or dump.tells_too_much(latest)
 
 
 def _run_apart(names: list[str]) -> None:
@@ -158,7 +156,7 @@ def _run_apart(names: list[str]) -> None:
 
 
 def _run(names: list[str]) -> None:
-    with _alone() as alone:
+    with try_lock(_folder() / "lock") as alone:
         for name in names if alone else ():
             _do(name)
 
@@ -167,32 +165,15 @@ def _do(name: str) -> None:
     started_at = timezone.now().isoformat()
     try:
         ok, detail = TASKS[name]()
-    except Exception as error:  # told on the page of health, and tried again
+    except Exception as error:  # shown on the page of health, and tried again
         log.exception("periodic_failed", task=name)
         ok, detail = False, f"{type(error).__name__}: {error}"[:500]
     else:
         log.info("periodic_done", task=name, ok=ok, detail=detail)
     finished_at = timezone.now().isoformat()
-    _keep(Outcome(name, ok, detail, started_at, finished_at, settings.HUB_PUBLIC_URL, FORM))
-
-
-def _keep(outcome: Outcome) -> None:
-    temporary = _folder() / f"{outcome.task}.{os.getpid()}"
-    temporary.write_text(json.dumps(asdict(outcome)))
-    temporary.replace(_folder() / f"{outcome.task}.json")
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether no other process does periodic work; none can begin until this ends."""
-    _folder().mkdir(parents=True, exist_ok=True)
-    with (_folder() / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
+    home = settings.HUB_PUBLIC_URL
+    outcome = Outcome(name, ok, detail, started_at, finished_at, home, FORM)
+    replace_text(_folder() / f"{name}.json", json.dumps(asdict(outcome)))
 
 
 def _folder() -> Path:

@@ -97,7 +97,7 @@ def _take_facts(job: Job) -> None:
     known = checks.describe(
         version=version,
         manifest_sha256=job.input["manifest_sha256"],
-        found=checks.Described(
+        variant=checks.VariantDescription(
             name=variant_name(job.entry, paths),
             path=job.entry,
             facts=job.typed_report.facts,
@@ -123,7 +123,7 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "benchmark": records.take,
     "calibrate": records.take_calibration,
     "compare-speed": records.take_comparison,
-    "skeleton": partial(derived_files.keep, folder=networks.FOLDER),
+    "skeleton": networks.take,
     "difference": differences.keep,
     "conformance": results.take_conformance,
     "suite": results.take_suite,
@@ -190,7 +190,7 @@ def _newest(version: Version, manifest: str) -> list[Job]:
 
 
 def _outcome(failed: list[Job]) -> str:
-    at_fault = any(job.error_class == "deterministic" for job in failed)
+    at_fault = any(job.error_class == Job.DETERMINISTIC for job in failed)
     return (Check.Outcome.FAILED if at_fault else Check.Outcome.ERRORED).value
 
 

@@ -13,7 +13,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = ROOT / "hub/server/settings.py"
+SETTINGS = [
+    ROOT / f"hub/server/settings/{name}.py"
+    for name in ("environment", "__init__", "limits", "celery", "sparql", "storage", "logging")
+]
 FORMS = {
     "str": "text",
     "int": "whole number",
@@ -25,21 +28,23 @@ FORMS = {
 
 
 def settings_table() -> str:
-    """Each variable of hub/server/settings.py with its form, default, and the comment above it."""
-    source = SETTINGS.read_text(encoding="utf-8")
-    lines = source.splitlines()
+    """Each variable of hub/server/settings with its form, default, and the comment above it."""
     rows: dict[str, str] = {}
-    said_at: dict[int, str] = {}
-    for statement in ast.parse(source).body:
-        for call in ast.walk(statement):
-            found = _variable(call)
-            if found is None or found[0] in rows:
-                continue
-            name, form, default = found
-            # The second of two variables under one comment shares it.
-            said = _comment_above(lines, statement.lineno) or said_at.get(statement.lineno - 1, "")
-            said_at[statement.end_lineno or statement.lineno] = said
-            rows[name] = f"| `{name}` | {form} | {default} | {said} |"
+    for file in SETTINGS:
+        source = file.read_text(encoding="utf-8")
+        lines = source.splitlines()
+        comments: dict[int, str] = {}
+        for statement in ast.parse(source).body:
+            for call in ast.walk(statement):
+                variable = _variable(call)
+                if variable is None or variable[0] in rows:
+                    continue
+                name, form, default = variable
+                comment = _comment_above(lines, statement.lineno)
+                # The second of two variables under one comment shares it.
+                comment = comment or comments.get(statement.lineno - 1, "")
+                comments[statement.end_lineno or statement.lineno] = comment
+                rows[name] = f"| `{name}` | {form} | {default} | {comment} |"
     return "\n".join(
         ["| variable | form | default | meaning |", "|---|---|---|---|", *rows.values()]
     )

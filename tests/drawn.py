@@ -7,6 +7,7 @@ from pathlib import Path
 
 from registry.core import outbox
 from registry.storage.files import store
+from runners.engine.costs import METHOD, functions
 from runners.engine.graphs import comparison, skeleton
 from runners.engine.onnx_files import nodes
 from runners.engine.reports import Report
@@ -18,7 +19,7 @@ from tests import proven
 def draw(version, variant=None):
     """The graph of a version's variant, made as a worker makes it, but in this process."""
     variant = variant or version.variants.get(name="default")
-    given = {"sha256": variant.entry.blob_id}
+    given = {"sha256": variant.entry.blob_id, "method": METHOD}
     job = proven.waiting(version, networks.KIND, entry=variant.entry.path, **given)
     job = services.claim("drawer", [job.queue], uuid=str(job.pk))
     assert job is not None
@@ -26,9 +27,10 @@ def draw(version, variant=None):
         folder = Path(place)
         facts = skeleton.write(store().path(variant.entry.blob_id), folder / "skeleton.onnx")
         facts |= nodes.write(folder / "skeleton.onnx", folder / "nodes.json", infer=True)
+        facts |= functions.write(folder / "skeleton.onnx", folder / "costs.json")
         outputs = [
             proven._output(name, (folder / name).read_bytes())
-            for name in (networks.SKELETON, networks.NODES)
+            for name in (networks.SKELETON, networks.NODES, networks.COSTS)
         ]
     return _finish(job, facts, outputs)
 

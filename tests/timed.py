@@ -21,7 +21,7 @@ from runners.engine.benchmark import record as form
 from runners.engine.reports import Report
 from runners.models import Challenge, Measurement
 from runners.queue import services
-from tests.engine import timings
+from tests.engine.benchmark import timings
 from tests.proven import POOL
 
 CPU = "CPUExecutionProvider"

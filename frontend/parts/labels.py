@@ -67,18 +67,18 @@ def licence(name: str) -> str:
     return LICENCE_OF.get(name.lower(), name)
 
 
-def job(kind: str, given: dict[str, Any]) -> str:
+def job(kind: str, request: dict[str, Any]) -> str:
     """What a job does, from its kind and its input: Conformance on ONNX Runtime."""
-    said = JOBS.get(kind, kind.capitalize())
+    words = JOBS.get(kind, kind.capitalize())
     if kind == "upgrade":
-        return f"{said} to {given['target']}" if given.get("target") else said
+        return f"{words} to {request['target']}" if request.get("target") else words
     if kind == "difference":
-        return f"{said} with version {given.get('against_version', '?')}"
+        return f"{words} with version {request.get('against_version', '?')}"
     if kind == "convert":
-        return f"Convert to {given.get('recipe', 'another precision')}"
-    on = f"{said} on {runtime(str(given['runtime']))}" if given.get("runtime") else said
-    if kind == "suite" and isinstance(given.get("part"), int):
-        return f"{on}, part {given['part'] + 1} of {given.get('parts', '?')}"
+        return f"Convert to {request.get('recipe', 'another precision')}"
+    on = f"{words} on {runtime(str(request['runtime']))}" if request.get("runtime") else words
+    if kind == "suite" and isinstance(request.get("part"), int):
+        return f"{on}, part {request['part'] + 1} of {request.get('parts', '?')}"
     return on
 
 

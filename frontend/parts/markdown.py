@@ -41,50 +41,11 @@ _NAMING_PARTS = 100
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TAGS = {
     *_HEADINGS,
-    *(
-        "a",
-        "abbr",
-        "b",
-        "blockquote",
-        "br",
-        "code",
-        "dd",
-        "del",
-        "details",
-        "dl",
-        "dt",
-        "em",
-        "hr",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "li",
-        "mark",
-        "ol",
-        "p",
-        "pre",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "summary",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "u",
-        "ul",
-        "var",
-    ),
-}
+    "a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "dl", "dt", "em",
+    "hr", "i", "img", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small",
+    "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead",
+    "tr", "u", "ul", "var",
+}  # fmt: skip
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "img": {"src", "alt", "title", "width", "height"},
@@ -173,11 +134,11 @@ def _nests_too_deep(markup: str) -> bool:
     """Whether more tags are open at once than any card needs: sanitising takes the square of it."""
     open_ones: Counter[str] = Counter()
     depth = 0
-    for found in _TAG.finditer(markup):
-        tag = found["tag"].lower()
+    for match in _TAG.finditer(markup):
+        tag = match["tag"].lower()
         if tag in _ENDS_ITSELF:
             continue
-        if not found["end"]:
+        if not match["end"]:
             open_ones[tag] += 1
             depth += 1
             if depth > _DEEPEST:
@@ -248,7 +209,6 @@ class _Page(HTMLParser):
         self.out.append(f"<{tag}{written}>")
 
     def _fit(self, level: int) -> str:
-        """Give the level below the page's own headings, never skipping one."""
         while self._levels and self._levels[-1] >= level:
             self._levels.pop()
         self._levels.append(level)

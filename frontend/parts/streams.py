@@ -124,16 +124,16 @@ def _events(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> Generator[bytes]:
-    began = said = clock()
-    seen = None
+    began = sent_at = clock()
+    last_text = None
     yield f"retry: {AGAIN_MILLISECONDS}\n\n".encode()
     while clock() - began < LONGEST_SECONDS:
         text, last = look()
-        if text != seen:
-            seen, said = text, clock()
+        if text != last_text:
+            last_text, sent_at = text, clock()
             yield _event("end" if last else "change", text)
-        elif clock() - said > SILENT_SECONDS:
-            said = clock()
+        elif clock() - sent_at > SILENT_SECONDS:
+            sent_at = clock()
             yield b": still here\n\n"
         if last:
             return

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
-from frontend.parts import labels
-from frontend.presenters.forms import Named, NamespaceForm
-from hub.protocol.vocabularies import TASKS
+from frontend.presenters.forms import DescriptionForm, Named, NamespaceForm, VisibilityForm
 from registry.models import RegisteredModel
 from registry.versions.services import access
 
@@ -22,16 +18,9 @@ class MoveForm(NamespaceForm):
     name = Named(label="Name", max_length=96)
 
 
-class AudienceForm(forms.Form):
+class AudienceForm(VisibilityForm):
     """Who sees a model, and who may have its files."""
 
-    visibility = forms.ChoiceField(
-        label="Visibility",
-        choices=[
-            ("public", "Public, once published"),
-            ("private", "Private, members of the namespace only"),
-        ],
-    )
     gate = forms.ChoiceField(
         label="File access",
         choices=[
@@ -44,20 +33,9 @@ class AudienceForm(forms.Form):
     )
 
 
-class DescribeForm(forms.Form):
-    """What a model's page says of it where the card of its newest version is silent."""
+class DescribeForm(DescriptionForm):
+    """The description of a model, for what the card of its newest version does not declare."""
 
-    license = forms.CharField(
-        label="Licence",
-        max_length=64,
-        required=False,
-        help_text="SPDX identifier, for example Apache-2.0.",
-        widget=forms.TextInput(attrs={"list": "licences"}),
-    )
-    task = forms.ChoiceField(label="Task", required=False)
-    summary = forms.CharField(
-        label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."
-    )
     keywords = forms.CharField(
         label="Keywords",
         max_length=MOST_KEYWORDS * (LONGEST_KEYWORD + 2),
@@ -65,23 +43,15 @@ class DescribeForm(forms.Form):
         help_text="Search keywords, comma-separated.",
     )
 
-    def __init__(self, *args: Any, task: str = "", **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["task"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        # What a card said may be no task of the list; to keep it is no mistake.
-        known = [*TASKS, *([task] if task and task not in TASKS else [])]
-        field.choices = [("", "not declared"), *((one, labels.task(one)) for one in known)]
-
     def clean_keywords(self) -> list[str]:
         """Each once, as many and as long as the API takes them."""
         parts = (part.strip() for part in str(self.cleaned_data["keywords"]).split(","))
-        given = list(dict.fromkeys(part for part in parts if part))
-        if len(given) > MOST_KEYWORDS:
+        keywords = list(dict.fromkeys(part for part in parts if part))
+        if len(keywords) > MOST_KEYWORDS:
             raise forms.ValidationError(f"Enter up to {MOST_KEYWORDS} keywords.")
-        if any(len(part) > LONGEST_KEYWORD for part in given):
+        if any(len(part) > LONGEST_KEYWORD for part in keywords):
             raise forms.ValidationError(f"Keywords can have up to {LONGEST_KEYWORD} characters.")
-        return given
+        return keywords
 
 
 class EndForm(forms.Form):

@@ -128,11 +128,11 @@ def fetch() -> Path:
         check=False,
         timeout=_FETCH_SECONDS,
     )
-    found = next(target.glob("*.tgz"), None)
-    if ended.returncode or found is None:
+    archive = next(target.glob("*.tgz"), None)
+    if ended.returncode or archive is None:
         shutil.rmtree(target, ignore_errors=True)
         raise OSError(f"npm pack failed: {ended.stderr.strip()[-500:] or ended.returncode}")
-    return found
+    return archive
 
 
 def unpack(archive: Path) -> Iterator[str]:
@@ -140,35 +140,31 @@ def unpack(archive: Path) -> Iterator[str]:
 
     Raises WrongArchiveError before anything is written.
     """
-    _check(archive)
+    digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    if f"sha512-{digest}" != INTEGRITY:
+        raise WrongArchiveError(f"{archive.name} is not the archive of {PACKAGE} {VERSION}.")
     home = folder()
     home.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f"{VERSION}-", dir=home.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f"{VERSION}-", dir=home.parent))
     try:
         with tarfile.open(archive) as tar:
-            for name, digest in FILES.items():
-                content = _member(tar, f"package/dist/{name}", digest)
-                (made / name).write_bytes(content)
-                (made / f"{name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
-                yield f"{name}: {len(content)} bytes, {_brotli(made / name)}"
-        made.chmod(0o755)
+            for name, sha256 in FILES.items():
+                content = _member(tar, f"package/dist/{name}", sha256)
+                (temporary / name).write_bytes(content)
+                (temporary / f"{name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+                yield f"{name}: {len(content)} bytes, {_brotli(temporary / name)}"
+        temporary.chmod(0o755)
         if home.exists():
-            home.rename(made / "before")
-        made.rename(home)
+            home.rename(temporary / "before")
+        temporary.rename(home)
         shutil.rmtree(home / "before", ignore_errors=True)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _check(archive: Path) -> None:
-    found = hashlib.sha512(archive.read_bytes()).digest()
-    if f"sha512-{base64.b64encode(found).decode()}" != INTEGRITY:
-        raise WrongArchiveError(f"{archive.name} is not the archive of {PACKAGE} {VERSION}.")
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _member(tar: tarfile.TarFile, name: str, digest: str) -> bytes:
-    held = tar.extractfile(name)
-    content = held.read() if held else b""
+    file = tar.extractfile(name)
+    content = file.read() if file else b""
     if hashlib.sha256(content).hexdigest() != digest:
         raise WrongArchiveError(f"{name} in the archive is not the pinned file.")
     return content

@@ -1,7 +1,7 @@
 """What training took, as a version's card declares it, and the same of others of its task.
 
-Nothing is computed but what two declared figures imply, and that is shown as a formula. What
-nobody said is told in words. Kilograms of CO2e, kilowatt-hours, grams for a kilowatt-hour.
+Only the grid intensity is computed, from two declared figures, with its formula. A missing value
+says why. Units: kilograms of CO2e, kilowatt-hours, grams per kilowatt-hour.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts.svg import diagrams
-from frontend.presenters import timings
+from frontend.presenters import measurements
 from hub.protocol import stored
+from hub.protocol.cards import Emissions
 from metadata.graphs.card_statements import texts
 from metadata.rdf import quads
 from registry.cards import emissions
-from registry.catalogue import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ _PARTS = (("gpu_kwh", "GPU"), ("cpu_kwh", "CPU"), ("ram_kwh", "memory"))
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class CarbonFact:
     """One line: what, its value in words, how it is known, and how it came about."""
 
     name: str
@@ -65,13 +65,14 @@ class Comparison:
     sentence: str
 
 
-def training(card: dict[str, Any]) -> list[Fact]:
+def training(card: dict[str, Any]) -> list[CarbonFact]:
     """Each fact of the training, whether declared or not."""
-    said = card.get("co2_eq_emissions")
-    carbon = stored.mapping(said)
+    declared = card.get("co2_eq_emissions")
+    carbon = stored.mapping(declared)
     power = card.get("energy")
     energy = stored.mapping(power)
-    kilograms = searchable.training_carbon_kg(card)
+    stated = Emissions.read(card)
+    kilograms = stated.kilograms
     kwh = _amount(energy.get("kwh") if energy else power)
     if kwh is None:
         kwh = _amount(carbon.get("energy_consumed"))
@@ -82,9 +83,16 @@ def training(card: dict[str, Any]) -> list[Fact]:
         *texts(energy.get("method")),
     ]
     hours = _amount(energy.get("hours"))
+    kind = emissions.kind_of(stated)
+    amount = _fact("Amount", "")
+    if kilograms is not None:
+        note = "" if kind == "declared" else "from the card"
+        amount = CarbonFact("Amount", formatting.carbon(kilograms), kind, note)
+    parts = [(words, _amount(energy.get(key))) for key, words in _PARTS]
+    shares = ", ".join(f"{words} {_kwh(value)}" for words, value in parts if value is not None)
     return [
-        _amount_fact(kilograms, emissions.kind_of(card)),
-        _fact("Energy", _kwh(kwh), _parts(energy)),
+        amount,
+        _fact("Energy", _kwh(kwh), shares),
         _fact("Kind of training", _words(texts(carbon.get("training_type")))),
         _fact("Time", f"{_figure(hours)}{formatting.NARROW}h" if hours is not None else ""),
         _fact(
@@ -100,61 +108,53 @@ def training(card: dict[str, Any]) -> list[Fact]:
     ]
 
 
-def _amount_fact(kilograms: float | None, kind: str) -> Fact:
-    """The emissions with how they were come by, which is the publisher's word in any case."""
-    if kilograms is None:
-        return _fact("Amount", "")
-    note = "" if kind == "declared" else "from the card"
-    return Fact("Amount", formatting.carbon(kilograms), kind, note)
-
-
-def inference(row: Measurement | None) -> list[Fact]:
+def inference(row: Measurement | None) -> list[CarbonFact]:
     """What running it takes, of the newest result that tells energy; not measured where none does.
 
     Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
     """
     names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
     if row is None or row.energy_j is None:
-        return [Fact(name, "not measured", "none") for name in names]
+        return [CarbonFact(name, "not measured", "none") for name in names]
     energy, carbon = row.record.get("energy") or {}, row.record.get("carbon") or {}
     boundary = f"{energy.get('method', '')}, {energy.get('boundary', '')}".strip(", ")
-    device = f"{row.device_title}, {timings.runtime_of(row)}"
-    found = [
-        Fact(names[1], timings.energy(row), row.energy_provenance, boundary),
-        Fact(names[2], device, "measured"),
+    device = f"{row.device_title}, {measurements.runtime_of(row)}"
+    facts = [
+        CarbonFact(names[1], measurements.energy(row), row.energy_provenance, boundary),
+        CarbonFact(names[2], device, "measured"),
     ]
     if row.carbon_g is None:
-        told = [Fact(names[0], "not reported", "none", "grid region not set")]
-        return [*told, *found, Fact(names[3], "not declared", "none")]
+        missing = [CarbonFact(names[0], "not reported", "none", "grid region not set")]
+        return [*missing, *facts, CarbonFact(names[3], "not declared", "none")]
+    emissions = measurements.carbon(row)
     grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
     source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
     return [
-        Fact(names[0], of_thousand(row), row.carbon_provenance, "energy times grid intensity"),
-        *found,
-        Fact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
+        CarbonFact(names[0], emissions, row.carbon_provenance, "energy times grid intensity"),
+        *facts,
+        CarbonFact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
     ]
-
-
-def of_thousand(row: Measurement) -> str:
-    """The carbon of a thousand runs; empty where it is not told."""
-    # Grams of one are kilograms of a thousand.
-    return formatting.carbon(row.carbon_g) if row.carbon_g is not None else ""
 
 
 def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:
     """This version and other models of its task, the least first; bars share one axis from 0."""
-    own = searchable.training_carbon_kg(version.card)
+    own = version.typed_card.emissions.kilograms
     shown = list(others[:OTHERS])
     rows = [
-        (row.carbon_kg or 0.0, f"{row.namespace_slug}/{row.model.name}", _page(row), False)
+        (
+            row.carbon_kg or 0.0,
+            f"{row.namespace_slug}/{row.model.name}",
+            reverse("model", args=[row.namespace_slug, row.model.name]),
+            False,
+        )
         for row in shown
     ]
     if own is not None:
         rows.append((own, version.ref, "", True))
     rows.sort(key=lambda row: (row[0], row[1]))
-    most = max((kilograms for kilograms, *_ in rows), default=0.0)
+    most = max((kilograms for kilograms, *_ in rows), default=0.0) or 1.0
     bars = tuple(
-        Bar(name, url, formatting.carbon(kilograms), _length(kilograms, most), is_own)
+        Bar(name, url, formatting.carbon(kilograms), f"{kilograms / most * 100:.2f}", is_own)
         for kilograms, name, url, is_own in rows
     )
     return Comparison(
@@ -166,22 +166,21 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
 
 
 def _sentence(own: float | None, others: Sequence[float]) -> str:
-    """What the comparison finds, in words."""
     if not others:
         return "No other public model of this task declares its training carbon."
     many = f"{COUNTED} or more" if len(others) > COUNTED else formatting.grouped(len(others))
-    said = f"{many} other public model{'s' if len(others) != 1 else ''} of this task"
-    said += " declare training carbon" if len(others) != 1 else " declares training carbon"
+    words = f"{many} other public model{'s' if len(others) != 1 else ''} of this task"
+    words += " declare training carbon" if len(others) != 1 else " declares training carbon"
     if own is None:
-        return f"{said}; this version does not."
+        return f"{words}; this version does not."
     below = sum(other < own for other in others)
     if not below:
-        return f"{said}; none declares less than this version."
+        return f"{words}; none declares less than this version."
     above = "at least " if len(others) > COUNTED else ""
-    return f"{said}; {above}{formatting.grouped(below)} of them declare less than this version."
+    return f"{words}; {above}{formatting.grouped(below)} of them declare less than this version."
 
 
-def _intensity(kilograms: float | None, kwh: Decimal | None) -> Fact:
+def _intensity(kilograms: float | None, kwh: Decimal | None) -> CarbonFact:
     """The carbon of a kilowatt-hour: cards have no field for it, two others may imply it."""
     if kilograms is None or not kwh:
         return _fact("Grid intensity", "")
@@ -191,42 +190,33 @@ def _intensity(kilograms: float | None, kwh: Decimal | None) -> Fact:
         f"{_figure(grams)}{formatting.NARROW}g ÷ {_kwh(kwh)}, the two declared figures; "
         "the intensity itself is not declared"
     )
-    return Fact("Grid intensity", value, "estimated", formula)
+    return CarbonFact("Grid intensity", value, "estimated", formula)
 
 
-def _fact(name: str, value: str, note: str = "") -> Fact:
-    return Fact(name, value, "declared", note) if value else Fact(name, "not declared", "none")
-
-
-def _parts(energy: dict[str, Any]) -> str:
-    told = [(words, _amount(energy.get(key))) for key, words in _PARTS]
-    return ", ".join(f"{words} {_kwh(value)}" for words, value in told if value is not None)
+def _fact(name: str, value: str, note: str = "") -> CarbonFact:
+    return (
+        CarbonFact(name, value, "declared", note)
+        if value
+        else CarbonFact(name, "not declared", "none")
+    )
 
 
 def _kwh(value: Decimal | None) -> str:
     return "" if value is None else f"{_figure(value)}{formatting.NARROW}kWh"
 
 
-def _amount(said: Any) -> Decimal | None:
+def _amount(value: Any) -> Decimal | None:
     """As graphs take it: a number from nought up."""
-    found = quads.number(said)
-    return None if found is None or found < 0 else found
+    number = quads.number(value)
+    return None if number is None or number < 0 else number
 
 
 def _figure(value: Decimal) -> str:
     return formatting.figure(float(value))
 
 
-def _length(kilograms: float, most: float) -> str:
-    return f"{kilograms / most * 100:.2f}" if most > 0 else "0"
-
-
-def _page(row: SearchDocument) -> str:
-    return reverse("model", args=[row.namespace_slug, row.model.name])
-
-
-def _words(said: Iterable[str]) -> str:
-    return ", ".join(_clip(one) for one in said)
+def _words(items: Iterable[str]) -> str:
+    return ", ".join(_clip(one) for one in items)
 
 
 def _clip(text: str) -> str:

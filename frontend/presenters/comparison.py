@@ -16,7 +16,6 @@ from django.urls import reverse
 
 from frontend.presenters import facts, version_head
 from hub.protocol import problems, refs
-from hub.protocol.facts import Facts
 from registry.versions import moves, selectors
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.proofs import selectors as proof_selectors
@@ -24,12 +23,13 @@ from runners.proofs import selectors as proof_selectors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hub.protocol.facts import Facts
     from registry.core.permissions import Actor
     from registry.models import Variant, Version
     from runners.models import ConformanceResult, Measurement
 
 FEWEST, MOST = 2, 6
-# References that an address may hold: those beyond MOST are told by name, the rest is cut.
+# References that an address may hold: those beyond MOST are refused by name, the rest is cut.
 READ = 20
 CHARACTERS = 200
 
@@ -45,7 +45,7 @@ class Column:
     version: Version
     variant: Variant | None
     results: tuple[ConformanceResult, ...]
-    graph: facts.Graph
+    facts: Facts
     # The latency that may be held against the other columns', else the fastest there is.
     speed: Measurement | None = None
     is_comparable: bool = False
@@ -79,35 +79,35 @@ class Refused:
     words: str
 
 
-def read(asked: Iterable[str]) -> list[str]:
+def read(texts: Iterable[str]) -> list[str]:
     """References as their address has them: each once, in full where they can be read."""
-    found: dict[str, None] = {}
-    for text in asked:
+    references: dict[str, None] = {}
+    for text in texts:
         written = text.strip()[:CHARACTERS]
         if not written:
             continue
         with suppress(problems.InvalidReference):  # told by name on the page
             written = refs.format(refs.parse(written))
-        found[written] = None
-    return list(found)[:READ]
+        references[written] = None
+    return list(references)[:READ]
 
 
-def address(wanted: Sequence[str], view: str = "compare") -> str:
+def address(references: Sequence[str], view: str = "compare") -> str:
     """The one address of a comparison."""
-    written = urlencode([("m", ref) for ref in wanted], safe="/@:")
+    written = urlencode([("m", ref) for ref in references], safe="/@:")
     return f"{reverse(view)}?{written}" if written else reverse(view)
 
 
-def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refused]]:
+def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Refused]]:
     """The columns that the actor may see, and what is wrong with every other reference.
 
     However large the models are, the number of questions to the database depends on the number of
     references alone.
     """
-    refused = [Refused(ref, f"You can compare up to {MOST} models.") for ref in wanted[MOST:]]
-    found: list[tuple[str, refs.Ref, Version]] = []
-    known: dict[int, Version] = {}
-    for ref in wanted[:MOST]:
+    refused = [Refused(ref, f"You can compare up to {MOST} models.") for ref in references[MOST:]]
+    parsed_references: list[tuple[str, refs.Ref, Version]] = []
+    by_key: dict[int, Version] = {}
+    for ref in references[:MOST]:
         try:
             parsed = refs.parse(ref)
             version = _version(actor, parsed)
@@ -118,24 +118,23 @@ def find(actor: Actor, wanted: Sequence[str]) -> tuple[list[Column], list[Refuse
         ) as problem:
             refused.append(Refused(ref, problem.detail))
             continue
-        found.append((ref, parsed, known.setdefault(version.pk, version)))
-    versions = list(known.values())
+        parsed_references.append((ref, parsed, by_key.setdefault(version.pk, version)))
+    versions = list(by_key.values())
     prefetch_related_objects(versions, "files__blob", "variants__entry")
     results = {version.pk: proof_selectors.results_of(version) for version in versions}
     columns = []
-    for ref, parsed, version in found:
+    for ref, parsed, version in parsed_references:
         try:
             variant = version_head.chosen_variant(version, parsed.variant or "")
         except problems.VariantMissing as problem:
             refused.append(Refused(ref, problem.detail))
             continue
         mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
-        graph = facts.read(variant.typed_facts if variant else Facts())
-        columns.append(Column(ref, version, variant, mine, graph))
+        columns.append(Column(ref, version, variant, mine, facts.of(variant)))
     columns = _timed(
         columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}
     )
-    order = {ref: index for index, ref in enumerate(wanted)}
+    order = {ref: index for index, ref in enumerate(references)}
     return columns, sorted(refused, key=lambda one: order[one.ref])
 
 
@@ -153,12 +152,12 @@ def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> lis
         ]
         for column in columns
     ]  # fmt: skip
-    counted = Counter(key for found in mine for key in {row.comparability_key for row in found})
+    counted = Counter(key for results in mine for key in {row.comparability_key for row in results})
     shared = min(counted, key=lambda key: (-counted[key], key)) if counted else ""
     done = []
-    for column, found in zip(columns, mine, strict=True):
-        same = [row for row in found if row.comparability_key == shared]
-        best = benchmark_selectors.fastest(same or found)
+    for column, results in zip(columns, mine, strict=True):
+        same = [row for row in results if row.comparability_key == shared]
+        best = benchmark_selectors.fastest(same or results)
         done.append(replace(column, speed=best, is_comparable=bool(same) and counted[shared] > 1))
     return done
 
@@ -173,13 +172,13 @@ def _version(actor: Actor, ref: refs.Ref) -> Version:
     return selectors.find_version(actor, model, ref)
 
 
-def without(wanted: Sequence[str], ref: str) -> list[str]:
+def without(references: Sequence[str], ref: str) -> list[str]:
     """The references but one."""
-    return [other for other in wanted if other != ref]
+    return [other for other in references if other != ref]
 
 
-def moved(wanted: Sequence[str], ref: str, steps: int) -> list[str]:
+def moved(references: Sequence[str], ref: str, steps: int) -> list[str]:
     """The references with one of them that many places further on."""
-    rest = without(wanted, ref)
-    at = min(max(list(wanted).index(ref) + steps, 0), len(rest))
+    rest = without(references, ref)
+    at = min(max(list(references).index(ref) + steps, 0), len(rest))
     return [*rest[:at], ref, *rest[at:]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.cards.cards import Card
+from registry.cards import licences
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def license_of(version: Version) -> str:
     """The licence as declared; empty where nobody did."""
-    return Card(version.card, "").license or version.model.license
+    return licences.text(*version.typed_card.licenses) or version.model.license
 
 
 def task_of(version: Version) -> str:
     """The task that lists know a version by; empty where nobody declared one."""
-    return Card(version.card, "").task or version.model.task
+    return version.typed_card.task or version.model.task
 
 
 def keywords_of(version: Version) -> list[str]:
     """The words by which a version is to be found."""
-    return Card(version.card, "").keywords or [str(word) for word in version.model.keywords]
+    return list(version.typed_card.keywords) or [str(word) for word in version.model.keywords]

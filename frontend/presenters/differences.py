@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend.parts import formatting
+from frontend.parts import addresses, formatting
 from frontend.parts.svg import barcode
 from frontend.presenters import version_head
 from hub.protocol import stored
@@ -39,7 +39,7 @@ _WHATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NodeRow:
     """One node of a list; cells hold one thing a line.
 
     ``shown_by`` is the output that tells it in a drawing; none for nodes of functions and branches.
@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class NodeList:
     """One of the three lists, as much of it as a page shows."""
 
     name: str
@@ -61,7 +61,7 @@ class Listed:
     side: str
     count: int
     known: int
-    rows: tuple[Row, ...]
+    rows: tuple[NodeRow, ...]
     more_url: str
     next_url: str
 
@@ -76,22 +76,23 @@ class Difference:
     renamed: int
     sentence: str
     bars: tuple[SafeString, SafeString]
-    lists: tuple[Listed, ...]
+    lists: tuple[NodeList, ...]
     model: tuple[tuple[str, str, str], ...]
     weights: str
     matched: str
     inferred: bool
 
 
-def read(facts: Mapping[str, Any], asked: Mapping[str, str], kept: Mapping[str, str]) -> Difference:
-    """A difference from the report of its job; ``kept`` is what its address says already."""
+def read(
+    facts: Mapping[str, Any], query: Mapping[str, str], parameters: Mapping[str, str]
+) -> Difference:
+    """A difference from the report of its job; ``parameters`` are those of its address."""
     counts = stored.mapping(facts.get("counts"))
     numbers = {name: stored.count(counts.get(name)) for name in ("added", "removed", "changed")}
     after = stored.count(counts.get("after"))
-    chosen = asked.get("list", "")
+    chosen = query.get("list", "")
     names = [chosen] if chosen in LISTS else list(LISTS)
-    page = asked.get("page", "")
-    number = int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 6 else 1
+    number = addresses.page(query.get("page", ""))
     return Difference(
         before=stored.count(counts.get("before")),
         after=after,
@@ -100,10 +101,21 @@ def read(facts: Mapping[str, Any], asked: Mapping[str, str], kept: Mapping[str, 
         sentence=_sentence(numbers),
         bars=(_band(facts.get("before")), _band(facts.get("after"))),
         lists=tuple(
-            _listed(name, facts.get(name), numbers[name], kept, number if chosen == name else 0)
+            _listed(
+                name, facts.get(name), numbers[name], parameters, number if chosen == name else 0
+            )
             for name in names
         ),
-        model=tuple(_of_model(row) for row in stored.rows(facts.get("model"))),
+        model=tuple(
+            (
+                f"operator set {row.get('name', '')}"
+                if row.get("what") == "opset"
+                else str(row.get("name", "")),
+                str(row.get("before") or "none"),
+                str(row.get("after") or "none"),
+            )
+            for row in stored.rows(facts.get("model"))
+        ),
         weights=_weights(stored.mapping(facts.get("weights"))),
         matched=", ".join(
             f"{formatting.grouped(stored.count(counts.get(f'by_{how}')))} {words}"
@@ -114,28 +126,25 @@ def read(facts: Mapping[str, Any], asked: Mapping[str, str], kept: Mapping[str, 
     )
 
 
-def address(version: Version, given: Mapping[str, Any]) -> str:
+def address(version: Version, request: Mapping[str, Any]) -> str:
     """The page of the difference that a job makes, from its input."""
     model = version.model
-    earlier = given.get("against_version")
+    earlier = request.get("against_version")
     place = [model.namespace.slug, model.name, version.number]
     if not isinstance(earlier, int):
         return reverse("network", args=place)
-    asked = {"variant": given.get("variant"), "with": given.get("against_variant")}
-    told = {name: str(value) for name, value in asked.items() if value}
-    query = f"?{urlencode(told)}" if told else ""
-    return reverse("network-difference", args=[*place, earlier]) + query
+    parts = {"variant": request.get("variant"), "with": request.get("against_variant")}
+    return addresses.join(reverse("network-difference", args=[*place, earlier]), parts)
 
 
 def between(other: Version, before: Variant, version: Version, after: Variant) -> str:
     """The page of the difference from a variant of one version to a variant of another."""
-    asked: dict[str, Any] = {}
-    if version_head.choice_of(version, after):
-        asked["variant"] = after.name
-    if other.pk == version.pk or before.name != after.name:
-        asked["with"] = before.name
-    url = version_head.place(version, "network-difference", other.number)
-    return f"{url}?{urlencode(asked)}" if asked else url
+    is_other = other.pk == version.pk or before.name != after.name
+    parts = {
+        "variant": after.name if version_head.choice_of(version, after) else "",
+        "with": before.name if is_other else "",
+    }
+    return addresses.join(version_head.place(version, "network-difference", other.number), parts)
 
 
 def earlier(rows: Iterable[Version]) -> dict[int, int]:
@@ -147,19 +156,21 @@ def earlier(rows: Iterable[Version]) -> dict[int, int]:
 def _sentence(numbers: Mapping[str, int]) -> str:
     if not any(numbers.values()):
         return "No nodes differ."
-    said = [
+    parts = [
         f"{formatting.plural(number, 'node')} {name}" for name, number in numbers.items() if number
     ]
-    return ", ".join(said) + "."
+    return ", ".join(parts) + "."
 
 
-def _listed(name: str, said: Any, count: int, kept: Mapping[str, str], number: int) -> Listed:
+def _listed(
+    name: str, value: Any, count: int, parameters: Mapping[str, str], number: int
+) -> NodeList:
     """A whole page of a list that was asked for, else the beginning of it."""
-    rows = stored.rows(said)
+    rows = stored.rows(value)
     start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, SHOWN)
-    here = {**kept, "list": name}
+    here = {**parameters, "list": name}
     more = not number and len(rows) > SHOWN
-    return Listed(
+    return NodeList(
         name=name,
         title=LISTS[name],
         side="before" if name == "removed" else "after",
@@ -171,7 +182,7 @@ def _listed(name: str, said: Any, count: int, kept: Mapping[str, str], number: i
     )
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any]) -> NodeRow:
     domain, op = str(row.get("domain", "")), str(row.get("op", ""))
     was = str(row.get("was", ""))
     called = [
@@ -182,60 +193,48 @@ def _row(row: Mapping[str, Any]) -> Row:
     ]
     outputs = row.get("out")
     shown = outputs[0] if isinstance(outputs, list) and outputs else ()
-    told = [str(part) for part in shown] if isinstance(shown, list) else []
+    names = [str(part) for part in shown] if isinstance(shown, list) else []
     lines = [_change(change) for change in stored.rows(row.get("changes"))]
     more = stored.count(row.get("more"))
-    return Row(
+    return NodeRow(
         node="\n".join(part for part in called if part),
-        output=" ".join(told),
+        output=" ".join(names),
         by=BY.get(str(row.get("by", "")), ""),
         changes="\n".join([*lines, *([f"and {more} more"] if more else [])]),
-        shown_by=told[0] if told and not row.get("path") else "",
+        shown_by=names[0] if names and not row.get("path") else "",
     )
 
 
 def _change(change: Mapping[str, Any]) -> str:
     what, name = str(change.get("what", "")), str(change.get("name", ""))
     before, after = str(change.get("before", "")), str(change.get("after", ""))
-    said = f"{_WHATS.get(what, what)} {name}".strip()
+    subject = f"{_WHATS.get(what, what)} {name}".strip()
     if "norm" in change:
-        moved = _norm(change.get("norm"))
-        same = before == after
-        shown = after if same else f"{before or 'none'} → {after or 'none'}"
-        return f"{said} {shown}".strip() + f": {moved}"
-    return f"{said}: {before or 'none'} → {after or 'none'}"
+        norm, moved = change.get("norm"), "values changed"
+        if isinstance(norm, int | float) and not isinstance(norm, bool):
+            moved = f"changed by {formatting.figure(norm)} of their norm"
+        shape = after if before == after else f"{before or 'none'} → {after or 'none'}"
+        return f"{subject} {shape}".strip() + f": {moved}"
+    return f"{subject}: {before or 'none'} → {after or 'none'}"
 
 
-def _norm(value: Any) -> str:
-    """How far weights moved, in words."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"changed by {formatting.figure(value)} of their norm"
-    return "values changed"
-
-
-def _weights(said: Mapping[str, Any]) -> str:
-    compared, equal = stored.count(said.get("compared")), stored.count(said.get("equal"))
+def _weights(weights: Mapping[str, Any]) -> str:
+    compared, equal = stored.count(weights.get("compared")), stored.count(weights.get("equal"))
     if not compared:
         return "No common weights."
     words = f"{formatting.grouped(equal)} of {formatting.plural(compared, 'pair')} of weights equal"
     if equal == compared:
         return f"{words}."
-    norm = said.get("norm")
+    norm = weights.get("norm")
     if isinstance(norm, int | float) and not isinstance(norm, bool) and norm > 0:
         return f"{words}; overall change: {formatting.figure(norm)} of their norm."
     return f"{words}."
 
 
-def _of_model(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    name = str(row.get("name", ""))
-    said = f"operator set {name}" if row.get("what") == "opset" else name
-    return said, str(row.get("before") or "none"), str(row.get("after") or "none")
-
-
-def _band(said: Any) -> SafeString:
+def _band(value: Any) -> SafeString:
     """A graph's barcode, and below it the cells in which something is other."""
-    told = stored.mapping(said)
-    cells, marks = read_barcode(told), told.get("marks")
+    side = stored.mapping(value)
+    cells, marks = read_barcode(side), side.get("marks")
     if not cells:
         return mark_safe("")
     strip: dict[str, list[str]] = {}

@@ -56,15 +56,17 @@ COLUMNS = {
 
 def lines(rows: Any) -> list[Line]:
     """Figures as a table, those that do not agree first."""
-    found = map(_line, stored.rows(rows))
-    return sorted(found, key=lambda line: line.agrees)
+    unsorted = map(_line, stored.rows(rows))
+    return sorted(unsorted, key=lambda line: line.agrees)
 
 
 def largest(rows: Iterable[Any]) -> float | None:
     """The largest absolute difference of several figures; None where none has one."""
-    found = [_number(row.get(LARGEST)) for row in rows if isinstance(row, dict)]
-    known = [value for value in found if value is not None]
-    return max(known, key=_badness, default=None)
+    numbers = [_number(row.get(LARGEST)) for row in rows if isinstance(row, dict)]
+    values = [value for value in numbers if value is not None]
+    return max(
+        values, key=lambda value: math.inf if math.isnan(value) else abs(value), default=None
+    )
 
 
 def worst(rows: Any, summed: Any = None) -> Worst:
@@ -72,13 +74,13 @@ def worst(rows: Any, summed: Any = None) -> Worst:
 
     A report may leave out of its sum what was run on inputs that nobody would give.
     """
-    told = stored.rows(rows)
+    each = stored.rows(rows)
     whole = stored.mapping(summed)
     inner = whole.get("worst")
-    known = inner if isinstance(inner, dict) else whole
+    summary = inner if isinstance(inner, dict) else whole
 
     def of(key: str) -> list[dict[str, Any]]:
-        return [known] if key in known else told
+        return [summary] if key in summary else each
 
     return Worst(
         max_abs=formatting.figure(largest(of(LARGEST))),
@@ -123,9 +125,9 @@ def _share(value: float | None) -> str:
 
 
 def _least(rows: list[dict[str, Any]], key: str) -> float | None:
-    found = [_number(row.get(key)) for row in rows]
-    known = [value for value in found if value is not None]
-    return next((value for value in known if math.isnan(value)), min(known, default=None))
+    numbers = [_number(row.get(key)) for row in rows]
+    values = [value for value in numbers if value is not None]
+    return next((value for value in values if math.isnan(value)), min(values, default=None))
 
 
 def _number(value: Any) -> float | None:
@@ -136,7 +138,3 @@ def _number(value: Any) -> float | None:
         return float(value)
     except ValueError:
         return None
-
-
-def _badness(value: float) -> float:
-    return math.inf if math.isnan(value) else abs(value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.shortcuts import render
 
 from frontend.parts import labels
 from frontend.presenters import variants as presenter_variants
@@ -15,9 +16,9 @@ from registry.api import sign_in
 from registry.people.services import users
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from django.http import HttpRequest
+    from django.http import HttpRequest, HttpResponse
 
     from registry.models import Namespace, User, Variant
 
@@ -27,6 +28,28 @@ SCOPES = (
     ("publish", "publish: publish, yank, withdraw, move aliases"),
     ("admin", "admin: manage tokens and members, delete models"),
 )
+
+
+def offer(form: forms.Form, field: str, choices: Iterable[tuple[object, str]]) -> None:
+    """Set the choices of a field that depend on the reader."""
+    chooser = form.fields[field]
+    assert isinstance(chooser, forms.ChoiceField)  # noqa: S101 - declared in each form
+    chooser.choices = list(choices)
+
+
+def explain(form: forms.Form, problem: problems.Problem, field: str | None = None) -> None:
+    """Put a refusal of a service beside the fields that it points at, else beside ``field``."""
+    for error in problem.errors or [{"detail": problem.detail}]:
+        pointer = error.get("pointer", "").rpartition("/")[2]
+        form.add_error(pointer if pointer in form.fields else field, error["detail"])
+
+
+def page(
+    request: HttpRequest, template: str, form: forms.Form, context: Mapping[str, Any]
+) -> HttpResponse:
+    """A page with a form; its status is 422 where something in the form was refused."""
+    status = 422 if form.errors else 200
+    return render(request, template, {**context, "form": form}, status=status)
 
 
 class SeveralFiles(forms.ClearableFileInput):
@@ -91,15 +114,12 @@ class NamespaceForm(forms.Form):
 
     def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["namespace"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(namespace.slug, namespace.slug) for namespace in namespaces]
+        offer(self, "namespace", ((one.slug, one.slug) for one in namespaces))
 
 
-class ModelForm(NamespaceForm, VersionForm):
-    """A new model and its first version."""
+class VisibilityForm(forms.Form):
+    """Who sees a model."""
 
-    name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
     visibility = forms.ChoiceField(
         label="Visibility",
         choices=[
@@ -107,6 +127,11 @@ class ModelForm(NamespaceForm, VersionForm):
             ("private", "Private, members of the namespace only"),
         ],
     )
+
+
+class DescriptionForm(forms.Form):
+    """How lists describe a model; ``task`` is offered though it is not in the list of tasks."""
+
     license = forms.CharField(
         label="Licence",
         max_length=64,
@@ -114,14 +139,21 @@ class ModelForm(NamespaceForm, VersionForm):
         help_text="SPDX identifier, for example Apache-2.0.",
         widget=forms.TextInput(attrs={"list": "licences"}),
     )
-    task = forms.ChoiceField(
-        label="Task",
-        required=False,
-        choices=[("", "not declared"), *((task, labels.task(task)) for task in TASKS)],
-    )
+    task = forms.ChoiceField(label="Task", required=False)
     summary = forms.CharField(
         label="Summary", max_length=300, required=False, help_text="One sentence, shown in lists."
     )
+
+    def __init__(self, *args: Any, task: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tasks = [*TASKS, *([task] if task and task not in TASKS else [])]
+        offer(self, "task", [("", "not declared"), *((one, labels.task(one)) for one in tasks)])
+
+
+class ModelForm(NamespaceForm, VisibilityForm, DescriptionForm, VersionForm):
+    """A new model and its first version."""
+
+    name = Named(label="Name", max_length=96, help_text="Letters, digits, dot, hyphen, underscore.")
     field_order = ("namespace", "name", "visibility", "license", "task", "summary")
 
 
@@ -151,9 +183,7 @@ class DeriveForm(forms.Form):
 
     def __init__(self, *args: Any, variants: Sequence[Variant] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["source"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(row.name, row.name) for row in variants]
+        offer(self, "source", ((row.name, row.name) for row in variants))
 
     def clean_calibration(self) -> Any:
         sample = self.cleaned_data.get("calibration")
@@ -181,12 +211,8 @@ class TokenForm(forms.Form):
 
     def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["namespace"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [
-            ("", "all your namespaces"),
-            *((namespace.slug, namespace.slug) for namespace in namespaces),
-        ]
+        slugs = ((one.slug, one.slug) for one in namespaces)
+        offer(self, "namespace", [("", "all your namespaces"), *slugs])
 
 
 class SignInForm(AuthenticationForm):

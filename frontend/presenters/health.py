@@ -42,16 +42,6 @@ class Part:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
-    """One worker and the layers of isolation that its children wear."""
-
-    name: str
-    pool: str
-    isolation: tuple[tuple[str, bool], ...]
-    seen_at: datetime
-
-
 def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
     """Database, storage, queue and cache; the database answered, or there would be no page."""
     waiting, running = queue.get("queued", 0), queue.get("running", 0)
@@ -66,22 +56,21 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
             "running" if workers else "none",
             f"{formatting.plural(workers, 'worker')}; {waiting} queued and {running} running jobs",
         ),
-        *(_night(found) for found in nightly.outcomes()),
+        *(_night(outcome) for outcome in nightly.outcomes()),
     ]
 
 
-def worker(row: Worker, *, sees_names: bool) -> Live:
-    """A worker's row as the page shows it, under an alias unless ``sees_names``."""
+def worker(row: Worker, *, sees_names: bool) -> tuple[Worker, str, tuple[tuple[str, bool], ...]]:
+    """A worker, its name or alias, and each layer of isolation with whether it has that."""
     name = row.name if sees_names else aliases.worker(row.name)
-    return Live(name, row.pool, _layers(row.capabilities.get("isolation")), row.seen_at)
+    return row, name, _layers(row.capabilities.get("isolation"))
 
 
-def _night(found: nightly.Outcome) -> Part:
-    """What was done last night: the dump of the graphs, or their comparison with the rows."""
-    at = datetime.fromisoformat(found.finished_at)
-    detail = f"{found.detail} ({at:%Y-%m-%d %H:%M} UTC)"
-    state, word = ("passed", "done") if found.ok else ("errored", "reported something")
-    return Part(_NIGHTLY.get(found.task, found.task), state, word, detail)
+def _night(outcome: nightly.Outcome) -> Part:
+    at = datetime.fromisoformat(outcome.finished_at)
+    detail = f"{outcome.detail} ({at:%Y-%m-%d %H:%M} UTC)"
+    state, word = ("passed", "done") if outcome.ok else ("errored", "reported something")
+    return Part(_NIGHTLY.get(outcome.task, outcome.task), state, word, detail)
 
 
 def _storage() -> Part:
@@ -108,9 +97,9 @@ def _files(actor: Actor) -> Part:
     return Part("Stored files", "failed", "damaged", detail)
 
 
-def _layers(told: Any) -> tuple[tuple[str, bool], ...]:
+def _layers(isolation: Any) -> tuple[tuple[str, bool], ...]:
     """Every layer with whether it was reached; nothing where the worker told nothing."""
-    reached = told.get("layers", told) if isinstance(told, dict) else told
+    reached = isolation.get("layers", isolation) if isinstance(isolation, dict) else isolation
     if isinstance(reached, dict):
         reached = [name for name, on in reached.items() if on]
     if not isinstance(reached, list):

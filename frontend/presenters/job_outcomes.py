@@ -1,4 +1,4 @@
-"""What a job made, as links: results, variants, and the pages that show what it found."""
+"""The outputs of a job as links: results, variants, and the pages that show them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend.parts import formatting
-from frontend.parts import labels as words
-from frontend.presenters import differences, timings
+from frontend.parts import formatting, labels
+from frontend.presenters import differences, measurements, version_head
 from runners.models import Comparison, ConformanceResult, Job, Measurement
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from registry.models import Version
-
 # Results of one sweep that are named; the tab has them all.
 NAMED = 10
-# Kind of job -> the tab that shows what comes of it. The others are told where their checks are.
+# Kind of job -> the tab with its outputs. The others lead to the checks.
 _TABS = {
     "conformance": "version-conformance",
     "upgrade": "version-variants",
@@ -32,7 +29,7 @@ _TABS = {
     "federated-schema": "version",
     Job.TRYOUT: "version-try",
 }
-# What a job of one kind makes where no row of its own tells it.
+# The output of a job of one kind that has no row of its own.
 _PAGES = {
     "describe": "facts and checks",
     "check": "verdicts",
@@ -43,8 +40,8 @@ _PAGES = {
 }
 
 
-class Made(NamedTuple):
-    """One thing that came of a job."""
+class Output(NamedTuple):
+    """One output of a job."""
 
     words: str
     url: str
@@ -57,76 +54,68 @@ def place(job: Job) -> str:
         return ""
     if job.kind == "difference":
         return differences.address(version, job.input)
-    where = _where(version)
     if job.kind == "tensors":
-        return reverse("version-view", args=[*where, job.entry])
-    url = reverse(_TABS.get(job.kind, "version-checks"), args=where)
+        return version_head.place(version, "version-view", job.entry)
+    url = version_head.place(version, _TABS.get(job.kind, "version-checks"))
     if job.kind == Job.TRYOUT and job.input.get("variant"):
         return f"{url}?{urlencode({'variant': job.input['variant']})}"
     return url
 
 
-def of(job: Job) -> list[Made]:
+def of(job: Job) -> list[Output]:
     """What a job that has ended made, each with its page; at most three questions to the rows."""
     if job.version is None:
         is_suite = job.kind == "suite" and job.state == Job.State.SUCCEEDED
-        return [Made("scoreboard results", reverse("scoreboard"))] if is_suite else []
+        return [Output("scoreboard results", reverse("scoreboard"))] if is_suite else []
     rows = _ROWS.get(job.kind)
-    if rows and (found := rows(job)):
-        return found
+    if rows and (outputs := rows(job)):
+        return outputs
     if job.state != Job.State.SUCCEEDED:
         return []
     if job.kind == Job.TRYOUT:
         url = place(job)
         joint = "&" if "?" in url else "?"
-        return [Made("outputs", f"{url}{joint}run={job.uuid}#server")]
-    said = _PAGES.get(job.kind)
-    return [Made(said, place(job))] if said else []
+        return [Output("outputs", f"{url}{joint}run={job.uuid}#server")]
+    words = _PAGES.get(job.kind)
+    return [Output(words, place(job))] if words else []
 
 
-def _variants(job: Job) -> list[Made]:
-    made = selectors.made_by(job)
-    if made is None:
+def _variants(job: Job) -> list[Output]:
+    variant = selectors.made_by(job)
+    if variant is None:
         return []
-    url = f"{place(job)}?{urlencode({'variant': made.name})}"
-    return [Made(f"{made.name}: {made.entry.path}", url)]
+    url = f"{place(job)}?{urlencode({'variant': variant.name})}"
+    return [Output(f"{variant.name}: {variant.entry.path}", url)]
 
 
-def _results(job: Job) -> list[Made]:
+def _results(job: Job) -> list[Output]:
     rows = Measurement.objects.filter(job=job).select_related("variant").order_by("ordinal")
     listed = list(rows[: NAMED + 1])
-    where = _where(job.version) if job.version else []
-    made = [
-        Made(
-            f"{timings.latency(row.p50_ms) or row.status} on {row.device_title}, batch {row.batch}",
-            reverse("benchmark", args=[*where, row.pk]),
-        )
-        for row in listed[:NAMED]
-    ]
-    return [*made, Made("and more", place(job))] if len(listed) > NAMED else made
-
-
-def _verdicts(job: Job) -> list[Made]:
-    row = Comparison.objects.filter(job=job).first()
-    return [Made(f"verdict: {row.verdict}", f"{place(job)}#before")] if row else []
-
-
-def _checks(job: Job) -> list[Made]:
-    rows = ConformanceResult.objects.filter(job=job).select_related("variant")
-    listed = list(rows)
-    if not listed:
+    if job.version is None:
         return []
-    first = listed[0]
-    said = formatting.plural(len(listed), "result")
-    url = f"{place(job)}?{urlencode({'variant': first.variant.name})}"
-    return [Made(f"{said} on {words.runtime(first.runtime)}", url)]
+    outputs = []
+    for row in listed[:NAMED]:
+        latency = measurements.latency(row.p50_ms) or row.status
+        title = f"{latency} on {row.device_title}, batch {row.batch}"
+        outputs.append(Output(title, version_head.place(job.version, "benchmark", row.pk)))
+    return [*outputs, Output("and more", place(job))] if len(listed) > NAMED else outputs
 
 
-def _where(version: Version) -> list[str | int]:
-    return [version.model.namespace.slug, version.model.name, version.number]
+def _verdicts(job: Job) -> list[Output]:
+    row = Comparison.objects.filter(job=job).first()
+    return [Output(f"verdict: {row.verdict}", f"{place(job)}#before")] if row else []
 
 
-_ROWS: dict[str, Callable[[Job], list[Made]]] = {
+def _checks(job: Job) -> list[Output]:
+    rows = list(ConformanceResult.objects.filter(job=job).select_related("variant"))
+    if not rows:
+        return []
+    url = f"{place(job)}?{urlencode({'variant': rows[0].variant.name})}"
+    results = formatting.plural(len(rows), "result")
+    return [Output(f"{results} on {labels.runtime(rows[0].runtime)}", url)]
+
+
+_ROWS: dict[str, Callable[[Job], list[Output]]] = {
     "upgrade": _variants,
     "convert": _variants,
     "benchmark": _results,

@@ -26,10 +26,10 @@ _PLAIN_BY = re.compile(r"cc-by(-\d\.\d)?")
 
 def family(name: str) -> str:
     """Which of the families a licence is of, by its name."""
-    said = name.strip().lower()
-    if _PLAIN_BY.fullmatch(said):
+    licence = name.strip().lower()
+    if _PLAIN_BY.fullmatch(licence):
         return PERMISSIVE
-    for told, beginnings in _BEGINNINGS.items():
-        if any(said == one or said.startswith(f"{one}-") for one in beginnings.split()):
-            return told
+    for group, beginnings in _BEGINNINGS.items():
+        if any(licence == one or licence.startswith(f"{one}-") for one in beginnings.split()):
+            return group
     return OTHER

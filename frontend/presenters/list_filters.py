@@ -6,14 +6,15 @@ have the same address.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend.parts import formatting
-from frontend.parts import labels as words
+from frontend.parts import addresses, formatting, labels
+from frontend.parts.options import Option
 from frontend.presenters import licences
 from hub.protocol import problems
 from registry.catalogue import search, speeds
@@ -31,85 +32,59 @@ SORTS = {
     "fastest": "Fastest on the chosen device",
     "size": "Smallest",
     "carbon": "Least carbon",
+    "macs": "Fewest operations",
+    "memory": "Least memory",
     "name": "Name",
 }
 
 
-def _same(value: str) -> str:
-    return value
-
-
-def _precision(value: str) -> str:
-    return "no weights" if value == "none" else value
-
-
-def _device(value: str) -> str:
-    return value.replace("-", " ")
-
-
-def _evidence(value: str) -> str:
-    return {
-        "carbon": "training carbon declared",
-        "federated": "trained in federated rounds",
-        "upgrade": "opset upgrade ready",
-    }.get(value, value)
-
-
-def _bytes(value: str) -> str:
-    return formatting.size(int(value))
-
-
-def _parameters(value: str) -> str:
-    return formatting.quantity(int(value))
-
-
+_EVIDENCE = {
+    "carbon": "training carbon declared",
+    "federated": "trained in federated rounds",
+    "upgrade": "opset upgrade ready",
+}
 # Parameter -> title, words for a value. The order is that of the page.
 GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
-    "task": ("Task", words.task),
-    "passes_on": ("Passes on", words.runtime),
-    "precision": ("Precision", _precision),
-    "opset_max": ("Maximum opset", _same),
-    "opset": ("Opset", _same),
-    "measured_on": ("Measured on", _device),
-    "license": ("Licence", words.licence),
-    "evidence": ("Evidence", _evidence),
-    "max_bytes": ("Maximum size", _bytes),
-    "max_parameters": ("Maximum parameters", _parameters),
-    "namespace": ("Namespace", _same),
-    "keyword": ("Keyword", _same),
+    "task": ("Task", labels.task),
+    "passes_on": ("Passes on", labels.runtime),
+    "precision": ("Precision", lambda value: "no weights" if value == "none" else value),
+    "opset_max": ("Maximum opset", str),
+    "opset": ("Opset", str),
+    "measured_on": ("Measured on", lambda value: value.replace("-", " ")),
+    "license": ("Licence", labels.licence),
+    "evidence": ("Evidence", lambda value: _EVIDENCE.get(value, value)),
+    "max_bytes": ("Maximum size", lambda value: formatting.size(int(value))),
+    "max_parameters": ("Maximum parameters", lambda value: formatting.quantity(int(value))),
+    "max_macs": ("Maximum operations", lambda value: f"{formatting.quantity(int(value))} MACs"),
+    "max_memory": ("Maximum memory", lambda value: formatting.size(int(value))),
+    "namespace": ("Namespace", str),
+    "keyword": ("Keyword", str),
 }
 # What an address may ask for beside that, as the API does: shown as chips where it is chosen.
 MORE: dict[str, tuple[str, Callable[[str], str]]] = {
-    "domain": ("Domain", _same),
-    "operator": ("Operator", _same),
-    "pixel_format": ("Pixels", _same),
-    "personal_data": ("Personal data in training", _same),
-    "fails_on": ("Fails on", words.runtime),
-    "contains": ("Name or summary", _same),
+    "domain": ("Domain", str),
+    "operator": ("Operator", str),
+    "pixel_format": ("Pixels", str),
+    "personal_data": ("Personal data in training", str),
+    "fails_on": ("Fails on", labels.runtime),
+    "max_p50": ("Maximum latency", lambda value: f"{value}{formatting.NARROW}ms"),
+    "contains": ("Name or summary", str),
 }
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it.
 PARAMETERS = ("q", "sort", "cursor", "on", *GROUPS, *MORE, *speeds.Setup._fields)
 # Of these one value at most is chosen; all but the last are numbers.
+_MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OPSETS = ("opset_max", "opset")
 _NUMBERS = {
     "opset_max": "opset",
     "opset": "opset",
     "max_bytes": "size",
     "max_parameters": "number of parameters",
+    "max_macs": "number of operations",
+    "max_memory": "number of bytes",
 }
-_ONE = (*_NUMBERS, "contains")
-_MOST_DIGITS = {"opset_max": 5, "opset": 5, "max_bytes": 18, "max_parameters": 18}
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One value of a filter, and how many models the list would have with it."""
-
-    value: str
-    words: str
-    count: int | None
-    on: bool
-    family: str = ""
+_ONE = (*_NUMBERS, "max_p50", "contains")
+_MOST_DIGITS = dict.fromkeys(_NUMBERS, 18) | dict.fromkeys(_OPSETS, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +94,8 @@ class Group:
     name: str
     title: str
     kind: str
-    first: tuple[Choice, ...]
-    rest: tuple[Choice, ...]
+    first: tuple[Option, ...]
+    rest: tuple[Option, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +120,7 @@ def read(data: QueryDict) -> Query:
     if on := data.get("on"):  # a select has one value for all three
         setup = on.split("/", 2)
     groups |= {
-        name: told.strip()[:96] for name, told in zip(speeds.Setup._fields, setup, strict=False)
+        name: value.strip()[:96] for name, value in zip(speeds.Setup._fields, setup, strict=False)
     }
     sort = data.get("sort") or "updated"
     if sort not in SORTS:
@@ -154,20 +129,21 @@ def read(data: QueryDict) -> Query:
         text=data.get("q", "").strip()[:200],
         sort=sort,
         contains=data.get("contains", "").strip()[:200],
+        max_p50=_milliseconds(data.get("max_p50", "").strip()),
         **groups,
     )
 
 
-def sorts(known: Sequence[speeds.Offer]) -> dict[str, str]:
+def sorts(available: Sequence[speeds.Offer]) -> dict[str, str]:
     """The orders of the list in words; where nothing was measured there is no fastest."""
-    return SORTS if known else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
+    return SORTS if available else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
 
 
-def settled(query: Query, known: Sequence[speeds.Offer]) -> Query:
-    """The query with a whole setup where its speeds are asked for, or a part of a setup is told."""
-    if query.sort != search.FASTEST and not any(query.setup):
+def settled(query: Query, available: Sequence[speeds.Offer]) -> Query:
+    """The query with a complete setup, where speeds or a part of a setup are requested."""
+    if query.sort != search.FASTEST and query.max_p50 is None and not any(query.setup):
         return query
-    return replace(query, **speeds.settled(known, query.setup, query.measured_on)._asdict())
+    return replace(query, **speeds.settled(available, query.setup, query.measured_on)._asdict())
 
 
 def address(query: Query, cursor: str = "") -> str:
@@ -183,64 +159,71 @@ def address(query: Query, cursor: str = "") -> str:
 
 def chips(query: Query) -> list[Chip]:
     """Every chosen value with the address that drops it."""
-    found = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
-    for name, (title, said) in (GROUPS | MORE).items():
-        found += [
-            Chip(title, said(value), _drop(query, name, value), name)
+    listed = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
+    for name, (title, words) in (GROUPS | MORE).items():
+        listed += [
+            Chip(title, words(value), _drop(query, name, value), name)
             for value in _chosen(query, name)
         ]
-    return found
+    return listed
 
 
 def kept(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
-    return [(name, value) for name in MORE for value in _chosen(query, name)]
+    hidden = [name for name in MORE if name != "max_p50"]
+    return [(name, value) for name in hidden for value in _chosen(query, name)]
 
 
 def groups(
     query: Query,
     facets: dict[str, list[tuple[str, int]]],
-    known: dict[str, list[tuple[str, int]]],
+    available: dict[str, list[tuple[str, int]]],
 ) -> list[Group]:
     """The filters with their counts; a value stays visible where it would leave nothing."""
-    found = []
-    for name, (title, said) in GROUPS.items():
+    listed = []
+    for name, (title, words) in GROUPS.items():
         counts = _at_most(facets[name]) if name == "opset_max" else dict(facets[name])
         chosen = {value.lower() for value in _chosen(query, name)}
         there = {value.lower() for value in counts}
-        for value in (*_chosen(query, name), *(value for value, _ in known[name])):
+        for value in (*_chosen(query, name), *(value for value, _ in available[name])):
             if value.lower() not in there:
                 there.add(value.lower())
                 counts[value] = 0
-        choices = [
-            Choice(value, said(value), many, value.lower() in chosen, _family(name, value))
-            for value, many in counts.items()
+        options = [
+            Option(
+                words(value),
+                value,
+                on=value.lower() in chosen,
+                count=count,
+                family=licences.family(value) if name == "license" else "",
+            )
+            for value, count in counts.items()
         ]
         if name in _NUMBERS:
-            choices.sort(key=lambda choice: int(choice.value), reverse=name in _OPSETS)
+            options.sort(key=lambda option: int(option.value), reverse=name in _OPSETS)
         elif name == "license":
-            choices.sort(key=lambda choice: licences.FAMILIES.index(choice.family))
+            options.sort(key=lambda option: licences.FAMILIES.index(option.family))
         else:
-            choices.sort(key=lambda choice: not choice.on)
-        if name in _NUMBERS and choices:
-            choices = [Choice("", "any", None, getattr(query, name) is None), *choices]
-        if choices:
+            options.sort(key=lambda option: not option.on)
+        if name in _NUMBERS and options:
+            options = [Option("any", on=getattr(query, name) is None), *options]
+        if options:
             kind = "radio" if name in _NUMBERS else "checkbox"
-            found.append(Group(name, title, kind, tuple(choices[:SHOWN]), tuple(choices[SHOWN:])))
-    return found
-
-
-def _family(name: str, value: str) -> str:
-    """The heading under which a value stands; none in most groups."""
-    return licences.family(value) if name == "license" else ""
+            listed.append(Group(name, title, kind, tuple(options[:SHOWN]), tuple(options[SHOWN:])))
+    return listed
 
 
 def _number(name: str, text: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS[name]):
+    number = addresses.whole(text, _MOST_DIGITS[name])
+    if text and number is None:
         raise problems.InvalidRequest(f"The {_NUMBERS[name]} {text[:20]!r} is not a number.")
-    return int(text)
+    return number
+
+
+def _milliseconds(text: str) -> float | None:
+    if text and not _MILLISECONDS.fullmatch(text):
+        raise problems.InvalidRequest(f"The latency {text[:20]!r} is not a number of milliseconds.")
+    return float(text) if text else None
 
 
 def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
@@ -257,6 +240,8 @@ def _chosen(query: Query, name: str) -> tuple[str, ...]:
     if name in _NUMBERS:
         bound = getattr(query, name)
         return () if bound is None else (str(bound),)
+    if name == "max_p50":
+        return () if query.max_p50 is None else (f"{query.max_p50:g}",)
     if name == "contains":
         return (query.contains,) if query.contains else ()
     value: tuple[str, ...] = getattr(query, name)

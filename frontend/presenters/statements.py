@@ -31,7 +31,7 @@ _Term = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxi
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Statement:
     """One statement: its predicate with a prefix, and its object as words and perhaps a link."""
 
     term: str
@@ -49,10 +49,10 @@ class Term:
     label: str
     comment: str
     kind: str
-    rows: tuple[Row, ...]
+    rows: tuple[Statement, ...]
 
 
-def read(nquads: str) -> list[Row]:
+def read(nquads: str) -> list[Statement]:
     """The statements of a small graph about one thing."""
     return [_row(quad) for quad in _quads(nquads)]
 
@@ -60,8 +60,8 @@ def read(nquads: str) -> list[Row]:
 def formats(path: str) -> list[tuple[str, str, str]]:
     """Name, address and media type of each format of the thing at ``path``."""
     return [
-        (WORDS[ending], f"{path}.{ending}", found.media_type.partition(";")[0])
-        for ending, found in FORMATS.items()
+        (WORDS[ending], f"{path}.{ending}", one.media_type.partition(";")[0])
+        for ending, one in FORMATS.items()
     ]
 
 
@@ -75,11 +75,11 @@ def terms(nquads: str, prefix: str) -> list[tuple[str, list[Term]]]:
     for iri, rows in sorted(about.items()):
         term = _term(iri, iri.removeprefix(prefix), rows)
         groups[term.kind].append(term)
-    return [(name, found) for name, found in groups.items() if found]
+    return [(name, listed) for name, listed in groups.items() if listed]
 
 
 def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:
-    told = {
+    texts = {
         f"{RDFS}label": "",
         f"{SKOS}prefLabel": "",
         f"{RDFS}comment": "",
@@ -90,23 +90,23 @@ def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:
         predicate = quad.predicate.value
         if predicate == f"{RDF}type":
             kinds.append(_words(quad.object))
-        elif predicate in told:
-            told[predicate] = _words(quad.object)
+        elif predicate in texts:
+            texts[predicate] = _words(quad.object)
         elif predicate not in (f"{RDFS}isDefinedBy", f"{DCTERMS}isPartOf"):
             rest.append(_row(quad))
     return Term(
         name=name,
         iri=iri,
-        label=told[f"{RDFS}label"] or told[f"{SKOS}prefLabel"],
-        comment=told[f"{RDFS}comment"] or told[f"{SKOS}definition"],
+        label=texts[f"{RDFS}label"] or texts[f"{SKOS}prefLabel"],
+        comment=texts[f"{RDFS}comment"] or texts[f"{SKOS}definition"],
         kind=next((_GROUPS[kind] for kind in kinds if kind in _GROUPS), _OTHERS),
         rows=tuple(rest),
     )
 
 
-def _row(quad: pyoxigraph.Quad) -> Row:
+def _row(quad: pyoxigraph.Quad) -> Statement:
     words, url = _object(quad.object)
-    return Row(_short(quad.predicate.value), quad.predicate.value, words, url)
+    return Statement(_short(quad.predicate.value), quad.predicate.value, words, url)
 
 
 def _object(term: _Term) -> tuple[str, str]:

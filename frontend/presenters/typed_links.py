@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Metadata:
     """The block of schema.org, the `Link` header, and the addresses that people may follow."""
 
     block: SafeString
@@ -27,13 +27,13 @@ class Told:
     linkset: str
 
 
-def of_version(version: Version, address: str) -> Told | None:
+def of_version(version: Version, address: str) -> Metadata | None:
     """What the page at the path ``address`` says; None of a version that is out or not yet in."""
     if not version.is_served:
         return None
     sheet = exports.read(version)
     links = signposting.of_version(sheet, exports.addresses(sheet.iri))
-    return Told(
+    return Metadata(
         # The block is escaped so that nothing in it ends it.
         block=SafeString(schemaorg.embed(sheet)),
         header=signposting.header(links, sheet.iri),

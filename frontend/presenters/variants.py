@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
-from frontend.parts import formatting, labels
+from frontend.parts import addresses, formatting, labels
 from frontend.presenters import figures, version_head
 from hub.protocol import stored
 
@@ -37,28 +36,19 @@ _SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One variant, as the table shows it."""
+class Line:
+    """A variant in the table: its source, where it was derived, and how the two compare."""
 
-    name: str
-    url: str
+    variant: Variant
+    source: Variant | None
+    choice: str
     origin: str
-    source: str
-    job: str
-    opset: int | None
-    precision: str
     size: int
     ratio: str
     parity: figures.Worst | None
-    measured: bool
     rules: tuple[str, ...]
-    proof: str
-    chosen: bool
     conformance: str
-    conformance_url: str
     load: str
-    path: str
-    download: str
     graph: str
 
 
@@ -89,30 +79,32 @@ class Ladder:
     ready_url: str
 
 
-def rows(version: Version, matrices: Iterable[Matrix]) -> list[Row]:
+def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
     """The table of variants; ``matrices`` are those of the same version."""
     summaries = {one.variant: one.summary for one in matrices}
-    variants = version_head.variants(version)
-    names = {row.pk: row for row in variants}
-    return [_row(version, row, names, summaries.get(row.name, "not run")) for row in variants]
+    variants = {row.pk: row for row in version_head.variants(version)}
+    return [
+        _line(version, row, variants.get(row.derived_from_id or 0), summaries)
+        for row in variants.values()
+    ]
 
 
-def ladder(version: Version, found: selectors.Ladder) -> Ladder:
+def ladder(version: Version, of: selectors.Ladder) -> Ladder:
     """A ladder in words, from the highest opset that was tried down, each in its newest try."""
     newest: dict[int | None, Step] = {}
-    for rung in found.rungs:
+    for rung in of.rungs:
         newest.setdefault(rung.opset, _step(rung))
     steps = sorted(newest.values(), key=lambda step: -(step.opset or 0))
-    highest = found.highest
-    state, sentence = _sentence(found)
+    highest = of.highest
+    state, sentence = _sentence(of)
     return Ladder(
-        variant=found.variant.name,
-        opset=found.variant.opset,
+        variant=of.variant.name,
+        opset=of.variant.opset,
         state=state,
         sentence=sentence,
         steps=tuple(steps),
-        findings=found.job.typed_report.findings if found.job and not steps else (),
-        job=str(found.job.pk) if found.job else "",
+        findings=of.job.typed_report.findings if of.job and not steps else (),
+        job=str(of.job.pk) if of.job else "",
         ready=highest.opset if highest else None,
         ready_url=version_head.place(version) + version_head.choice_of(version, highest),
     )
@@ -129,36 +121,26 @@ def load_of(version: Version, variant: Variant) -> str:
     return f'hub.load("{version.ref}", variant="{variant.name}")'
 
 
-def _row(version: Version, row: Variant, names: Mapping[int, Variant], summary: str) -> Row:
-    told = stored.mapping(row.derivation)
-    source = names.get(row.derived_from_id or 0)
-    choice = version_head.choice_of(version, row)
+def _line(
+    version: Version, row: Variant, source: Variant | None, summaries: Mapping[str, str]
+) -> Line:
+    derivation = stored.mapping(row.derivation)
     size = _size(version_head.own_files(version, row), row)
     before = _size(version_head.own_files(version, source), source) if source else 0
-    parity = figures.worst(told.get("figures"), told.get("parity")) if source else None
-    rules = told.get("rules")
-    return Row(
-        name=row.name,
-        url=version_head.place(version) + choice,
+    rules = derivation.get("rules")
+    return Line(
+        variant=row,
+        source=source,
+        choice=version_head.choice_of(version, row),
         origin=ORIGINS.get(row.origin, row.origin),
-        source=source.name if source else "",
-        job=str(row.job_uuid) if row.job_uuid and source else "",
-        opset=row.opset,
-        precision="no weights" if row.precision == "none" else row.precision,
         size=size,
         ratio=formatting.share(size / before) if before else "",
-        parity=parity,
-        measured=parity is not None and bool(parity.max_abs or parity.cosine or parity.top1),
-        rules=tuple(str(rule) for rule in rules) if isinstance(rules, list) else (),
-        proof=row.proof_sentence,
-        chosen=row.is_chosen,
-        conformance=summary,
-        conformance_url=version_head.place(version, "version-conformance") + choice,
+        parity=figures.worst(derivation.get("figures"), derivation.get("parity"))
+        if source
+        else None,
+        rules=tuple(map(str, rules)) if isinstance(rules, list) else (),
+        conformance=summaries.get(row.name, "not run"),
         load=load_of(version, row),
-        path=row.entry.path,
-        download=version_head.place(version, "version-file", row.entry.path)
-        if version.state != "withdrawn"
-        else "",
         graph=_graph(version, row, source),
     )
 
@@ -169,12 +151,11 @@ def _graph(version: Version, row: Variant, source: Variant | None) -> str:
         return ""
     if source is None:
         return version_head.place(version, "network") + version_head.choice_of(version, row)
-    asked = urlencode({"variant": row.name, "with": source.name})
-    return f"{version_head.place(version, 'network-difference', version.number)}?{asked}"
+    url = version_head.place(version, "network-difference", version.number)
+    return addresses.join(url, {"variant": row.name, "with": source.name})
 
 
 def _size(files: Iterable[File], variant: Variant) -> int:
-    """The bytes of a variant's model and of the weights beside it."""
     paths = variant.paths
     return sum(file.blob.size for file in files if file.path in paths)
 
@@ -193,20 +174,19 @@ def _step(rung: selectors.Rung) -> Step:
 
 
 def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    """A node in the way: its name, its operator, from and to which opset, and why."""
     way = f"{row.get('source', '?')} to {row.get('target', '?')}"
     return str(row.get("node") or ""), str(row.get("op") or ""), way, str(row.get("reason") or "")
 
 
-def _sentence(found: selectors.Ladder) -> tuple[str, str]:
+def _sentence(of: selectors.Ladder) -> tuple[str, str]:
     """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
-    job, highest = found.job, found.highest
+    job, highest = of.job, of.highest
     if highest is not None:
         return "passed", f"{highest.opset} ready: {highest.proof_sentence}"
-    own = found.variant.opset or 0
-    made = [row for row in found.ready if not row.is_chosen and (row.opset or 0) > own]
-    if made:
-        unproven = max(made, key=lambda row: row.opset or 0)
+    own = of.variant.opset or 0
+    unchosen = [row for row in of.ready if not row.is_chosen and (row.opset or 0) > own]
+    if unchosen:
+        unproven = max(unchosen, key=lambda row: row.opset or 0)
         return (
             "can't tell",
             f"{unproven.opset} created, not used by default: {unproven.proof_sentence}",
@@ -216,13 +196,13 @@ def _sentence(found: selectors.Ladder) -> tuple[str, str]:
     if job.state == "failed" and job.error_class != "deterministic":
         return "not completed", job.error_detail or "The job finished without a verdict."
     if job.state == "succeeded":
-        return "passed", _nothing_higher(found, job)
+        return "passed", _nothing_higher(of, job)
     return _SENTENCES[job.state]
 
 
-def _nothing_higher(found: selectors.Ladder, job: Job) -> str:
-    own = found.variant.opset or 0
-    if any(row.opset is not None and row.opset < own for row in found.ready):
+def _nothing_higher(of: selectors.Ladder, job: Job) -> str:
+    own = of.variant.opset or 0
+    if any(row.opset is not None and row.opset < own for row in of.ready):
         return "A lower opset is ready. A higher one was not requested."
     if not job.typed_report.facts.get("source", 1):
         return "No upgrade needed: no operator depends on the opset."

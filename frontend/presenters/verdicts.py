@@ -107,7 +107,7 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
         return CardChecked(_card_verdict("not run", late if published else early))
     if check.outcome == "pending":
         return CardChecked(_card_verdict("pending", "Queued."))
-    found = tuple(
+    findings = tuple(
         finding for row in _files(check) for finding in stored_findings(row.get("findings"))
     )
     words = {
@@ -116,7 +116,7 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
         "errored": "Could not be completed because of an error on the hub.",
     }
     verdict = _card_verdict(check.outcome, words.get(check.outcome, ""))
-    return CardChecked(verdict, found, check.updated_at)
+    return CardChecked(verdict, findings, check.updated_at)
 
 
 def _card_verdict(outcome: str, words: str) -> Verdict:
@@ -145,13 +145,12 @@ def stages(report: Report) -> tuple[Verdict, ...]:
 
 
 def _files(check: Check) -> list[dict[str, Any]]:
-    """The files that a check tells of, with their findings and verdicts."""
     return stored.rows(stored.mapping(check.report).get("files"))
 
 
-def _unread(outcome: str, said: str) -> Checked:
+def _unread(outcome: str, words: str) -> Checked:
     return Checked(
-        "", tuple(Verdict(title, asks, outcome, said) for title, asks, _ in STAGES.values())
+        "", tuple(Verdict(title, asks, outcome, words) for title, asks, _ in STAGES.values())
     )
 
 
@@ -165,17 +164,17 @@ def _checked(row: dict[str, Any]) -> Checked:
     return Checked(str(row.get("path", "")), verdicts, findings)
 
 
-def _verdicts(said: Any) -> tuple[Verdict, ...]:
-    known = stored.mapping(said)
-    return tuple(_verdict(stage, known.get(stage)) for stage in STAGES)
+def _verdicts(value: Any) -> tuple[Verdict, ...]:
+    by_stage = stored.mapping(value)
+    return tuple(_verdict(stage, by_stage.get(stage)) for stage in STAGES)
 
 
-def _verdict(stage: str, said: Any) -> Verdict:
+def _verdict(stage: str, value: Any) -> Verdict:
     title, asks, good = STAGES[stage]
-    known = stored.mapping(said)
-    outcome = str(known.get("verdict") or "not-run").replace("-", " ")
-    told = good if outcome == "ok" else str(known.get("message") or "")
-    return Verdict(title, asks, outcome, told or _WORDS.get(outcome, ""))
+    row = stored.mapping(value)
+    outcome = str(row.get("verdict") or "not-run").replace("-", " ")
+    words = good if outcome == "ok" else str(row.get("message") or "")
+    return Verdict(title, asks, outcome, words or _WORDS.get(outcome, ""))
 
 
 def _sentence(outcome: str, files: tuple[Checked, ...]) -> str:

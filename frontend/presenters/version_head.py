@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from frontend.parts import formatting
-from frontend.parts import labels as words
+from frontend.parts.options import Option
 from frontend.presenters import declarations, facts
 from hub.protocol import problems, proofs
-from hub.protocol.facts import Facts, read_barcode
 from registry.catalogue import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from hub.protocol.facts import Facts
     from registry.models import File, Ref, RegisteredModel, Variant, Version
 
-# The judge of an upgrade that nothing could run: the schema registry knows no difference.
 TABS = {
     "overview": ("Overview", "version"),
     "files": ("Files", "version-files"),
@@ -37,17 +36,6 @@ TABS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One value of a select, or one tab."""
-
-    words: str
-    value: str = ""
-    url: str = ""
-    on: bool = False
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Note:
     """What a reader must know first: title, words, and perhaps where to go."""
 
@@ -59,93 +47,26 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A model as lists show it."""
-
-    namespace: str
-    name: str
-    url: str
-    private: bool
-    gated: bool
-    published: bool
-    summary: str
-    task: str
-    license: str
-    barcode: Sequence[str]
-    parameters: int | None
-    uncounted: bool
-    opset: int | None
-    precision: str
-    size: int | None
-    carbon_kg: float | None
-    updated_at: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Head:
-    """Everything above the tabs of a version's page."""
+    """What stands above the tabs of a version's page, beside the rows of version and variant."""
 
-    namespace: str
-    name: str
-    ref: str
-    state: str
-    private: bool
     summary: str
     license: str
-    license_value: str
     task: str
-    task_value: str
     keywords: tuple[str, ...]
     aliases: tuple[str, ...]
-    versions: tuple[Choice, ...]
-    variants: tuple[Choice, ...]
-    variant: str
+    versions: tuple[Option, ...]
+    variants: tuple[Option, ...]
     choice: str
-    tabs: tuple[Choice, ...]
+    tabs: tuple[Option, ...]
     tab: str
     note: Note | None
-    model_url: str
     api_url: str
     graph_url: str
-    files_url: str
-    checks_url: str
-    conformance_url: str
-    variants_url: str
-    provenance_url: str
     size: int
     file_count: int
-    parameters: int | None
-    opset: int | None
     ready: str
-    ir_version: int | None
-    precision: str
-    nodes: int | None
-    operators: int
-    barcode: tuple[str, ...]
-
-
-def row(document: Any) -> Row:
-    """A search document as a row of a list."""
-    latest = document.latest or {}
-    return Row(
-        namespace=document.namespace_slug,
-        name=document.model.name,
-        url=reverse("model", args=[document.namespace_slug, document.model.name]),
-        private=document.model.visibility == "private",
-        gated=document.model.is_gated,
-        published=bool(latest),
-        summary=document.model.summary,
-        task=words.task(document.task),
-        license=words.licence(document.license),
-        barcode=read_barcode(latest.get("barcode")),
-        parameters=document.parameters,
-        uncounted=document.parameters is None and bool(document.precision),
-        opset=document.opset,
-        precision=document.precision,
-        size=document.size,
-        carbon_kg=latest.get("training_carbon_kg"),
-        updated_at=document.updated_at,
-    )
+    facts: Facts
 
 
 def head(
@@ -161,56 +82,34 @@ def head(
 
     ``count`` is how many versions there are; ``others``, which a select offers, may be fewer.
     """
-    model = version.model
-    place = (model.namespace.slug, model.name, version.number)
-    files = list(version.files.all())
-    shown = own_files(version, variant)
-    graph = facts.read(variant.typed_facts if variant else Facts())
-    versions = tuple(_choice(other, version, latest) for other in others)
+    files = own_files(version, variant)
     choice = choice_of(version, variant)
-    here = {name: reverse(view, args=place) + choice for name, (_, view) in TABS.items()}
-    license_declared, task = declarations.license_of(version), declarations.task_of(version)
-    counts = {"files": len(files), "versions": count, "variants": len(variants(version))}
+    urls = {name: place(version, view) + choice for name, (_, view) in TABS.items()}
+    counts = {
+        "files": len(version.files.all()),
+        "versions": count,
+        "variants": len(variants(version)),
+    }
     return Head(
-        namespace=model.namespace.slug,
-        name=model.name,
-        ref=version.ref,
-        state=version.state,
-        private=model.visibility == "private",
         summary=documents.summary_of(version),
-        license=words.licence(license_declared),
-        license_value=license_declared.lower(),
-        task=words.task(task),
-        task_value=task,
+        license=declarations.license_of(version),
+        task=declarations.task_of(version),
         keywords=tuple(declarations.keywords_of(version)),
         aliases=tuple(
             ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
         ),
-        versions=versions,
+        versions=tuple(_choice(other, version, latest) for other in others),
         variants=tuple(_variant(row, variant) for row in variants(version)),
-        variant=variant.name if variant else "",
         choice=choice,
-        tabs=_tabs(version, tab, here, counts),
+        tabs=_tabs(version, tab, urls, counts),
         tab=tab,
         note=_note(version, latest),
-        model_url=reverse("model", args=place[:2]),
-        api_url=f"/api/v1/models/{model.ref}/versions/{version.number}",
-        graph_url=reverse("version", args=place),
-        files_url=here["files"],
-        checks_url=here["checks"],
-        conformance_url=here["conformance"],
-        variants_url=here["variants"],
-        provenance_url=here["provenance"],
-        size=sum(file.blob.size for file in shown),
-        file_count=len(shown),
-        parameters=variant.parameters if variant else None,
-        opset=variant.opset if variant else None,
+        api_url=f"/api/v1/models/{version.model.ref}/versions/{version.number}",
+        graph_url=place(version),
+        size=sum(file.blob.size for file in files),
+        file_count=len(files),
         ready=_ready(version, variant),
-        ir_version=variant.ir_version if variant else None,
-        precision=variant.precision if variant else "",
-        nodes=graph.nodes,
-        operators=len(graph.operators),
-        barcode=graph.barcode,
+        facts=facts.of(variant),
     )
 
 
@@ -230,6 +129,14 @@ def chosen_variant(version: Version, name: str) -> Variant | None:
     raise problems.VariantMissing(
         f"{version.ref} has no variant {name[:64]}. Available: {offers}.", offers=offers
     )
+
+
+def required_variant(version: Version, name: str) -> Variant:
+    """The same; raises VariantMissing also where no file of the version has been read."""
+    variant = chosen_variant(version, name)
+    if variant is None:
+        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    return variant
 
 
 def kept_choice(version: Version, name: str) -> str:
@@ -274,63 +181,67 @@ def own_model(version: Version, variant: Variant | None) -> list[File]:
     return sorted(files, key=lambda file: file.pk != variant.entry_id)
 
 
-def _ready(version: Version, variant: Variant | None) -> str:
-    """The highest opset that an uploaded variant was brought to, where that is above its own.
-
-    Of an upgraded variant, what was shown about it.
-    """
-    if variant is not None and variant.origin == "upgraded":
-        return _shown(variant)
-    if variant is None or variant.origin != "uploaded":
-        return ""
-    upgraded = [
-        row
-        for row in variants(version)
-        if row.origin == "upgraded" and row.derived_from_id == variant.pk
-    ]
-    highest = max(
-        (row for row in upgraded if (row.opset or 0) > (variant.opset or 0)),
+def highest_upgrade(version: Version, variant: Variant | None) -> Variant | None:
+    """The variant upgraded from this one with the highest opset above its own; the chosen first."""
+    return max(
+        (
+            row
+            for row in variants(version)
+            if variant is not None
+            and row.origin == "upgraded"
+            and row.derived_from_id == variant.pk
+            and (row.opset or 0) > (variant.opset or 0)
+        ),
         key=lambda row: (row.is_chosen, row.opset or 0),
         default=None,
     )
+
+
+def _ready(version: Version, variant: Variant | None) -> str:
+    """How far an uploaded variant was upgraded; of an upgraded one, its proof."""
+    if variant is not None and variant.origin == "upgraded":
+        return _proof(variant)
+    if variant is None or variant.origin != "uploaded":
+        return ""
+    highest = highest_upgrade(version, variant)
     return "" if highest is None else readiness(highest)
 
 
 def readiness(upgraded: Variant) -> str:
-    """What was shown about an upgraded variant in a few words, and whether it is chosen."""
+    """The proof of an upgraded variant in a few words, and whether it is used by default."""
     state = "ready" if upgraded.is_chosen else "not used by default"
-    return f"{upgraded.opset} {state}: {_shown(upgraded)}"
+    return f"{upgraded.opset} {state}: {_proof(upgraded)}"
 
 
-def _shown(upgraded: Variant) -> str:
+def _proof(upgraded: Variant) -> str:
     proof = upgraded.statement
     return proofs.WORDS[proofs.EARLIER] if proof is None else proof.brief
 
 
-def _variant(row: Variant, chosen: Variant | None) -> Choice:
-    said = [row.name, f"opset {row.opset}" if row.opset else "", row.precision.replace("none", "")]
+def _variant(row: Variant, chosen: Variant | None) -> Option:
+    parts = (row.name, f"opset {row.opset}" if row.opset else "", row.precision.replace("none", ""))
     on = chosen is not None and row.pk == chosen.pk
-    return Choice(" · ".join(part for part in said if part), row.name, on=on)
+    return Option(" · ".join(filter(None, parts)), row.name, on=on)
 
 
-def _choice(other: Version, version: Version, latest: int | None) -> Choice:
-    said = [str(other.number), other.label, "latest" if other.number == latest else ""]
+def _choice(other: Version, version: Version, latest: int | None) -> Option:
+    parts = [str(other.number), other.label, "latest" if other.number == latest else ""]
     if other.state != "published":
-        said.append(other.state)
-    text = " · ".join(part for part in said if part)
-    return Choice(text, str(other.number), on=other.number == version.number)
+        parts.append(other.state)
+    words = " · ".join(filter(None, parts))
+    return Option(words, str(other.number), on=other.number == version.number)
 
 
 def _tabs(
     version: Version, tab: str, here: dict[str, str], counts: dict[str, int]
-) -> tuple[Choice, ...]:
+) -> tuple[Option, ...]:
     model: RegisteredModel = version.model
     tabs = [
-        Choice(title, url=here[name], on=name == tab, count=counts.get(name))
+        Option(title, url=here[name], on=name == tab, count=counts.get(name))
         for name, (title, _) in TABS.items()
     ]
     url = reverse("model-versions", args=[model.namespace.slug, model.name])
-    return (*tabs, Choice("Versions", url=url, on=tab == "versions", count=counts["versions"]))
+    return (*tabs, Option("Versions", url=url, on=tab == "versions", count=counts["versions"]))
 
 
 def _note(version: Version, latest: int | None) -> Note | None:
@@ -357,19 +268,10 @@ def _note(version: Version, latest: int | None) -> Note | None:
         return Note(
             "fail", f"Withdrawn {when}.", f"{version.reason} The files were deleted.", newest, link
         )
-    return _check_note(version) or _newer_note(version, latest, newest, link)
-
-
-def _check_note(version: Version) -> Note | None:
-    """That the check of a released version failed, under a newer rule or by a newer library."""
-    if all(check.kind != "onnx" or check.outcome != "failed" for check in version.checks.all()):
-        return None
-    checks = place(version, "version-checks")
-    words = "A file of this version is invalid or does not load."
-    return Note("fail", "Checks failed.", words, checks, "View checks")
-
-
-def _newer_note(version: Version, latest: int | None, newest: str, link: str) -> Note | None:
-    if latest and version.number < latest:
-        return Note("", "Superseded.", f"Version {latest} is newer.", newest, link)
-    return None
+    if any(check.kind == "onnx" and check.outcome == "failed" for check in version.checks.all()):
+        words = "A file of this version is invalid or does not load."
+        return Note(
+            "fail", "Checks failed.", words, place(version, "version-checks"), "View checks"
+        )
+    superseded = Note("", "Superseded.", f"Version {latest} is newer.", newest, link)
+    return superseded if latest and version.number < latest else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponseRedirect
 from django.urls import reverse
 
-from frontend.presenters import carbon, conformance, timings, version_head
+from frontend.presenters import conformance, version_head
 from hub.protocol import problems
 from registry.core.permissions import can
 from registry.versions import selectors
@@ -15,12 +16,36 @@ from runners.benchmarks import timelines
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from collections.abc import Callable
 
+    from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+    from registry.core.permissions import Actor
     from registry.models import RegisteredModel, Variant, Version
-    from runners.models import Measurement
+
+    View = Callable[..., HttpResponseBase]
 
 VERSIONS_SHOWN = 100
+
+
+def _resolving(select: Callable[[Actor, str, str, int], Version]) -> Callable[[View], View]:
+    """A decorator that hands a view the version of its address in place of the parts of it."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def call(
+            request: HttpRequest, namespace: str, name: str, number: int, **more: Any
+        ) -> HttpResponseBase:
+            return view(request, select(request.user, namespace, name, number), **more)
+
+        return call
+
+    return decorate
+
+
+of_version = _resolving(selectors.version)
+# With its files, variants and checks.
+of_whole_version = _resolving(selectors.whole_version)
 
 
 def context(
@@ -43,34 +68,22 @@ def context(
         variant,
         count,
     )
-    best, told = timelines.fastest_of(variant), timelines.with_energy(variant)
-    for row in (best, told):
+    best, emitting = timelines.fastest_of(variant), timelines.with_energy(variant)
+    for row in (best, emitting):
         if row is not None and variant is not None:
             # Their version is here, so that no address asks for it anew.
             row.variant, variant.version = variant, version
     return {
         "section": "models",
         "head": head,
-        "fastest": timings.brief(best) if best else None,
-        "fastest_url": timings.address(best) if best else "",
-        "running": _running(told),
+        "fastest": best,
+        "emitting": emitting,
         "glyphs": conformance.glyphs(proof_selectors.results_of(version), variant),
         "version": version,
         "model": model,
         "variant": variant,
         "may_edit": can(request.user, "model.edit", model),
         "may_have": selectors.may_have_files(request.user, model),
-    }
-
-
-def _running(row: Measurement | None) -> dict[str, str] | None:
-    """The carbon of a thousand runs, how it is known, and the run that tells it."""
-    if row is None or row.carbon_g is None:
-        return None
-    return {
-        "amount": carbon.of_thousand(row),
-        "kind": row.carbon_provenance,
-        "url": timings.address(row),
     }
 
 

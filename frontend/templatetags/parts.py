@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any
 
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend.parts import formatting
+from frontend.parts import formatting, highlighting
 from frontend.parts import labels as words
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
+from frontend.presenters import facts, version_head
+from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from frontend.presenters.list_filters import Choice, Group
+    from frontend.parts.options import Option
+    from frontend.presenters.list_filters import Group
 
 register = template.Library()
 
@@ -31,7 +35,23 @@ register.filter("duration", formatting.duration)
 register.filter("exact", formatting.exact)
 register.filter("figure", formatting.figure)
 register.filter("runtime", words.runtime)
+register.filter("licence", words.licence)
+register.filter("kind_of", words.kind)
+register.filter("task", words.task)
+register.filter("cells", read_barcode)
+register.filter("operators", facts.operators)
+register.filter("shares", facts.shares)
+register.filter("sizes", facts.sizes)
+register.filter("basename", posixpath.basename)
 
+# How a value is known -> (tone of its tag, what it means). There are no other kinds.
+KINDS = {
+    "measured": ("pass", "Measured in a stored run; follow the link for details."),
+    "recorded": ("accent", "Recorded by the hub."),
+    "declared": ("part", "Stated by the publisher or the file; not verified by the hub."),
+    "estimated": ("part", "Computed with the formula shown."),
+    "none": ("", "Not measured, recorded or declared."),
+}
 # word of a state or outcome -> (tone of its tag, icon)
 _STATES = {
     "passed": ("pass", "pass"),
@@ -88,6 +108,20 @@ _STATES = {
     "suspended": ("part", "part"),
     "revoked": ("fail", "fail"),
 }
+
+
+@register.simple_tag(takes_context=True)
+def place(context: template.Context, view: str, *more: object) -> str:
+    """Give the address of a page of the version that the page is about."""
+    return version_head.place(context["version"], view, *more)
+
+
+@register.simple_tag
+def scrolls(*label: object) -> SafeString:
+    """Give the attributes of a region that scrolls by itself and is named ``label``."""
+    return format_html(
+        'class="scroll" role="region" tabindex="0" aria-label="{}"', " ".join(map(str, label))
+    )
 
 
 @register.simple_tag
@@ -178,7 +212,7 @@ def swatch(category: str, family: str = "op") -> SafeString:
 
 
 @register.simple_tag
-def choices(group: Group, shown: Iterable[Choice]) -> SafeString:
+def choices(group: Group, shown: Iterable[Option]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
     listed = list(shown)
     return format_html_join(
@@ -196,15 +230,38 @@ def choices(group: Group, shown: Iterable[Choice]) -> SafeString:
                 one.value,
                 mark_safe(" checked") if one.on else "",
                 one.words,
-                "" if one.count is None else _small(one.count),
+                ""
+                if one.count is None
+                else format_html("<small>{}</small>", formatting.grouped(one.count)),
             )
             for before, one in zip(["", *(one.family for one in listed)], listed, strict=False)
         ),
     )
 
 
-def _small(count: int) -> SafeString:
-    return format_html("<small>{}</small>", formatting.grouped(count))
+@register.filter
+def marked(text: str, search: str) -> SafeString | str:
+    """Give the text with what matches a search in ``<mark>``; as it is without a search."""
+    if not search:
+        return text
+    return mark_safe(  # noqa: S308 - each piece is escaped
+        "".join(
+            format_html("<mark>{}</mark>", part) if hit else conditional_escape(part)
+            for part, hit in highlighting.parts(text, search)
+        )
+    )
+
+
+@register.simple_tag
+def kind(word: str, words: str = "") -> SafeString:
+    """Give the tag of how a value is known; ``words`` in its place: not declared."""
+    return format_html('<span class="tag {}">{}</span>', KINDS[word][0], words or word)
+
+
+@register.simple_tag
+def kinds() -> dict[str, tuple[str, str]]:
+    """Give every kind of evidence with its meaning."""
+    return KINDS
 
 
 @register.filter
@@ -226,6 +283,6 @@ def listed(text: str) -> list[str]:
 
 
 @register.filter
-def item(mapping: dict[str, Any], key: str) -> Any:
+def item(mapping: Mapping[Any, Any], key: Any) -> Any:
     """Give the value of a key that is not a plain word."""
     return mapping.get(key)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     cache = commands.add_parser("cache", help="list, clean or verify the cache")
     verbs = cache.add_subparsers(metavar="verb", required=True)
     verbs.add_parser("list", help="list the cached versions").set_defaults(command=_list)
@@ -37,10 +36,12 @@ def add_to(commands: Any) -> None:
 def _list(options: argparse.Namespace) -> int:
     del options
     cache = api.default_hub().cache
-    for held in housekeeping.holdings(cache):
-        used = time.strftime("%Y-%m-%d", time.localtime(held.used_at))
-        part = "" if held.bytes_held == held.bytes_total else f" of {size(held.bytes_total)}"
-        print(f"{held.ref}  {size(held.bytes_held)}{part}  used {used}")
+    for holding in housekeeping.holdings(cache):
+        used = time.strftime("%Y-%m-%d", time.localtime(holding.used_at))
+        part = (
+            "" if holding.bytes_held == holding.bytes_total else f" of {size(holding.bytes_total)}"
+        )
+        print(f"{holding.ref}  {size(holding.bytes_held)}{part}  used {used}")
     print(f"{size(housekeeping.size(cache))} in {cache.folder}")
     return DONE
 

@@ -6,20 +6,18 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.terminal import DONE, plain
+from hub.terminal import DONE, add_flags, plain
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_to(origins: Any) -> None:
-    """Add the command to the parser of `hub import`."""
     mirror = origins.add_parser(
         "hf",
         help="mirror a model from Hugging Face or a compatible server",
         description="Mirror one commit of a model, with its card and a record of its source. "
-        "Every file is "
-        "verified. Run the command again to resume an interrupted import.",
+        "Every file is verified. Run the command again to resume an interrupted import.",
     )
     mirror.add_argument("repo", help="namespace/model on the source")
     mirror.add_argument(
@@ -44,19 +42,13 @@ def add_to(origins: Any) -> None:
         help="token for the source; '-' reads it from standard input, hidden from other users. "
         "Default: $HF_TOKEN for HF_ENDPOINT or huggingface.co, else the token of `hub login`",
     )
-    seen = mirror.add_mutually_exclusive_group()
+    visibility = mirror.add_mutually_exclusive_group()
     for word in ("private", "public"):
-        seen.add_argument(
+        visibility.add_argument(
             f"--{word}", dest="visibility", action="store_const", const=word,
             help=f"create a new model as {word}",
         )  # fmt: skip
-    mirror.add_argument(
-        "--no-publish", action="store_true", help="check the version without publishing it"
-    )
-    mirror.add_argument(
-        "--no-wait", action="store_true", help="return without waiting for the checks"
-    )
-    mirror.add_argument("--quiet", action="store_true", help="hide progress output")
+    add_flags(mirror, "no-publish", "no-wait", "quiet")
     mirror.set_defaults(command=run)
 
 
@@ -80,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
         wait=not options.no_wait,
     )
     version = mirrored.version
-    there = "" if mirrored.is_new else ", already imported"
-    for line in (f"{version['ref']} {version['state']}{there}", str(version.get("url") or "")):
-        if line:
-            print(plain(line))
+    note = "" if mirrored.is_new else ", already imported"
+    print(plain(f"{version['ref']} {version['state']}{note}"))
+    if version.get("url"):
+        print(plain(str(version["url"])))
     return DONE

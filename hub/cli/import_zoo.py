@@ -6,23 +6,21 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.client.imports.zoo import FAILED, Outcome, Wishes, import_zoo
+from hub.client.imports.zoo import FAILED, Options, Outcome, import_zoo
 from hub.protocol import refs
-from hub.terminal import DONE, PROBLEM, plain
+from hub.terminal import DONE, PROBLEM, add_flags, plain
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_to(origins: Any) -> None:
-    """Add the command to the parser of `hub import`."""
     zoo = origins.add_parser(
         "zoo",
         help="import the models of an ONNX Model Zoo manifest, such as another hub's",
         description="Publish the models of an ONNX Model Zoo manifest with their test data. All "
-        "opsets "
-        "of a model become one version. Run the command again to resume an interrupted import; "
-        "models already published are skipped.",
+        "opsets of a model become one version. Run the command again to resume an interrupted "
+        "import; models already published are skipped.",
     )
     zoo.add_argument("manifest", help="path or URL of ONNX_HUB_MANIFEST.json")
     zoo.add_argument(
@@ -44,20 +42,20 @@ def add_to(origins: Any) -> None:
         "--license", default="", metavar="SPDX", help="licence for models that do not state one"
     )
     zoo.add_argument("--private", action="store_true", help="create new models as private")
-    zoo.add_argument("--quiet", action="store_true", help="hide progress output")
+    add_flags(zoo, "quiet")
     zoo.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Import, print a line for each model and what failed; return the exit code."""
-    wishes = Wishes(
+    settings = Options(
         namespace=options.namespace,
         only=tuple(options.only),
         license=options.license,
         visibility="private" if options.private else "public",
         progress=not options.quiet,
     )
-    outcomes = import_zoo(api.default_hub(), options.manifest, options.files, wishes, tell=_print)
+    outcomes = import_zoo(api.default_hub(), options.manifest, options.files, settings, tell=_print)
     failed = [outcome for outcome in outcomes if outcome.failures or outcome.word == FAILED]
     words = [outcome.word for outcome in outcomes]
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     login = commands.add_parser(
         "login",
         help="sign in with a token",

@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.terminal import DONE, plain, positive, size
+from hub.terminal import DONE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
 
 # The orders of the API's list of models.
-SORTS = ("updated", "downloads", "name", "size", "carbon", "fastest")
+SORTS = ("updated", "downloads", "name", "size", "carbon", "macs", "memory", "fastest")
 _FILTERS = (
     "namespace", "license", "task", "keyword", "precision", "opset_max",
     "sort", "device", "runtime", "provider",
@@ -21,7 +21,6 @@ _FILTERS = (
 
 
 def add_get(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     get = commands.add_parser(
         "get",
         help="download the files of a version and print the folder",
@@ -34,7 +33,7 @@ def add_get(commands: Any) -> None:
     get.add_argument("--opset", type=int, help="choose a variant with exactly this opset")
     get.add_argument("--variant", help="choose the variant with this name")
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
-    get.add_argument("--quiet", action="store_true", help="hide progress output")
+    add_flags(get, "quiet")
     get.set_defaults(command=_get)
 
 
@@ -51,7 +50,6 @@ def _get(options: argparse.Namespace) -> int:
 
 
 def add_search(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     search = commands.add_parser("search", help="search for models")
     search.add_argument(
         "query", nargs="*", help="words to search for; without any, list every model"
@@ -75,66 +73,65 @@ def add_search(commands: Any) -> None:
     search.add_argument("--device", help="show speeds on this class of device")
     search.add_argument("--runtime", help="show speeds with this runtime")
     search.add_argument("--provider", help="show speeds with this execution provider")
-    search.add_argument("--json", action="store_true", help="print JSON")
+    add_flags(search, "json")
     search.set_defaults(command=_search)
 
 
 def _search(options: argparse.Namespace) -> int:
     filters = {name: getattr(options, name) for name in _FILTERS}
-    found = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
+    rows = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(rows, indent=2))
         return DONE
-    width = max((len(str(model["ref"])) for model in found), default=0)
-    for model in found:
+    width = max((len(str(model["ref"])) for model in rows), default=0)
+    for model in rows:
         latest = model.get("latest") or {}
         facts = f"v{latest['number']} {size(latest.get('size'))}" if latest else "no version"
         facts = f"{facts:<14}  {_speed(model['speed']):<16}" if "speed" in model else f"{facts:<14}"
         summary = plain(str(model.get("summary") or ""))
         print(f"{plain(str(model['ref'])):<{width}}  {facts}  {summary}".rstrip())
-    if not found:
+    if not rows:
         print("hub: no models found", file=sys.stderr)
     return DONE
 
 
-def _speed(told: dict[str, Any] | None) -> str:
-    """The middle time of one run, which has no place in any order where it is noisy."""
-    if not told:
+def _speed(result: dict[str, Any] | None) -> str:
+    """The median time of one run, which is not ranked where it is noisy."""
+    if not result:
         return "not measured"
-    noisy = " noisy" if told["status"] == "noisy" else ""
-    p50 = told["p50_ms"]
+    noisy = " noisy" if result["status"] == "noisy" else ""
+    p50 = result["p50_ms"]
     return f"{p50:.3g} ms{noisy}" if p50 < 1000 else f"{p50:.0f} ms{noisy}"
 
 
 def add_info(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     info = commands.add_parser("info", help="show details of a model and one of its versions")
     info.add_argument("ref", help="a model, such as resnet50 or zoo/resnet50@3")
-    info.add_argument("--json", action="store_true", help="print JSON")
+    add_flags(info, "json")
     info.set_defaults(command=_info)
 
 
 def _info(options: argparse.Namespace) -> int:
-    found = api.info(options.ref)
+    model = api.info(options.ref)
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(model, indent=2))
         return DONE
-    version = found.get("version") or {}
+    version = model.get("version") or {}
     lines = [
-        ("model", found["ref"]),
-        ("summary", found.get("summary")),
-        ("license", found.get("license")),
-        ("task", found.get("task")),
-        ("keywords", ", ".join(found.get("keywords") or [])),
+        ("model", model["ref"]),
+        ("summary", model.get("summary")),
+        ("license", model.get("license")),
+        ("task", model.get("task")),
+        ("keywords", ", ".join(model.get("keywords") or [])),
         (
             "version",
             f"{version['number']} ({version['state']})" if version else "no published version",
         ),
         ("label", version.get("label")),
-        ("versions", versions_line(found.get("versions") or [])),
+        ("versions", versions_line(model.get("versions") or [])),
         ("digest", version.get("manifest_sha256")),
         ("published", version.get("published_at")),
-        ("page", version.get("url") or found.get("url")),
+        ("page", version.get("url") or model.get("url")),
     ]
     lines += [("variant", variant_line(variant)) for variant in version.get("variants") or []]
     lines += [

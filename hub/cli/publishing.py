@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.cli.models import variant_line
 from hub.client import api
-from hub.terminal import DONE, plain, positive, size
+from hub.terminal import DONE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
@@ -16,13 +16,11 @@ _PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
 
 
 def add_push(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     push = commands.add_parser(
         "push",
         help="publish files or a folder as the next version",
         description="Upload files or a folder, wait for the checks, and publish the next version "
-        "of "
-        "a model. A README.md among the files is the model card.",
+        "of a model. A README.md among the files is the model card.",
     )
     push.add_argument("ref", help="namespace/model")
     push.add_argument(
@@ -34,14 +32,7 @@ def add_push(commands: Any) -> None:
     push.add_argument("--card", metavar="FILE", help="model card: Markdown with YAML front matter")
     push.add_argument("--message", "-m", help="describe what this version changes")
     push.add_argument("--label", help="a name for the version, such as 1.4.0")
-    push.add_argument("--private", action="store_true", help="create a new model as private")
     push.add_argument("--no-create", action="store_true", help="fail if the model does not exist")
-    push.add_argument(
-        "--no-publish", action="store_true", help="check the version without publishing it"
-    )
-    push.add_argument(
-        "--no-wait", action="store_true", help="return without waiting for the checks"
-    )
     push.add_argument(
         "--resume", action="store_true", help="resume the draft of an interrupted push"
     )
@@ -49,7 +40,7 @@ def add_push(commands: Any) -> None:
         "--follow-links", action="store_true",
         help="follow symbolic links that lead out of the folder",
     )  # fmt: skip
-    push.add_argument("--quiet", action="store_true", help="hide progress output")
+    add_flags(push, "private", "no-publish", "no-wait", "quiet")
     push.set_defaults(command=_push)
 
 
@@ -75,7 +66,6 @@ def _push(options: argparse.Namespace) -> int:
 
 
 def add_variant(commands: Any) -> None:
-    """Add the command to the parser of `hub`."""
     variant = commands.add_parser(
         "variant",
         help="have the hub create a variant with another opset or precision",
@@ -95,13 +85,12 @@ def add_variant(commands: Any) -> None:
     variant.add_argument(
         "--no-wait", action="store_true", help="print the job and return without waiting"
     )
-    variant.add_argument("--quiet", action="store_true", help="hide progress output")
-    variant.add_argument("--json", action="store_true", help="print JSON")
+    add_flags(variant, "quiet", "json")
     variant.set_defaults(command=_variant)
 
 
 def _variant(options: argparse.Namespace) -> int:
-    made = api.make_variant(
+    result = api.make_variant(
         options.ref,
         options.kind,
         opset=options.opset,
@@ -110,12 +99,12 @@ def _variant(options: argparse.Namespace) -> int:
         progress=False if options.quiet else None,
     )
     if options.json:
-        print(json.dumps(made, indent=2))
+        print(json.dumps(result, indent=2))
     elif options.no_wait:
-        print(f"{made['kind']} {made['state']}\n{made['url']}")
+        print(f"{result['kind']} {result['state']}\n{result['url']}")
     else:
-        print(variant_line(made))
-        for line in _price_lines(made.get("derivation") or {}):
+        print(variant_line(result))
+        for line in _price_lines(result.get("derivation") or {}):
             print(plain(line))
     return DONE
 

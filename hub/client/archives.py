@@ -43,7 +43,7 @@ def extract(
     what was written until then stays in the folder. Files of the same path there are replaced.
     """
     limits = limits or Limits()
-    written: dict[str, None] = {}
+    paths: dict[str, None] = {}
     total = count = 0
     try:
         # Read as a stream, so that the limits hold before an archive has been walked through.
@@ -62,13 +62,13 @@ def extract(
                 target = choose(path) if choose else path
                 if target is None:
                     continue
-                if target in written:
+                if target in paths:
                     raise _refused(archive, f"it contains {member.name[:200]!r} twice")
                 _write(archive, reader, member, folder / target)
-                written[target] = None
+                paths[target] = None
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise _refused(archive, f"it cannot be read ({error})") from error
-    return list(written)
+    return list(paths)
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> str:

@@ -1,12 +1,12 @@
 """Blobs on disk, named by their SHA-256, and the answers that say which blobs a version is.
 
-There are no locks. Whatever is written goes to a name of its own, is synced, and is renamed to its
+There are no locks. Each write goes to a name of its own, is synced, and is renamed to its
 final name in one step, so any number of processes may share a cache and none sees half a file.
 
     blobs/<sha256>                 verified bytes, read-only, or a link to them in a snapshot
     verified/<sha256>.<inode>      what a file was when it was hashed (see verified.py)
     partial/<sha256>.<owner>       downloads under way or cut (see partial.py)
-    answers/<hub>/<key>.json       what /resolve said, with its ETag
+    answers/<hub>/<key>.json       answers of /resolve, with their ETag
     snapshots/<ns>/<model>/<n>-…   folders of whole versions (see snapshots.py)
     uploads/<hub>/<sha256>.json    uploads that can be continued
 """
@@ -169,21 +169,21 @@ class Cache:
                 tag.write_text(_TAG)
         return folder
 
-    def take(self, written: Path, sha256: str) -> Path:
+    def take(self, file: Path, sha256: str) -> Path:
         """Rename a written, synced and verified file to its blob name; return that path."""
         target = self.blob_path(sha256)
         self.prepare(self.blobs)
-        written.chmod(0o444)
-        status = written.stat()
-        written.replace(target)
+        file.chmod(0o444)
+        status = file.stat()
+        file.replace(target)
         sync_folder(self.blobs)
         self.verified.remember(target, sha256, status)
         return target
 
     def put(self, content: bytes, sha256: str) -> Path:
         """Keep a small blob; raise `DigestMismatch` (and keep nothing) for other bytes."""
-        if (found := digests.hash_bytes(content)) != sha256:
-            raise mismatch(sha256, found)
+        if (digest := digests.hash_bytes(content)) != sha256:
+            raise mismatch(sha256, digest)
         self.prepare(self.blobs)
         with self.scratch(self.prepare(self.partial), sha256) as path:
             with path.open("wb", buffering=0) as writer:
@@ -206,25 +206,25 @@ class Cache:
         """Return what was kept for a question to a hub; a damaged file counts as none."""
         path = self._answer_path(url, question)
         try:
-            kept = json.loads(path.read_bytes())
+            record = json.loads(path.read_bytes())
             with contextlib.suppress(OSError):  # a cache that is only read
                 os.utime(path)
-            return StoredAnswer(content=dict(kept["answer"]), etag=kept.get("etag"))
+            return StoredAnswer(content=dict(record["answer"]), etag=record.get("etag"))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep_answer(
         self, url: str, question: tuple[str, ...], content: dict[str, Any], etag: str | None
     ) -> None:
-        """Keep what the hub said, for the next conditional request and for offline use."""
+        """Keep an answer of the hub for the next conditional request and for offline use."""
         path = self._answer_path(url, question)
         self.write_json(path, {"answer": content, "etag": etag, "question": question, "hub": url})
 
     def write_json(self, path: Path, content: dict[str, Any]) -> None:
         """Write a small JSON file in one step."""
-        with self.scratch(self.prepare(path.parent), path.stem) as written:
-            written.write_text(json.dumps(content))
-            written.replace(path)
+        with self.scratch(self.prepare(path.parent), path.stem) as file:
+            file.write_text(json.dumps(content))
+            file.replace(path)
 
     def upload_path(self, url: str, sha256: str) -> Path:
         """Return the file that remembers an upload to a hub."""

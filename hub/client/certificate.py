@@ -1,4 +1,4 @@
-"""A TLS client certificate: read once, shown to the hub alone, its key never kept or told."""
+"""A TLS client certificate: read once, shown to the hub alone, its key never kept or printed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def context(certificate: Path, key: Path | None) -> ssl.SSLContext:
     """
     import ssl  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
-    made = ssl.create_default_context()
+    tls = ssl.create_default_context()
     try:
-        # Without a password OpenSSL would ask for one on the terminal, where nobody may sit.
-        made.load_cert_chain(certificate, key, password=_refuse)
+        # Without a password OpenSSL would ask for one on the terminal, which may be unattended.
+        tls.load_cert_chain(certificate, key, password=_refuse)
     except (OSError, ValueError) as error:  # SSLError is an OSError
         raise problems.InvalidRequest(
             f"The client certificate {certificate}{f' with the key {key}' if key else ''} cannot "
@@ -31,7 +31,7 @@ def context(certificate: Path, key: Path | None) -> ssl.SSLContext:
             "password. Set HUB_CLIENT_CERTIFICATE and, if the key is in a separate file, "
             "HUB_CLIENT_KEY."
         ) from error
-    return made
+    return tls
 
 
 def _refuse() -> str:

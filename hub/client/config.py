@@ -85,17 +85,18 @@ class Config:
         environ = os.environ
         stored = read_stored()
         configured = check_url(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
-        chosen = check_url(url) if url else configured
-        if origin(chosen) == origin(configured):
+        hub_url = check_url(url) if url else configured
+        is_offline = environ.get("HUB_OFFLINE", "").strip().lower() in _TRUE
+        if origin(hub_url) == origin(configured):
             token = environ.get("HUB_TOKEN") or None if token is None else token
             if certificate is None:
                 certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
                 certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
         return cls(
-            url=chosen,
-            token=(token or stored.tokens.get(_key(chosen)) or "").strip() or None,
+            url=hub_url,
+            token=(token or stored.tokens.get(_key(hub_url)) or "").strip() or None,
             cache=Path(cache) if cache else cache_folder(environ),
-            offline=_is_true(environ.get("HUB_OFFLINE")) if offline is None else offline,
+            offline=is_offline if offline is None else offline,
             certificate=Path(certificate).expanduser() if certificate else None,
             certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
             retry_seconds=_retry_seconds(environ) if retry_seconds is None else retry_seconds,
@@ -179,17 +180,24 @@ def store(url: str, token: str) -> Path:
     """Keep a token for one hub, readable by its owner alone (mode 0600); return the file."""
     tokens = {**read_stored().tokens, _key(url): token}
     path = stored_path()
+    write_secret(path, {"url": check_url(url), "tokens": tokens})
+    return path
+
+
+def write_secret(path: Path, content: dict[str, Any]) -> None:
+    """Replace a JSON file that its owner alone may read (mode 0600), synced to disk."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # mkstemp makes the file with mode 0600, so the token is at no moment readable by others.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".login-")
+    # mkstemp makes the file with mode 0600, so a secret is at no moment readable by others.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:32]}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as writer:
-            json.dump({"url": check_url(url), "tokens": tokens}, writer, indent=1)
+            json.dump(content, writer, indent=1)
+            writer.flush()
+            os.fsync(writer.fileno())
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return path
 
 
 def _key(url: str) -> str:
@@ -205,7 +213,3 @@ def _retry_seconds(environ: Mapping[str, str]) -> float:
         raise problems.InvalidRequest(
             f"HUB_RETRY_SECONDS={text!r} is not a number. Set it to 0 or more seconds."
         ) from error
-
-
-def _is_true(text: str | None) -> bool:
-    return (text or "").strip().lower() in _TRUE

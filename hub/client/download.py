@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -58,12 +59,12 @@ def fetch_all(
 ) -> dict[str, Path]:
     """Bring every file into the cache; return the blob's path for each SHA-256.
 
-    `on_bytes` is told how many bytes more are in place, and `on_file` of each whole file, from any
+    `on_bytes` gets the number of bytes that arrived, `on_file` is called for each file, from any
     thread.
     """
-    wanted = {file.sha256: file for file in files}
-    small = [file for file in wanted.values() if file.size <= SMALL_BYTES]
-    large = [file for file in wanted.values() if file.size > SMALL_BYTES]
+    by_digest = {file.sha256: file for file in files}
+    small = [file for file in by_digest.values() if file.size <= SMALL_BYTES]
+    large = [file for file in by_digest.values() if file.size > SMALL_BYTES]
     paths: dict[str, Path] = {}
 
     def bring(file: RemoteFile) -> Path:
@@ -114,7 +115,7 @@ def fetch(
             is_resumed = bool(partial.spans)
             receiver = _Receiver(transport, file, partial, ranges, report)
             try:
-                found = receiver.run()
+                digest = receiver.run()
             except _RangesRefused:
                 partial.discard()
                 ranges = 0
@@ -122,13 +123,13 @@ def fetch(
             except problems.DigestMismatch:
                 partial.discard()
                 raise
-            if found == file.sha256:
+            if digest == file.sha256:
                 return _keep(cache, partial, file)
             partial.discard()
             report(-receiver.reported)
             # Left-overs of a power cut may hold what was never written: once more, from nothing.
             if not is_resumed:
-                raise mismatch(file.sha256, found)
+                raise mismatch(file.sha256, digest)
 
 
 def _keep(cache: Cache, partial: Partial, file: RemoteFile) -> Path:
@@ -146,24 +147,46 @@ def read_small(transport: Transport, file: RemoteFile) -> bytes:
         try:
             with transport.stream(file.url, retries=retries) as stream:
                 parts: list[bytes] = []
-                left = file.size + 1
-                while left and (part := stream.read(left)):
+                remaining = file.size + 1
+                while remaining and (part := stream.read(remaining)):
                     parts.append(part)
-                    left -= len(part)
+                    remaining -= len(part)
                 return b"".join(parts)
         except problems.Unreachable as error:
             retries.pause(error)
 
 
+def write_file(
+    transport: Transport, address: str, target: Path, on_bytes: Callable[[int], None] | None = None
+) -> None:
+    """Write what lies at an address to a file, from its start again after each cut."""
+    report = on_bytes or _ignore
+    retries = transport.retries()
+    while True:
+        size = 0
+        try:
+            with transport.stream(address, retries=retries) as reader, target.open("wb") as writer:
+                while block := reader.read():
+                    size += writer.write(block)
+                    report(len(block))
+                length = reader.headers.get("Content-Length", "")
+        except problems.Unreachable as cut:
+            error = cut
+        else:
+            if not length.isdecimal() or int(length) == size:
+                return
+            error = problems.Unreachable(f"{address} was downloaded only in part. Try again.")
+        report(-size)
+        retries.pause(error)
+
+
+@dataclass(slots=True)
 class _Chunk:
     """A stretch of the file that one request asks for; `position` is the next byte missing."""
 
-    __slots__ = ("end", "position", "start")
-
-    def __init__(self, start: int, end: int, position: int) -> None:
-        self.start = start
-        self.end = end
-        self.position = position
+    start: int
+    end: int
+    position: int
 
 
 class _Receiver:
@@ -200,7 +223,7 @@ class _Receiver:
         try:
             for thread in threads:
                 thread.start()
-            found = self._hash()
+            digest = self._hash()
             is_complete = True
         finally:
             self._stop.set()
@@ -208,7 +231,7 @@ class _Receiver:
                 thread.join(JOIN_SECONDS)
             if not is_complete:
                 self._abandon(is_still_written=any(thread.is_alive() for thread in threads))
-        return found
+        return digest
 
     def _abandon(self, *, is_still_written: bool) -> None:
         spans = self._spans()

@@ -49,7 +49,7 @@ class Rewriting(urllib.request.BaseHandler):
         changed = _Led(address, headers=dict(request.headers), method=request.get_method())
         changed.timeout = request.timeout
         if self.config.token:
-            # Not sent along when the hub redirects to somebody else.
+            # Not sent along when the hub redirects elsewhere.
             changed.add_unredirected_header("Authorization", f"Bearer {self.config.token}")
         return changed
 
@@ -61,18 +61,18 @@ class Rewriting(urllib.request.BaseHandler):
             return response
         with response:
             entries = json.load(response)
-        kept = [entry for entry in entries if entry["opset_version"] <= newest]
-        body = io.BytesIO(json.dumps(kept).encode())
+        supported = [entry for entry in entries if entry["opset_version"] <= newest]
+        body = io.BytesIO(json.dumps(supported).encode())
         changed = addinfourl(body, response.headers, response.url, response.status)
         changed.msg = response.msg  # type: ignore[attr-defined]  # other handlers read it
         return changed
 
     def rewritten(self, address: str) -> str | None:
         """The hub's address for one of GitHub's that `onnx.hub` asks for, `None` for any other."""
-        if found := _MANIFEST.fullmatch(address):
-            return f"{self.config.url}/onnx-hub/{found.group(1)}"
-        if found := _FILE.fullmatch(address):
-            return f"{self.config.url}/onnx-hub/media/{found.group(1)}"
+        if match := _MANIFEST.fullmatch(address):
+            return f"{self.config.url}/onnx-hub/{match.group(1)}"
+        if match := _FILE.fullmatch(address):
+            return f"{self.config.url}/onnx-hub/media/{match.group(1)}"
         return None
 
 

@@ -48,35 +48,35 @@ class Freed:
 
 def holdings(cache: Cache) -> list[Holding]:
     """Return every version of which the cache holds something, by reference."""
-    found: dict[str, Holding] = {}
+    by_ref: dict[str, Holding] = {}
     for path, resolved in _answers(cache):
         sizes = {file.sha256: file.size for file in resolved.files}
-        held = sum(size for sha256, size in sizes.items() if cache.blob_path(sha256).exists())
+        present = sum(size for sha256, size in sizes.items() if cache.blob_path(sha256).exists())
         used = path.stat().st_mtime
         name = str(resolved.ref)
-        if name in found:
-            used = max(used, found[name].used_at)
-        if held or not sizes:
-            found[name] = Holding(name, held, sum(sizes.values()), used)
-    return [found[name] for name in sorted(found)]
+        if name in by_ref:
+            used = max(used, by_ref[name].used_at)
+        if present or not sizes:
+            by_ref[name] = Holding(name, present, sum(sizes.values()), used)
+    return [by_ref[name] for name in sorted(by_ref)]
 
 
 def size(cache: Cache) -> int:
     """Return the bytes of all files of the cache; hard links count once."""
-    seen: dict[tuple[int, int], int] = {}
+    sizes: dict[tuple[int, int], int] = {}
     for path in cache.folder.rglob("*"):
         with contextlib.suppress(OSError):
             if path.is_file() and not path.is_symlink():
-                found = path.stat()
-                seen[found.st_dev, found.st_ino] = found.st_size
-    return sum(seen.values())
+                status = path.stat()
+                sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())
 
 
 def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = False) -> Freed:
     """Remove what no version needs: cut downloads, blobs and folders that nothing refers to.
 
     `unused_days` also forgets versions that were not used for that long; `everything` empties the
-    cache. What is younger than five minutes stays otherwise: somebody may be about to use it.
+    cache. What is younger than five minutes stays otherwise: a process may be about to use it.
     """
     before, count = size(cache), _count(cache)
     if everything:
@@ -95,9 +95,9 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
         for path, _ in list(_answers(cache)):
             if now - path.stat().st_mtime > unused_days * DAY_SECONDS:
                 path.unlink(missing_ok=True)
-    kept = [resolved for _, resolved in _answers(cache)]
-    _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in kept})
-    _clean_blobs(cache, {file.sha256 for resolved in kept for file in resolved.files})
+    versions = [resolved for _, resolved in _answers(cache)]
+    _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in versions})
+    _clean_blobs(cache, {file.sha256 for resolved in versions for file in resolved.files})
     cache.verified.prune(_inodes(cache))
     for path in _files(cache.partial):
         is_left = is_abandoned(path) if "@" in path.name else _is_settled(path, now)
@@ -108,8 +108,10 @@ def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = 
 
 def bytes_to_verify(cache: Cache) -> int:
     """Return the bytes that `verify` reads: those of every blob and every snapshot file."""
-    kept = sum(size for receipt in snapshots.receipts(cache) for _, _, size in receipt.files)
-    return kept + sum(path.stat().st_size for path in _files(cache.blobs))
+    snapshot_bytes = sum(
+        size for receipt in snapshots.receipts(cache) for _, _, size in receipt.files
+    )
+    return snapshot_bytes + sum(path.stat().st_size for path in _files(cache.blobs))
 
 
 def verify(
@@ -149,9 +151,9 @@ def _clean_snapshots(cache: Cache, needed: set[Path]) -> None:
         if receipt.folder not in needed and now - receipt.used_at > SETTLING_SECONDS:
             shutil.rmtree(receipt.folder, ignore_errors=True)
             receipt.folder.with_name(f"{receipt.folder.name}.json").unlink(missing_ok=True)
-    for made in cache.snapshots.glob("*/*/.*"):
-        if _is_settled(made, now):
-            shutil.rmtree(made, ignore_errors=True)
+    for folder in cache.snapshots.glob("*/*/.*"):
+        if _is_settled(folder, now):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _clean_blobs(cache: Cache, needed: set[str]) -> None:
@@ -164,12 +166,12 @@ def _clean_blobs(cache: Cache, needed: set[str]) -> None:
 
 def _inodes(cache: Cache) -> set[int]:
     """The inodes of all blobs and of all files of snapshots."""
-    found = set()
+    inodes = set()
     for folder in (cache.blobs, cache.snapshots):
         for path in folder.rglob("*"):
             with contextlib.suppress(FileNotFoundError):
-                found.add(path.stat().st_ino)
-    return found
+                inodes.add(path.stat().st_ino)
+    return inodes
 
 
 def _answers(cache: Cache) -> Iterator[tuple[Path, Resolved]]:

@@ -95,6 +95,7 @@ class Hub:
 
     def session(
         self,
+        /,
         ref: str,
         providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
         *,
@@ -120,8 +121,8 @@ class Hub:
         resolved = self.resolve(ref, opset=opset, variant=variant)
         entry = loading.entry_of(resolved)
         folder = self._snapshot(resolved, progress=progress)
-        chosen = runtime.get_available_providers() if providers is None else list(providers)
-        return runtime.InferenceSession(str(folder / entry.path), providers=chosen, **options)
+        names = runtime.get_available_providers() if providers is None else list(providers)
+        return runtime.InferenceSession(str(folder / entry.path), providers=names, **options)
 
     def download(
         self,
@@ -162,7 +163,7 @@ class Hub:
         return resolved, {file.path: blobs[file.sha256] for file in resolved.files}
 
     def info(self, ref: str) -> dict[str, Any]:
-        """Return what the hub says of a model, with `version`: the one the reference selects.
+        """Return the hub's description of a model, with `version`: the one the reference selects.
 
         `version` is `None` for a model without a published version. `versions` are the newest 100
         of the model, newest first, each with number, state and label. Raise `NotFound`.
@@ -170,7 +171,7 @@ class Hub:
         parsed = refs.parse(ref)
         self._require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
-        model: dict[str, Any] = self.transport.request("GET", address).json()
+        model = self.transport.get(address)
         number = parsed.number
         if parsed.label is not None or parsed.digest is not None:
             number = self.resolve(refs.format(replace(parsed, variant=None))).number
@@ -178,14 +179,13 @@ class Hub:
             number = int(model["latest"]["number"])
         version = None
         if number is not None:
-            version = self.transport.request("GET", f"{address}/versions/{number}").json()
-        listed = self.transport.request("GET", f"{address}/versions", query={"limit": PAGE})
-        rows = listed.json()["items"]
+            version = self.transport.get(f"{address}/versions/{number}")
+        rows = self.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
         versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
         return {**model, "version": version, "versions": versions}
 
     def list_models(
-        self, query: str | None = None, *, limit: int | None = None, **filters: Any
+        self, /, query: str | None = None, *, limit: int | None = None, **filters: Any
     ) -> Iterator[dict[str, Any]]:
         """Iterate over models, best match first with a `query`, at most `limit` of them.
 
@@ -198,25 +198,58 @@ class Hub:
         self._require_network(query or "", "hub.list_models")
         return self._pages(query, limit, filters)
 
+    def find(
+        self,
+        /,
+        query: str | None = None,
+        *,
+        on: str | None = None,
+        runtime: str | None = None,
+        task: str | None = None,
+        license: str | None = None,  # noqa: A002 - the word of the API
+        precision: str | None = None,
+        passes_on: str | None = None,
+        limit: int = 20,
+        **limits: str | float | None,
+    ) -> list[dict[str, Any]]:
+        """Models that keep every limit, the best first, at most `limit` of them.
+
+        `limits` are `max_p50` (milliseconds, or "20ms") of an accepted result `on` a class of
+        devices with a `runtime`, `max_memory` and `max_size` (bytes, or "500MB"), `max_macs` and
+        `max_parameters` (a number, or "1G"). What is limited first, in this order, decides the
+        order. Models without the figure that a limit needs are left out.
+
+        Raises InvalidRequest for a limit that is none, and NotFound where nothing that matches has
+        an accepted result on the device that is named without a limit.
+        """
+        from hub.client import find  # noqa: PLC0415  (each verb imports what it needs)
+
+        self._require_network(query or "", "hub.find")
+        asked = find.filters(limits, on) | {
+            "runtime": runtime, "task": task, "license": license, "precision": precision,
+            "passes_on": passes_on,
+        }  # fmt: skip
+        return list(self._pages(query, limit, asked))
+
     def _pages(
         self, query: str | None, limit: int | None, filters: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        left = limit
+        remaining = limit
         fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
-        page = self.transport.request("GET", "/api/v1/models", query=fields).json()
+        page = self.transport.get("/api/v1/models", query=fields)
         if filters.get("sort") == FASTEST:
             from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
 
             speeds.require(page)
         while True:
             for item in page["items"]:
-                if left is not None and left <= 0:
+                if remaining is not None and remaining <= 0:
                     return
                 yield item
-                left = left - 1 if left is not None else None
-            if not page.get("next") or (left is not None and left <= 0):
+                remaining = remaining - 1 if remaining is not None else None
+            if not page.get("next") or (remaining is not None and remaining <= 0):
                 return
-            page = self.transport.request("GET", page["next"]).json()
+            page = self.transport.get(page["next"])
 
     def push(
         self,
@@ -258,14 +291,11 @@ class Hub:
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
         push.open_model(create=create, visibility=visibility)
         draft = push.open_draft(message=message or "", label=label or "", resume=resume)
-
-        def note(error: BaseException) -> None:
-            error.add_note(
-                f"The draft {parsed.name}@{draft['number']} was kept. Push again with resume=True "
-                "(hub push --resume) to continue it."
-            )
-
-        version = pushing.run(push, files, card=text, draft=draft, publish=publish, notes=note)
+        note = (
+            f"The draft {parsed.name}@{draft['number']} was kept. Push again with resume=True "
+            "(hub push --resume) to continue it."
+        )
+        version = push.run(draft, files, card=text, publish=publish, note=note)
         return push.wait(version, publish=publish) if wait else version
 
     def make_variant(
@@ -339,15 +369,14 @@ class Hub:
     def login(self, token: str) -> dict[str, Any]:
         """Try a token; return who it belongs to. Raise `NotAuthenticated` when it is not valid."""
         transport = Transport(replace(self.config, token=token.strip()))
-        who: dict[str, Any] = transport.request("GET", "/api/v1/whoami").json()
-        return who
+        return transport.get("/api/v1/whoami")
 
     def resolve(
         self, ref: str, *, opset: int | None = None, variant: str | None = None
     ) -> Resolved:
         """Return the version, variant and files that a reference means.
 
-        What the hub said before is asked for again only by its ETag; a reference pinned by number
+        An earlier answer is requested again by its ETag only; a reference pinned by number
         or digest, once known, and everything when offline, is answered from the cache.
         """
         parsed = refs.parse(ref)
@@ -360,19 +389,19 @@ class Hub:
             parsed = replace(parsed, variant=variant)
         bare = replace(parsed, variant=None)
         options = (parsed.variant or "", "" if opset is None else str(opset))
-        kept = self.cache.read_answer(self.config.url, (str(bare), *options))
-        if kept and (self.config.offline or parsed.is_pinned):
-            return _warned(Resolved.from_json(kept.content))
+        stored = self.cache.read_answer(self.config.url, (str(bare), *options))
+        if stored and (self.config.offline or parsed.is_pinned):
+            return _warned(Resolved.from_json(stored.content))
         if self.config.offline:
             raise problems.NotCached(
                 f"{ref} is not in the cache {self.config.cache}, and HUB_OFFLINE prevents "
                 f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
             )
         query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
-        headers = {"If-None-Match": kept.etag} if kept and kept.etag else {}
+        headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
         answer = self.transport.request("GET", "/api/v1/resolve", query=query, headers=headers)
-        if kept and answer.status == 304:
-            return _warned(Resolved.from_json(kept.content))
+        if stored and answer.status == 304:
+            return _warned(Resolved.from_json(stored.content))
         content = answer.json()
         resolved = Resolved.from_json(content)
         self._keep(bare, options, resolved, content, answer.headers.get("ETag"))
@@ -380,31 +409,31 @@ class Hub:
 
     def _keep(
         self,
-        asked: refs.Ref,
+        question: refs.Ref,
         options: tuple[str, str],
         resolved: Resolved,
         content: dict[str, Any],
         etag: str | None,
     ) -> None:
         """Keep an answer under its question and under the version's two lasting names."""
-        names = {str(asked)}
+        names = {str(question)}
         if resolved.is_lasting:
             names.add(str(resolved.ref))
             if resolved.manifest:
                 names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
-        elif asked.is_pinned:
+        elif question.is_pinned:
             return  # a draft may change, so its number does not pin it yet
         # Without a place for it the answer is asked for again the next time.
         with suppress(problems.CacheUnusable):
             for name in names:
-                tag = etag if name == str(asked) else None
+                tag = etag if name == str(question) else None
                 self.cache.keep_answer(self.config.url, (name, *options), content, tag)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
 
-        if found := snapshots.find(self.cache, resolved):
-            return found
+        if folder := snapshots.find(self.cache, resolved):
+            return folder
         blobs = self._bring(resolved, resolved.files, progress=progress)
         return snapshots.make(self.cache, resolved, blobs)
 
@@ -412,8 +441,8 @@ class Hub:
         self, resolved: Resolved, files: Sequence[RemoteFile], *, progress: bool | None
     ) -> Mapping[str, Path]:
         """Return the blobs of some files, fetched where the cache does not hold them."""
-        found = {file.sha256: self.cache.find(file.sha256, file.size) for file in files}
-        present = {sha256: path for sha256, path in found.items() if path is not None}
+        paths = {file.sha256: self.cache.find(file.sha256, file.size) for file in files}
+        present = {sha256: path for sha256, path in paths.items() if path is not None}
         missing = {file.sha256: file for file in files if file.sha256 not in present}
         if not missing:
             return present

@@ -54,7 +54,8 @@ def read_model(
             f"{entry.path} of {resolved.ref} is not an ONNX model that the installed onnx "
             f"{onnx.__version__} can read. Use hub.download to look at its files."
         ) from error
-    outside = [tensor for tensor in _tensors(model) if _is_external(tensor)]
+    external = onnx.TensorProto.EXTERNAL
+    outside = [tensor for tensor in _tensors(model) if tensor.data_location == external]
     if outside:
         by_path = {file.path: file for file in resolved.files}
         sources = {
@@ -101,10 +102,6 @@ def _fill(tensor: onnx.TensorProto, blob: Path, source: RemoteFile) -> None:
 
 def _external_fields(tensor: onnx.TensorProto) -> dict[str, str]:
     return {item.key: item.value for item in tensor.external_data}
-
-
-def _is_external(tensor: onnx.TensorProto) -> bool:
-    return bool(tensor.data_location == type(tensor).EXTERNAL)
 
 
 def _tensors(model: onnx.ModelProto) -> Iterator[Any]:

@@ -162,7 +162,7 @@ class _Walk:
 
         Raise `InvalidRequest`, naming the links that leave the folder.
         """
-        found = list(self._below("", self._root, (self._root,)))
+        entries = list(self._below("", self._root, (self._root,)))
         if self._outside:
             more = len(self._outside) - MOST_NAMES
             names = ", ".join(self._outside[:MOST_NAMES]) + (
@@ -173,7 +173,7 @@ class _Walk:
                 "Copy the files into the folder, or follow the links with --follow-links "
                 "(follow_links=True)."
             )
-        yield from found
+        yield from entries
 
     def _below(
         self, prefix: str, folder: Path, above: tuple[Path, ...]

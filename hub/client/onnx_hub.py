@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hub.client import api
+from hub.client import api, download
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from hub.client.hub import Hub
-    from hub.client.retries import Retries
 
 MANIFEST = "ONNX_HUB_MANIFEST.json"
 EVERYTHING = "onnx/models:main"
@@ -50,7 +48,7 @@ class ModelInfo:
 
     `model` is its name, `model_path` its file, `model_sha` the file's SHA-256 or `None`, `tags` a
     set of words, `opset` its opset (0 where the model names none of ai.onnx), `metadata` what else
-    is told: sizes in bytes, inputs and outputs, the archive with test data.
+    the manifest has: sizes in bytes, inputs and outputs, the archive with test data.
     """
 
     def __init__(self, raw_model_info: dict[str, Any]) -> None:
@@ -100,14 +98,14 @@ def list_models(
     Raise `AssertionError` when the hub has no such repository, `hub.errors.Unreachable` when there
     is no answer; with HUB_OFFLINE the last answer counts, and `NotCached` says that there is none.
     """
-    found = [ModelInfo(entry) for entry in _manifest(repo)]
+    models = [ModelInfo(entry) for entry in _manifest(repo)]
     if model is not None:
-        named = [one for one in found if one.model.lower() == model.lower()]
-        found = named or [one for one in found if hub_name(one.model) == hub_name(model)]
+        named = [one for one in models if one.model.lower() == model.lower()]
+        models = named or [one for one in models if hub_name(one.model) == hub_name(model)]
     if tags is None:
-        return found
-    wanted = {tag.lower() for tag in tags}
-    return [one for one in found if wanted & {tag.lower() for tag in one.tags}]
+        return models
+    selected = {tag.lower() for tag in tags}
+    return [one for one in models if selected & {tag.lower() for tag in one.tags}]
 
 
 def get_model_info(model: str, repo: str = EVERYTHING, opset: int | None = None) -> ModelInfo:
@@ -115,19 +113,19 @@ def get_model_info(model: str, repo: str = EVERYTHING, opset: int | None = None)
 
     Raise `AssertionError` when there is no such model or it does not have that opset.
     """
-    found = list_models(repo, model)
-    if not found:
+    models = list_models(repo, model)
+    if not models:
         raise AssertionError(
             f"No models found with name {model} in {repo}. Models with external weights are not "
             "listed here; use hub.load for those."
         )
     if opset is None:
-        return max(found, key=lambda one: one.opset)
-    for one in found:
+        return max(models, key=lambda one: one.opset)
+    for one in models:
         if one.opset == opset:
             return one
     raise AssertionError(
-        f"{model} has no version with opset {opset}. Valid opsets: {[one.opset for one in found]}"
+        f"{model} has no version with opset {opset}. Valid opsets: {[one.opset for one in models]}"
     )
 
 
@@ -147,12 +145,13 @@ def load(
     """
     import onnx  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
-    chosen = get_model_info(model, repo, opset)
-    path = _local(chosen.model_path, chosen.model_sha)
-    if not _bring(model, chosen.model_path, path, repo, force_reload=force_reload, silent=silent):
+    info = get_model_info(model, repo, opset)
+    path = _local(info.model_path, info.model_sha)
+    if not _bring(model, info.model_path, path, repo, force_reload=force_reload, silent=silent):
         return None
     content = path.read_bytes()
-    _check(chosen.model, content, chosen.model_sha)
+    if info.model_sha is not None:
+        _compare(info.model, hashlib.sha256(content).hexdigest(), info.model_sha)
     return onnx.load(io.BytesIO(content))
 
 
@@ -170,23 +169,23 @@ def download_model_with_test_data(
     """
     from hub.client import archives  # noqa: PLC0415  (only this function needs it)
 
-    chosen = get_model_info(model, repo, opset)
+    info = get_model_info(model, repo, opset)
     try:
-        remote = chosen.metadata["model_with_data_path"]
-        sha256 = chosen.metadata["model_with_data_sha"]
+        remote = info.metadata["model_with_data_path"]
+        sha256 = info.metadata["model_with_data_sha"]
     except KeyError as error:
-        error.add_note(f"{chosen.model} at opset {chosen.opset} has no test data.")
+        error.add_note(f"{info.model} at opset {info.opset} has no test data.")
         raise
     path = _local(remote, sha256)
     if not _bring(model, remote, path, repo, force_reload=force_reload, silent=silent):
         return None
     if sha256 is not None:
         with path.open("rb") as reader:
-            _compare(chosen.model, hashlib.file_digest(reader, "sha256").hexdigest(), sha256)
+            _compare(info.model, hashlib.file_digest(reader, "sha256").hexdigest(), sha256)
     folder = Path(str(path).removesuffix(_ARCHIVE))
     folder.mkdir(exist_ok=True)
-    written = archives.extract(path, folder)
-    return f"{folder}/{written[0].partition('/')[0]}"
+    paths = archives.extract(path, folder)
+    return f"{folder}/{paths[0].partition('/')[0]}"
 
 
 def load_composite_model(
@@ -266,21 +265,21 @@ def _manifest(repo: str) -> Iterable[dict[str, Any]]:
     hub = api.default_hub()
     address = _address(repo) + MANIFEST
     question = ("onnx-hub", address, hashlib.sha256((hub.config.token or "").encode()).hexdigest())
-    kept = hub.cache.read_answer(hub.config.url, question)
+    stored = hub.cache.read_answer(hub.config.url, question)
     if hub.config.offline:
-        if kept is None:
+        if stored is None:
             raise problems.NotCached(
                 f"The model list of {repo} is not cached, and HUB_OFFLINE prevents downloading "
                 "it. Use HUB_OFFLINE=0."
             )
-        return kept.content["entries"]  # type: ignore[no-any-return]
-    headers = {"If-None-Match": kept.etag} if kept and kept.etag else {}
+        return stored.content["entries"]  # type: ignore[no-any-return]
+    headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
     try:
         answer = hub.transport.request("GET", address, headers=headers)
     except problems.Problem as error:
         raise AssertionError(f"Could not find manifest at {address}: {error}") from error
-    if kept and answer.status == 304:
-        return kept.content["entries"]  # type: ignore[no-any-return]
+    if stored and answer.status == 304:
+        return stored.content["entries"]  # type: ignore[no-any-return]
     entries = answer.json()
     if not isinstance(entries, list):
         raise problems.Unreachable(
@@ -304,7 +303,7 @@ def _local(remote: str, sha256: str | None) -> Path:
 def _bring(
     model: str, remote: str, path: Path, repo: str, *, force_reload: bool, silent: bool
 ) -> bool:
-    """See that a file is in the cache; says no where somebody was asked and did not want it."""
+    """Bring a file into the cache; False where the user declined."""
     if path.exists() and not force_reload:
         print(f"Using cached {model} model from {path}")  # noqa: T201  (as onnx.hub says it)
         return True
@@ -319,30 +318,12 @@ def _bring(
     print(f"Downloading {model} to local path {path}")  # noqa: T201
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{secrets.token_hex(8)}.part")
-    retries = hub.transport.retries()
     try:
-        while True:
-            try:
-                _receive(hub, _address(repo, media=True) + remote, partial, retries)
-                break
-            except problems.Unreachable as error:
-                retries.pause(error)
+        download.write_file(hub.transport, _address(repo, media=True) + remote, partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     return True
-
-
-def _receive(hub: Hub, address: str, target: Path, retries: Retries) -> None:
-    with (
-        hub.transport.stream(address, retries=retries) as reader,
-        target.open("wb") as writer,
-    ):
-        while block := reader.read():
-            writer.write(block)
-        expected = reader.headers.get("Content-Length", "")
-        if expected.isdecimal() and writer.tell() != int(expected):
-            raise problems.Unreachable(f"{address} was downloaded only in part. Try again.")
 
 
 def _is_wanted(repo: str) -> bool:
@@ -355,15 +336,10 @@ def _is_wanted(repo: str) -> bool:
     return input().lower() == "y"
 
 
-def _check(model: str, content: bytes, expected: str | None) -> None:
-    if expected is not None:
-        _compare(model, hashlib.sha256(content).hexdigest(), expected)
-
-
-def _compare(model: str, found: str, expected: str) -> None:
-    if found != expected:
+def _compare(model: str, actual: str, expected: str) -> None:
+    if actual != expected:
         raise AssertionError(
-            f"The cached model {model} has SHA256 {found} while checksum should be {expected}. "
+            f"The cached model {model} has SHA256 {actual} while checksum should be {expected}. "
             "The model in the hub may have been updated. Use force_reload to download the model "
             "from the model hub."
         )

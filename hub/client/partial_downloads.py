@@ -50,11 +50,11 @@ class Partial:
         folder = cache.prepare(cache.partial)
         owned = folder / f"{sha256}.{_owner()}"
         _active.add(owned.name)
-        for left in sorted(folder.glob(f"{sha256}.*@*")):
-            if is_abandoned(left):
+        for existing in sorted(folder.glob(f"{sha256}.*@*")):
+            if is_abandoned(existing):
                 # Only one process can win this rename; the others find nothing and go on.
                 with contextlib.suppress(OSError):
-                    left.rename(owned)
+                    existing.rename(owned)
                     break
         partial = cls(owned, size)
         try:
@@ -82,8 +82,8 @@ class Partial:
 
     def _read_journal(self) -> list[Span]:
         try:
-            kept = json.loads(_pread(self._descriptor, JOURNAL_BYTES, self.size).rstrip(b"\0 "))
-            spans = [(int(start), int(end)) for start, end in kept]
+            record = json.loads(_pread(self._descriptor, JOURNAL_BYTES, self.size).rstrip(b"\0 "))
+            spans = [(int(start), int(end)) for start, end in record]
         except (ValueError, TypeError):
             return []
         ordered = sorted(spans)
@@ -103,8 +103,8 @@ class Partial:
         view = memoryview(part)
         end = offset + view.nbytes
         while view.nbytes:
-            written = _pwrite(self._descriptor, view, offset)
-            view, offset = view[written:], offset + written
+            count = _pwrite(self._descriptor, view, offset)
+            view, offset = view[count:], offset + count
         if end // WRITEBACK_BYTES != (end - len(part)) // WRITEBACK_BYTES:
             self._start_writeback(end // WRITEBACK_BYTES * WRITEBACK_BYTES)
 
@@ -112,7 +112,7 @@ class Partial:
         """Let the disk begin with a stretch that was written, so that `sync` has little left.
 
         Linux starts to write such pages out and drops only those that are clean by then: what was
-        written just now stays in memory for the hash and for whoever loads the model next.
+        written just now stays in memory for the hash and for the next load of the model.
         """
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(
@@ -150,7 +150,7 @@ class Partial:
 
 
 def is_abandoned(path: Path) -> bool:
-    """Say whether nobody is busy with a partial file any more.
+    """Say whether no process is busy with a partial file any more.
 
     Its name ends in `<random>-<process id>@<host>`. On this host the process tells; for another
     host (a shared folder) a quarter of an hour without a write does, longer than any retry waits.
@@ -177,7 +177,7 @@ def _is_running(process: int) -> bool:
         return False
     except (OSError, OverflowError):
         return True
-    # A killed process that nobody waited for (a container whose first process does not) lingers.
+    # A killed process lingers until its parent waits for it, which not every container does.
     try:
         state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):

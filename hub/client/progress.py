@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from hub import counting
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
 
 class Bar:
-    """A bar over `total` bytes, and over `files` where their number is told.
+    """A bar over `total` bytes, and over `files` where their number is given.
 
     `is_shown` forces it on or off; `None` shows it when standard error is a terminal. Away from one
     it is a plain line every ten seconds. Drawing is serialised, so that any thread may report.
@@ -58,16 +55,11 @@ class Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
         if self._counter is not None:
-            self._counter.__exit__(kind, error, trace)
+            self._counter.close()
 
 
 def wants_bars(is_shown: bool | None) -> bool:  # noqa: FBT001  (the caller's own three-way choice)

@@ -21,7 +21,6 @@ from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from hub.client.cache import Cache
     from hub.client.local_files import LocalFile, Selected
@@ -89,7 +88,7 @@ class Push:
             try:
                 self._transport.request("POST", "/api/v1/models", content=content, repeatable=True)
             except problems.NameTaken:
-                # Made by an attempt whose answer was lost, or by somebody else just now.
+                # Made by an attempt whose answer was lost, or by another user just now.
                 try:
                     self._transport.request("GET", self._model)
                 except problems.NotFound:
@@ -99,9 +98,15 @@ class Push:
                 raise
             say(f"{self._ref.name}: created", is_shown=self._progress)
 
-    def open_draft(self, *, message: str, label: str, resume: bool) -> dict[str, Any]:
-        """Return a new draft, or the caller's own newest one when it is to be resumed."""
-        draft = self._own_draft(label) if resume else None
+    def open_draft(
+        self, *, message: str, label: str, resume: bool, same_message: bool = False
+    ) -> dict[str, Any]:
+        """Return a new draft, or the caller's own newest one when it is to be resumed.
+
+        A draft is resumed only with this `label` unless that is empty, and with `same_message`
+        only with this `message`.
+        """
+        draft = self._own_draft(label, message if same_message else None) if resume else None
         if draft is None:
             content = {"message": message, "label": label}
             draft = self._transport.request(
@@ -114,24 +119,42 @@ class Push:
         self._version = f"{self._model}/versions/{int(draft['number'])}"
         return dict(draft)
 
-    def _own_draft(self, label: str) -> dict[str, Any] | None:
-        username = self._transport.request("GET", "/api/v1/whoami").json()["username"]
+    def _own_draft(self, label: str, message: str | None) -> dict[str, Any] | None:
+        username = self._transport.get("/api/v1/whoami")["username"]
         query = {"limit": 100}
-        listed = self._transport.request("GET", f"{self._model}/versions", query=query).json()
+        page = self._transport.get(f"{self._model}/versions", query=query)
         own = [
-            version
-            for version in listed["items"]
+            int(version["number"])
+            for version in page["items"]
             if version["state"] == "draft"
             and version.get("created_by") == username
             and (not label or version.get("label") == label)
+            and (message is None or version.get("message") == message)
         ]
         if not own:
             return None
-        newest = max(int(version["number"]) for version in own)
-        draft: dict[str, Any] = self._transport.request(
-            "GET", f"{self._model}/versions/{newest}"
-        ).json()
-        return draft
+        address = f"{self._model}/versions/{max(own)}"
+        return self._transport.get(address)
+
+    def run(
+        self,
+        draft: dict[str, Any],
+        files: list[LocalFile],
+        *,
+        card: str | None,
+        publish: bool,
+        note: str = "",
+    ) -> dict[str, Any]:
+        """Fill a draft and submit it; an error that leaves the draft behind gets the `note`."""
+        try:
+            self.send(draft, files)
+            if card is not None:
+                self.put_card(card)
+            return self.submit(publish=publish)
+        except (problems.HubError, KeyboardInterrupt) as error:
+            if note:
+                error.add_note(note)
+            raise
 
     def send(self, draft: dict[str, Any], files: list[LocalFile]) -> None:
         """Make the draft hold exactly these files, sending only bytes the hub does not have."""
@@ -163,9 +186,7 @@ class Push:
         content = {"blob": digests.format(sha256)}
         try:
             self._transport.request("PUT", self._file_address(file.path), content=content)
-        except (problems.BlobUnknown, problems.NotFound) as error:
-            if isinstance(error, problems.NotFound):
-                raise
+        except problems.BlobUnknown:
             return False
         return True
 
@@ -204,17 +225,21 @@ class Push:
 
     def version(self) -> dict[str, Any]:
         """Return the version as it is now."""
-        version: dict[str, Any] = self._transport.request("GET", self._version).json()
-        return version
+        return self._transport.get(self._version)
+
+    def follow(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
+        """Wait for the checks of a version that an earlier run submitted."""
+        self._version = f"{self._model}/versions/{int(version['number'])}"
+        return self.wait(version, publish=publish)
 
     def wait(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
         """Follow the checks to their end; raise `ChecksFailed` with findings when they refuse."""
-        said: set[str] = set()
+        reported: set[str] = set()
         pause, deadline = POLL_SECONDS, time.monotonic() + WAIT_SECONDS
         while True:
             for line in _news(version):
-                if line not in said:
-                    said.add(line)
+                if line not in reported:
+                    reported.add(line)
                     say(f"{version.get('ref', self._ref.name)}: {line}", is_shown=self._progress)
             if _is_settled(version, publish=publish):
                 return version
@@ -276,12 +301,12 @@ def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
 
 def _findings(report: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the findings of a report and of each file it speaks of, with the file's path."""
-    found = [dict(finding) for finding in report.get("findings", [])]
+    findings = [dict(finding) for finding in report.get("findings", [])]
     for file in report.get("files", []):
         for finding in file.get("findings", []):
             where = ": ".join(filter(None, [file.get("path"), finding.get("where")]))
-            found.append({**finding, "where": where})
-    return found
+            findings.append({**finding, "where": where})
+    return findings
 
 
 def _finding_line(finding: dict[str, Any]) -> dict[str, str]:
@@ -290,23 +315,3 @@ def _finding_line(finding: dict[str, Any]) -> dict[str, str]:
         "pointer": f"{finding.get('code', '')} ({where})",
         "detail": str(finding.get("message") or "the check ended without a reason"),
     }
-
-
-def run(
-    push: Push,
-    files: list[LocalFile],
-    *,
-    card: str | None,
-    draft: dict[str, Any],
-    publish: bool,
-    notes: Callable[[BaseException], None],
-) -> dict[str, Any]:
-    """Fill a draft and submit it; `notes` is told of an error that leaves the draft behind."""
-    try:
-        push.send(draft, files)
-        if card is not None:
-            push.put_card(card)
-        return push.submit(publish=publish)
-    except (problems.HubError, KeyboardInterrupt) as error:
-        notes(error)
-        raise

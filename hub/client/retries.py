@@ -1,7 +1,7 @@
 """Asking again while a hub does not answer: what can heal, for how long, and the line that says so.
 
 Restarts, lost connections and overload pass. The time for retries begins with the first failure
-and begins anew once something was transferred, so that a long transfer outlives many short outages.
+and begins again once something was transferred, so a long transfer outlives many short outages.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Retries:
         self._slept = 0.0
 
     def progress(self) -> None:
-        """Begin anew: something was transferred."""
+        """Begin again: something was transferred."""
         self._failures = 0
 
     def pause(self, error: problems.HubError) -> None:
@@ -106,14 +106,14 @@ class Retries:
         if not self._failures:
             self._since, self._slept = now, 0.0
         self._failures += 1
-        left = self._seconds - max(now - self._since, self._slept)
+        remaining = self._seconds - max(now - self._since, self._slept)
         named = error.retry_after_seconds if isinstance(error, problems.Problem) else None
         # Jitter only spreads clients in time; nothing secret depends on it.
         backoff = FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 10)
         backoff = min(LONGEST_PAUSE_SECONDS, backoff) * random.uniform(0.5, 1.0)  # noqa: S311
-        seconds = max(min(backoff, left), named or 0.0)
-        if left <= 0 or seconds > left:
+        seconds = max(min(backoff, remaining), named or 0.0)
+        if remaining <= 0 or seconds > remaining:
             raise error
-        self._notices.write(error, left)
+        self._notices.write(error, remaining)
         self._slept += seconds
         self._sleep(seconds)

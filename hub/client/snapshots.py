@@ -62,22 +62,22 @@ def _is_whole(cache: Cache, folder: Path, resolved: Resolved) -> bool:
 
 def make(cache: Cache, resolved: Resolved, blobs: Mapping[str, Path]) -> Path:
     """Return the folder, made in one step from blobs that the cache holds."""
-    if found := find(cache, resolved):
-        return found
+    if existing := find(cache, resolved):
+        return existing
     target = folder_of(cache, resolved)
     cache.prepare(target.parent)
     with explained(cache.folder):
         _write_receipt(cache, resolved, target)
-        made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
         try:
-            made.chmod(0o755)
+            folder.chmod(0o755)
             linked: set[str] = set()
             for file in resolved.files:
                 # The second of two equal files is a copy: neither may have two links.
-                _place(cache, blobs[file.sha256], made / file.path, file, linked)
-            _settle(cache, made, target, resolved)
+                _place(cache, blobs[file.sha256], folder / file.path, file, linked)
+            _settle(cache, folder, target, resolved)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         _release(cache, target, resolved)
         for file in resolved.files:
             cache.verified.renew(target / file.path, file.sha256)
@@ -85,7 +85,7 @@ def make(cache: Cache, resolved: Resolved, blobs: Mapping[str, Path]) -> Path:
 
 
 def _release(cache: Cache, folder: Path, resolved: Resolved) -> None:
-    """See that every large data file of a folder has one hard link, whoever was interrupted."""
+    """Leave every large data file of a folder with one hard link, after interruptions too."""
     for file in resolved.files:
         path = folder / file.path
         if file.path.endswith(".onnx") or path.stat().st_nlink == 1:
@@ -109,9 +109,9 @@ def _release(cache: Cache, folder: Path, resolved: Resolved) -> None:
         cache.verified.renew(path, file.sha256)
 
 
-def _settle(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
+def _settle(cache: Cache, folder: Path, target: Path, resolved: Resolved) -> None:
     try:
-        made.rename(target)
+        folder.rename(target)
     except OSError:
         if _is_whole(cache, target, resolved):
             return  # another process was faster, with the same files
@@ -119,31 +119,31 @@ def _settle(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
                     resolved.ref, target)  # fmt: skip
         paths = [target / file.path for file in resolved.files]
         if all(path.parent.is_dir() and not path.is_dir() for path in paths):
-            _mend(cache, made, target, resolved)
+            _mend(cache, folder, target, resolved)
         else:
-            _exchange(cache, made, target, resolved)
+            _exchange(cache, folder, target, resolved)
     sync_folder(target.parent)
 
 
-def _mend(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
+def _mend(cache: Cache, folder: Path, target: Path, resolved: Resolved) -> None:
     """Replace each damaged file in one step.
 
-    The folder keeps its place: blobs may be links into it, and other processes may mend it too.
+    The folder keeps its place: blobs may be links into it, and other processes may repair it too.
     """
     for file in resolved.files:
         path = target / file.path
         if path.is_symlink() or not cache.verified.holds(path, file.sha256, file.size):
-            (made / file.path).replace(path)
+            (folder / file.path).replace(path)
             sync_folder(path.parent)
 
 
-def _exchange(cache: Cache, made: Path, target: Path, resolved: Resolved) -> None:
+def _exchange(cache: Cache, folder: Path, target: Path, resolved: Resolved) -> None:
     """Put aside what is not a folder of such files, and take its place."""
     aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
     try:
         with contextlib.suppress(FileNotFoundError):
             target.rename(aside / "damaged")
-        made.rename(target)
+        folder.rename(target)
     except OSError:
         if not _is_whole(cache, target, resolved):  # another process was not faster either
             raise
@@ -154,21 +154,21 @@ def _exchange(cache: Cache, made: Path, target: Path, resolved: Resolved) -> Non
 def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
     """Write every file of the version into a folder of the caller's, each in one step.
 
-    The files are copies, so that whoever owns the folder may change them; others there stay.
+    The files are copies, so that the owner of the folder may change them; others there stay.
     """
     for file in resolved.files:
         target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".hub-")
         os.close(handle)
-        written = Path(name)
+        partial = Path(name)
         try:
-            written.unlink()
-            copy(blobs[file.sha256], written)
-            written.chmod(0o644)
-            written.replace(target)
+            partial.unlink()
+            copy(blobs[file.sha256], partial)
+            partial.chmod(0o644)
+            partial.replace(target)
         finally:
-            written.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -199,13 +199,15 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
         return
     with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
-        left = os.fstat(reader.fileno()).st_size
+        remaining = os.fstat(reader.fileno()).st_size
         try:
-            while left:
-                count = os.copy_file_range(reader.fileno(), writer.fileno(), min(left, 1 << 30))
+            while remaining:
+                count = os.copy_file_range(
+                    reader.fileno(), writer.fileno(), min(remaining, 1 << 30)
+                )
                 if not count:
                     break
-                left -= count
+                remaining -= count
         except OSError:
             # Not between these two file systems, or not in this kernel.
             reader.seek(0)
@@ -242,12 +244,12 @@ def _write_receipt(cache: Cache, resolved: Resolved, target: Path) -> None:
 
 def receipts(cache: Cache) -> list[Receipt]:
     """Return what every snapshot was made of, by reference; unreadable receipts are left out."""
-    found: list[Receipt] = []
+    rows: list[Receipt] = []
     for path in cache.snapshots.glob("*/*/*.json"):
         folder = path.with_suffix("")
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            kept = json.loads(path.read_bytes())
+            document = json.loads(path.read_bytes())
             used = max(path.stat().st_mtime, folder.stat().st_mtime if folder.exists() else 0)
-            files = tuple((str(p), str(sha), int(size)) for p, sha, size in kept["files"])
-            found.append(Receipt(str(kept["ref"]), folder, files, used))
-    return sorted(found, key=lambda receipt: (receipt.ref, receipt.folder))
+            files = tuple((str(p), str(sha), int(size)) for p, sha, size in document["files"])
+            rows.append(Receipt(str(document["ref"]), folder, files, used))
+    return sorted(rows, key=lambda receipt: (receipt.ref, receipt.folder))

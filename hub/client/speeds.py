@@ -24,8 +24,8 @@ def require(page: Mapping[str, Any]) -> None:
             "No model of this hub has been measured yet, so models cannot be sorted by speed. "
             "Choose another order."
         )
-    told = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
-    where = f"{setup['device']}{f' with {told}' if told else ''}"
+    runtime = " and ".join(value for value in (setup["runtime"], setup["provider"]) if value)
+    where = f"{setup['device']}{f' with {runtime}' if runtime else ''}"
     raise problems.NotFound(
         f"No model that matches has an accepted result on {where}, so models cannot be sorted by "
         "speed. Use fewer filters, another order or another device (listed at /api/v1/devices; "

@@ -71,10 +71,7 @@ class Answer:
         try:
             return json.loads(self.body)
         except ValueError as error:
-            raise problems.Unreachable(
-                f"{self.url} did not answer with JSON. Is HUB_URL the address of a model hub?",
-                is_transient=False,
-            ) from error
+            raise _no_hub(self.url) from error
 
 
 class Stream:
@@ -156,6 +153,14 @@ class Transport:
         is_repeatable = method in _REPEATABLE if repeatable is None else repeatable
         return _repeated(exchange, retries or self.retries(), is_repeatable=is_repeatable)
 
+    def get(self, address: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the JSON object at an address; the same errors as `request`."""
+        answer = self.request("GET", address, query=query)
+        content = answer.json()
+        if not isinstance(content, dict):
+            raise _no_hub(answer.url)
+        return content
+
     @contextmanager
     def stream(
         self,
@@ -166,7 +171,7 @@ class Transport:
     ) -> Iterator[Stream]:
         """Open a GET whose body is read in blocks; the same errors as `request`.
 
-        Only the opening is repeated: whoever reads the body knows where to go on.
+        Only the opening is repeated: the reader of the body knows where to go on.
         """
         url = self.own(address)
         sent = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
@@ -249,12 +254,12 @@ class Transport:
         proxy = _proxy(url)
         # A certificate is shown to the hub's own origin, and not where it redirects to.
         is_shown = bool(self.config.certificate) and origin(url) == origin(self.config.url)
-        chosen = (proxy, is_shown)
+        key = (proxy, is_shown)
         with self._lock:
             if self._pid != os.getpid():
                 # Parent and child must not write to the same sockets.
                 self._pools, self._pid = {}, os.getpid()
-            if chosen not in self._pools:
+            if key not in self._pools:
                 options: dict[str, Any] = {
                     "maxsize": 8,
                     "timeout": urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
@@ -262,12 +267,12 @@ class Transport:
                 }
                 if is_shown:
                     options["ssl_context"] = self._context()
-                self._pools[chosen] = (
+                self._pools[key] = (
                     urllib3.ProxyManager(proxy, **options)
                     if proxy
                     else urllib3.PoolManager(**options)
                 )
-            return self._pools[chosen]
+            return self._pools[key]
 
     def _context(self) -> ssl.SSLContext:
         """The certificate's context, read from its files once; raises InvalidRequest."""
@@ -303,6 +308,13 @@ class Transport:
         )
         problem.status = answer.status
         return problem
+
+
+def _no_hub(url: str) -> problems.Unreachable:
+    return problems.Unreachable(
+        f"{url} did not answer with JSON. Is HUB_URL the address of a model hub?",
+        is_transient=False,
+    )
 
 
 def _repeated(call: Callable[[], _T], retries: Retries, *, is_repeatable: bool) -> _T:
@@ -378,8 +390,8 @@ def _retry_after(text: str | None) -> float | None:
 
 
 def _query(fields: Mapping[str, Any] | None) -> str:
-    chosen = {key: value for key, value in (fields or {}).items() if value is not None}
-    return f"?{urlencode(chosen, doseq=True)}" if chosen else ""
+    values = {key: value for key, value in (fields or {}).items() if value is not None}
+    return f"?{urlencode(values, doseq=True)}" if values else ""
 
 
 def _proxy(url: str) -> str:

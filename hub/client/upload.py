@@ -44,9 +44,9 @@ class _Slice:
 
     def read(self, count: int = -1) -> bytes:
         """Return the next bytes of the part, at most `count`."""
-        wanted = self._left if count < 0 else min(count, self._left)
-        part = self._reader.read(wanted)
-        if wanted and not part:
+        size = self._left if count < 0 else min(count, self._left)
+        part = self._reader.read(size)
+        if size and not part:
             raise problems.DigestMismatch("The file became shorter during the upload. Try again.")
         self._left -= len(part)
         self._on_bytes(len(part))
@@ -129,9 +129,9 @@ class Upload:
     def _remembered(self) -> tuple[str, int] | None:
         """Return where an earlier run stopped, when the hub still knows that upload."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            kept = json.loads(self._memory.read_bytes())
-            if kept["size"] == self._file.size:
-                location = str(kept["location"])
+            stored = json.loads(self._memory.read_bytes())
+            if stored["size"] == self._file.size:
+                location = str(stored["location"])
                 with contextlib.suppress(problems.Problem):
                     return location, self._head(location)
         return None
@@ -186,16 +186,16 @@ class Upload:
             if not is_transient(error) and not isinstance(error, problems.UploadOffset):
                 raise
             raise _Cut(error, offset) from error
-        told = answer.headers.get("Upload-Offset", "")
+        reported = answer.headers.get("Upload-Offset", "")
         return {
-            "offset": int(told) if told.isdecimal() else offset + count,
+            "offset": int(reported) if reported.isdecimal() else offset + count,
             "blob": answer.headers.get("Hub-Blob"),
         }
 
     def _adapt(self, count: int, seconds: float) -> None:
         """Choose the next step so that it lasts some seconds: a cut then costs little."""
-        wanted = int(count / max(seconds, 0.001) * STEP_SECONDS)
-        self._step = max(FIRST_STEP_BYTES, min(LARGEST_STEP_BYTES, wanted))
+        step = int(count / max(seconds, 0.001) * STEP_SECONDS)
+        self._step = max(FIRST_STEP_BYTES, min(LARGEST_STEP_BYTES, step))
 
     def _stored(self, location: str, offset: int) -> str:
         """Return the blob of an upload whose bytes have all arrived, once the hub has hashed it."""

@@ -37,12 +37,12 @@ def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) 
 
     Raise `ChecksPending` when it has not ended after an hour.
     """
-    said, pause = "", push.POLL_SECONDS
+    last, pause = "", push.POLL_SECONDS
     deadline = time.monotonic() + WAIT_SECONDS
     while job["state"] not in _ENDED:
         line = str(job.get("waiting_for") or job.get("phase") or job["state"])
-        if line != said:
-            said = line
+        if line != last:
+            last = line
             say(f"{job['kind']}: {line} ({job.get('progress', 0)} %)", is_shown=progress)
         if time.monotonic() > deadline:
             raise problems.ChecksPending(
@@ -51,7 +51,7 @@ def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) 
             )
         transport.sleep(pause)
         pause = min(push.LONGEST_POLL_SECONDS, pause * 1.3)
-        job = transport.request("GET", f"/api/v1/jobs/{job['uuid']}").json()
+        job = transport.get(f"/api/v1/jobs/{job['uuid']}")
     if job["state"] != "succeeded":
         raise _failure(job)
     return job
@@ -64,7 +64,7 @@ def made_by(transport: Transport, resolved: Resolved, job: dict[str, Any]) -> di
     outputs = (job.get("report") or {}).get("outputs", [])
     deadline = time.monotonic() + push.LONGEST_POLL_SECONDS
     while True:
-        items: list[dict[str, Any]] = transport.request("GET", address).json()["items"]
+        items: list[dict[str, Any]] = transport.get(address)["items"]
         for variant in items:
             if outputs and variant.get("job") == job["uuid"]:
                 return variant
@@ -85,9 +85,9 @@ def _failure(job: dict[str, Any]) -> problems.JobFailed:
         for finding in (job.get("report") or {}).get("findings", [])
         if finding.get("severity") == "error"
     ]
-    told = "; ".join(str(finding.get("message", "")) for finding in findings)
+    messages = "; ".join(str(finding.get("message", "")) for finding in findings)
     return problems.JobFailed(
         f"The job {job['url']} {job['state']}: "
-        f"{told or job.get('error_detail') or 'no reason given'}",
+        f"{messages or job.get('error_detail') or 'no reason given'}",
         findings=findings,
     )

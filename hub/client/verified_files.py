@@ -54,11 +54,11 @@ class Verified:
                     self._write(sha256, before)
         return True
 
-    def remember(self, path: Path, sha256: str, written: os.stat_result) -> None:
+    def remember(self, path: Path, sha256: str, before: os.stat_result) -> None:
         """Record a file that was verified while it was written, now that it has its name."""
         with contextlib.suppress(OSError):
             status = path.stat()
-            if (status.st_ino, status.st_mtime_ns) == (written.st_ino, written.st_mtime_ns):
+            if (status.st_ino, status.st_mtime_ns) == (before.st_ino, before.st_mtime_ns):
                 self._write(sha256, status)
 
     def renew(self, path: Path, sha256: str) -> None:

@@ -81,7 +81,7 @@ def copy_and_hash(reader: Reader, writer: Writer | None) -> tuple[str, int]:
 def _write_all(writer: Writer, part: memoryview) -> None:
     # A raw (unbuffered) file may take fewer bytes than it was given.
     while part.nbytes:
-        written = writer.write(part)
-        if not isinstance(written, int):
+        count = writer.write(part)
+        if not isinstance(count, int):
             return
-        part = part[written:]
+        part = part[count:]

@@ -1,6 +1,6 @@
 """The facts of a model file, as the engine reports them and the hub stores them, read once.
 
-They crossed a process that had opened somebody's upload, and older releases of the hub stored
+They crossed a process that had opened an upload, and older releases of the hub stored
 others: what is absent or has another shape is empty here, never guessed and never an error.
 """
 
@@ -25,7 +25,7 @@ MOST_DEPTH: Final = 16
 class Type:
     """A type of ONNX: `kind` is tensor, sparse_tensor, sequence, optional, map or opaque.
 
-    A size is a number, a symbol, or None where nothing is said; a shape of unknown rank is None.
+    A size is a number, a symbol, or None where not stated; a shape of unknown rank is None.
     `element` is what a sequence or optional holds, and what a map maps `key` to.
     """
 
@@ -37,12 +37,12 @@ class Type:
 
     @property
     def tensor_dtype(self) -> str:
-        """The type of a tensor's numbers; empty for whatever is no tensor."""
+        """The type of a tensor's numbers; empty for other types."""
         return self.dtype if self.kind == "tensor" else ""
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
-        """The shape with None for whatever is free; None for one of unknown rank."""
+        """The shape with None for dynamic sizes; None for one of unknown rank."""
         if self.shape is None:
             return None
         return tuple(size if isinstance(size, int) else None for size in self.shape)
@@ -134,7 +134,7 @@ class Producer:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one walk over a model file saw; `opsets` is None where nothing was said of them."""
+    """The facts of one walk over a model file; `opsets` is None where not reported."""
 
     method: int = 1
     ir_version: int | None = None
@@ -162,7 +162,7 @@ class Facts:
 
     @classmethod
     def read(cls, value: object) -> Facts:
-        """Read what a description reported; whatever is malformed is left out."""
+        """Read the report of a description; malformed parts are left out."""
         row = stored.mapping(value)
         profile = stored.mapping(row.get("precision_profile"))
         return cls(

@@ -1,6 +1,6 @@
-"""What hub and devices of a training agree on: roles, layouts, encodings, manifests, signatures.
+"""The protocol of hub and devices in a training: roles, layouts, encodings, manifests, signatures.
 
-A manifest is canonical JSON (RFC 8785) signed with Ed25519; both are kept, so that anybody who
+A manifest is canonical JSON (RFC 8785) signed with Ed25519; both are kept, so that anyone who
 holds them can verify a contribution years later. Keys and signatures are unpadded base64url.
 """
 
@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from hub.protocol import canonical, digests, problems
@@ -67,14 +67,8 @@ class Part:
     least: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        bound = {} if self.least is None else {"least": self.least}
-        return {
-            "name": self.name,
-            "dtype": self.dtype,
-            "shape": list(self.shape),
-            "role": self.role,
-            **bound,
-        }
+        row = asdict(self) | {"shape": list(self.shape)}
+        return {name: value for name, value in row.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -119,14 +113,14 @@ def expect(header: Header, parts: Iterable[Part], encoding: str) -> None:
     """Raise MismatchError unless a file's tensors are exactly those of a layout in an encoding."""
     if encoding not in ENCODINGS:
         raise MismatchError(f"Unknown encoding {encoding!r}.")
-    found = header.by_name()
-    wanted: set[str] = set()
+    tensors = header.by_name()
+    expected: set[str] = set()
     for part in exchanged(parts):
-        for name, dtype, shape in encoded(part, encoding, _kept(found, part, encoding)):
-            if name in wanted:
+        for name, dtype, shape in encoded(part, encoding, _top_k(tensors, part, encoding)):
+            if name in expected:
                 raise MismatchError(f"Two tensors would be sent as {name!r}.", name)
-            wanted.add(name)
-            tensor = found.get(name)
+            expected.add(name)
+            tensor = tensors.get(name)
             if tensor is None:
                 raise MismatchError(f"The tensor {name!r} is missing.", name)
             if (tensor.dtype, tensor.shape) != (dtype, shape):
@@ -135,17 +129,15 @@ def expect(header: Header, parts: Iterable[Part], encoding: str) -> None:
                     f"{dtype} {list(shape)}.",
                     name,
                 )
-    for name in found:
-        if name not in wanted:
+    for name in tensors:
+        if name not in expected:
             raise MismatchError(f"The tensor {name!r} is not part of this training.", name)
 
 
-def _kept(found: dict[str, Tensor], part: Part, encoding: str) -> int:
+def _top_k(tensors: dict[str, Tensor], part: Part, encoding: str) -> int:
     """How many values a top-k part keeps: as many as its index says, within reason."""
-    if encoding != DELTA_TOPK or part.role == STATISTIC:
-        return 0
-    index = found.get(part.name + INDEX)
-    if index is None:
+    index = tensors.get(part.name + INDEX)
+    if encoding != DELTA_TOPK or part.role == STATISTIC or index is None:
         return 0
     return min(index.elements, part.elements)
 
@@ -181,19 +173,7 @@ class Manifest:
     claims: dict[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        claims = {} if self.claims is None else {"claims": dict(self.claims)}
-        return {
-            "training": self.training,
-            "round": self.round,
-            "nonce": self.nonce,
-            "participant": self.participant,
-            "base": self.base,
-            "blob": self.blob,
-            "n": self.n,
-            "encoding": self.encoding,
-            "created": self.created,
-            **claims,
-        }
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -224,11 +204,9 @@ def _is_text(value: Any, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_digest(value: Any) -> bool:
-    return (
-        isinstance(value, str)
-        and value.startswith(digests.PREFIX)
-        and digests.is_hex(value[len(digests.PREFIX) :])
-    )
+    if not isinstance(value, str) or not value.startswith(digests.PREFIX):
+        return False
+    return digests.is_hex(value.removeprefix(digests.PREFIX))
 
 
 def _is_count(value: Any) -> bool:
@@ -298,8 +276,8 @@ def new_key() -> bytes:
 
 def public_key(private: bytes) -> str:
     """Give the public key of a private one; raises `LibraryMissing` without `cryptography`."""
-    made = _ed25519().Ed25519PrivateKey.from_private_bytes(private).public_key()
-    return to_base64(made.public_bytes_raw())
+    public = _ed25519().Ed25519PrivateKey.from_private_bytes(private).public_key()
+    return to_base64(public.public_bytes_raw())
 
 
 def sign(content: bytes, private: bytes) -> str:
@@ -314,9 +292,9 @@ def verify(content: bytes, signature: str, key: str) -> bool:
     """
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
 
-    raw, made = parse_public_key(key), parse_signature(signature)
+    public = _ed25519().Ed25519PublicKey.from_public_bytes(parse_public_key(key))
     try:
-        _ed25519().Ed25519PublicKey.from_public_bytes(raw).verify(made, content)
+        public.verify(parse_signature(signature), content)
     except InvalidSignature:
         return False
     return True

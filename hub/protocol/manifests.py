@@ -1,6 +1,6 @@
 """The manifest of a version: the sorted list of its uploaded files, and the digest of that list.
 
-Equal files give an equal digest whatever the order they were added in, on client and server alike.
+Equal files give an equal digest, in any order of adding them, on client and server alike.
 """
 
 from __future__ import annotations

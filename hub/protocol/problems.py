@@ -14,6 +14,7 @@ and the client raises the same class again from that answer.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ class Problem(HubError):
     # The Retry-After of the answer, where the client got one.
     retry_after_seconds: float | None = None
 
+    def __init_subclass__(cls, *, status: int = 0, title: str = "", slug: str = "") -> None:
+        """Declare a problem type; `slug` is the class's name in kebab case unless stated.
+
+        A subclass without a title is its base on the wire.
+        """
+        if title:
+            cls.status, cls.title = status, title
+            cls.slug = slug or re.sub(r"(?<=.)(?=[A-Z])", "-", cls.__name__).lower()
+
     def __init__(
         self,
         detail: str = "",
@@ -121,8 +131,8 @@ class Problem(HubError):
         uri = fields.get("type")
         slug = uri.rstrip("/").rsplit("/", 1)[-1] if isinstance(uri, str) else ""
         kind = by_slug().get(slug, Problem)
-        said = _text(fields.get("detail")) or _text(fields.get("title"))
-        problem = kind(said or (f"The server answered {status}." if kind is Problem else ""))
+        detail = _text(fields.get("detail")) or _text(fields.get("title"))
+        problem = kind(detail or (f"The server answered {status}." if kind is Problem else ""))
         problem.status = status
         if kind is Problem:
             problem.type_uri = uri if isinstance(uri, str) else None
@@ -153,379 +163,210 @@ def _field_errors(value: object) -> tuple[dict[str, str], ...]:
 
 
 def by_slug() -> dict[str, type[Problem]]:
-    """Return every known problem class by the last part of its type address."""
-    found: dict[str, type[Problem]] = {}
-    waiting: list[type[Problem]] = [Problem]
-    while waiting:
-        kind = waiting.pop()
-        found.setdefault(kind.slug, kind)
-        waiting.extend(kind.__subclasses__())
-    return found
+    """Return every problem class by the last part of its type address."""
+    kinds: dict[str, type[Problem]] = {}
+    pending: list[type[Problem]] = [Problem]
+    while pending:
+        kind = pending.pop()
+        kinds.setdefault(kind.slug, kind)
+        pending.extend(kind.__subclasses__())
+    return kinds
 
 
-class InvalidRequest(Problem):
-    slug = "invalid-request"
-    title = "The request is not valid"
-    status = 400
+class InvalidRequest(Problem, status=400, title="The request is not valid"): ...
 
 
-class QueryInvalid(Problem):
-    slug = "query-invalid"
-    title = "The query is not valid"
-    status = 400
+class QueryInvalid(Problem, status=400, title="The query is not valid"): ...
 
 
-class InvalidReference(Problem):
-    slug = "invalid-reference"
-    title = "The reference is not valid"
-    status = 400
+class InvalidReference(Problem, status=400, title="The reference is not valid"): ...
 
 
-class InvalidName(Problem):
-    slug = "invalid-name"
-    title = "The name is not valid"
-    status = 422
+class InvalidName(Problem, status=422, title="The name is not valid"): ...
 
 
-class NotAuthenticated(Problem):
-    slug = "not-authenticated"
-    title = "Sign in or send a valid token"
-    status = 401
+class NotAuthenticated(Problem, status=401, title="Sign in or send a valid token"): ...
 
 
-class NotAllowed(Problem):
-    slug = "not-allowed"
-    title = "You do not have permission to do this"
-    status = 403
+class NotAllowed(Problem, status=403, title="You do not have permission to do this"): ...
 
 
-class AccessNeeded(Problem):
+class AccessNeeded(Problem, status=403, title="Access to this model's files is restricted"):
     """The model is gated; guests get it with 401, since signing in comes first."""
 
-    slug = "access-needed"
-    title = "Access to this model's files is restricted"
-    status = 403
 
+class NotFound(Problem, status=404, title="Not found"): ...
 
-class NotFound(Problem):
-    slug = "not-found"
-    title = "Not found"
-    status = 404
 
+class VariantMissing(Problem, status=404, title="Variant not found"): ...
 
-class VariantMissing(Problem):
-    slug = "variant-missing"
-    title = "Variant not found"
-    status = 404
 
+class MethodNotAllowed(Problem, status=405, title="Method not allowed"): ...
 
-class MethodNotAllowed(Problem):
-    slug = "method-not-allowed"
-    title = "Method not allowed"
-    status = 405
 
+class NotAcceptable(Problem, status=406, title="None of the requested formats is available"): ...
 
-class NotAcceptable(Problem):
-    slug = "not-acceptable"
-    title = "None of the requested formats is available"
-    status = 406
 
+class NameTaken(Problem, status=409, title="The name is already taken"): ...
 
-class NameTaken(Problem):
-    slug = "name-taken"
-    title = "The name is already taken"
-    status = 409
 
+class NameRetired(Problem, status=409, title="The name was used before and cannot be reused"): ...
 
-class NameRetired(Problem):
-    slug = "name-retired"
-    title = "The name was used before and cannot be reused"
-    status = 409
 
+class NameReserved(Problem, status=422, title="The name is reserved"): ...
 
-class NameReserved(Problem):
-    slug = "name-reserved"
-    title = "The name is reserved"
-    status = 422
 
+class StateConflict(Problem, status=409, title="Not possible in the current state"): ...
 
-class StateConflict(Problem):
-    slug = "state-conflict"
-    title = "Not possible in the current state"
-    status = 409
 
+class DraftFrozen(Problem, status=409, title="The version is no longer a draft"): ...
 
-class DraftFrozen(Problem):
-    slug = "draft-frozen"
-    title = "The version is no longer a draft"
-    status = 409
 
+class ChecksPending(Problem, status=409, title="The checks are still running"): ...
 
-class ChecksPending(Problem):
-    slug = "checks-pending"
-    title = "The checks are still running"
-    status = 409
 
+class ChecksFailed(Problem, status=409, title="The version failed its checks"): ...
 
-class ChecksFailed(Problem):
-    slug = "checks-failed"
-    title = "The version failed its checks"
-    status = 409
 
+class JobFailed(Problem, status=409, title="The job produced no result"): ...
 
-class JobFailed(Problem):
-    slug = "job-failed"
-    title = "The job produced no result"
-    status = 409
 
+class UploadOffset(Problem, status=409, title="Upload offset mismatch"): ...
 
-class UploadOffset(Problem):
-    slug = "upload-offset"
-    title = "Upload offset mismatch"
-    status = 409
 
+class UploadIncomplete(Problem, status=409, title="The upload is incomplete"): ...
 
-class UploadIncomplete(Problem):
-    slug = "upload-incomplete"
-    title = "The upload is incomplete"
-    status = 409
 
+class UploadGone(Problem, status=410, title="The upload no longer exists"): ...
 
-class UploadGone(Problem):
-    slug = "upload-gone"
-    title = "The upload no longer exists"
-    status = 410
 
+class Withdrawn(Problem, status=410, title="The version was withdrawn"): ...
 
-class Withdrawn(Problem):
-    slug = "withdrawn"
-    title = "The version was withdrawn"
-    status = 410
 
+class PreconditionFailed(Problem, status=412, title="Changed since you last read it"): ...
 
-class PreconditionFailed(Problem):
-    slug = "precondition-failed"
-    title = "Changed since you last read it"
-    status = 412
 
+class PreconditionRequired(Problem, status=428, title="If-Match header required"): ...
 
-class PreconditionRequired(Problem):
-    slug = "precondition-required"
-    title = "If-Match header required"
-    status = 428
 
+class TooLarge(Problem, status=413, title="Too large"): ...
 
-class TooLarge(Problem):
-    slug = "too-large"
-    title = "Too large"
-    status = 413
 
+class QuotaExceeded(Problem, status=413, title="Quota exceeded"): ...
 
-class QuotaExceeded(Problem):
-    slug = "quota-exceeded"
-    title = "Quota exceeded"
-    status = 413
 
+class UnsupportedMediaType(Problem, status=415, title="Unsupported content type"): ...
 
-class UnsupportedMediaType(Problem):
-    slug = "unsupported-media-type"
-    title = "Unsupported content type"
-    status = 415
 
+class RangeNotSatisfiable(Problem, status=416, title="The range lies outside the file"): ...
 
-class RangeNotSatisfiable(Problem):
-    slug = "range-not-satisfiable"
-    title = "The range lies outside the file"
-    status = 416
 
+class DigestMismatch(Problem, status=422, title="The content does not match its digest"): ...
 
-class DigestMismatch(Problem):
-    slug = "digest-mismatch"
-    title = "The content does not match its digest"
-    status = 422
 
+class BlobUnknown(Problem, status=422, title="Blob not found among your uploads and models"): ...
 
-class BlobUnknown(Problem):
-    slug = "blob-unknown"
-    title = "Blob not found among your uploads and models"
-    status = 422
 
+class PathInvalid(Problem, status=422, title="The path is not valid"): ...
 
-class PathInvalid(Problem):
-    slug = "path-invalid"
-    title = "The path is not valid"
-    status = 422
 
+class CardInvalid(Problem, status=422, title="The card is not valid"): ...
 
-class CardInvalid(Problem):
-    slug = "card-invalid"
-    title = "The card is not valid"
-    status = 422
 
+class ModelMissing(Problem, status=422, title="The version contains no ONNX model"): ...
 
-class ModelMissing(Problem):
-    slug = "model-missing"
-    title = "The version contains no ONNX model"
-    status = 422
 
+class RecordInvalid(Problem, status=422, title="The benchmark record is inconsistent"): ...
 
-class RecordInvalid(Problem):
-    slug = "record-invalid"
-    title = "The benchmark record is inconsistent"
-    status = 422
 
+class NotOnnx(Problem, status=422, title="The file is not an ONNX model"): ...
 
-class NotOnnx(Problem):
-    slug = "not-onnx"
-    title = "The file is not an ONNX model"
-    status = 422
 
+class TrainingOver(Problem, status=410, title="The training has ended"): ...
 
-class TrainingOver(Problem):
-    slug = "training-over"
-    title = "The training has ended"
-    status = 410
 
+class TrainingConflict(
+    Problem,
+    status=409,
+    title="Not possible in the current state of the training or round",
+    slug="training-state",
+): ...
 
-class TrainingConflict(Problem):
-    slug = "training-state"
-    title = "Not possible in the current state of the training or round"
-    status = 409
 
+class NoiseUnfit(Problem, status=409, title="The model cannot be trained with noise"): ...
 
-class NoiseUnfit(Problem):
-    slug = "noise-unfit"
-    title = "The model cannot be trained with noise"
-    status = 409
 
+class InviteInvalid(Problem, status=403, title="The invitation is not valid"): ...
 
-class InviteInvalid(Problem):
-    slug = "invite-invalid"
-    title = "The invitation is not valid"
-    status = 403
 
+class CertificateNeeded(
+    Problem, status=403, title="The training requires a client certificate"
+): ...
 
-class CertificateNeeded(Problem):
-    slug = "certificate-needed"
-    title = "The training requires a client certificate"
-    status = 403
 
+class CertificateWrong(
+    Problem, status=403, title="The client certificate belongs to another participant"
+): ...
 
-class CertificateWrong(Problem):
-    slug = "certificate-wrong"
-    title = "The client certificate belongs to another participant"
-    status = 403
 
+class KeyKnown(Problem, status=409, title="The key already takes part"): ...
 
-class KeyKnown(Problem):
-    slug = "key-known"
-    title = "The key already takes part"
-    status = 409
 
+class RoundClosed(Problem, status=409, title="The round is closed to contributions"): ...
 
-class RoundClosed(Problem):
-    slug = "round-closed"
-    title = "The round is closed to contributions"
-    status = 409
 
+class StaleBase(Problem, status=409, title="The contribution is based on other weights"): ...
 
-class StaleBase(Problem):
-    slug = "stale-base"
-    title = "The contribution is based on other weights"
-    status = 409
 
+class ContributionDiffers(
+    Problem, status=409, title="This round already has another contribution from you"
+): ...
 
-class ContributionDiffers(Problem):
-    slug = "contribution-differs"
-    title = "This round already has another contribution from you"
-    status = 409
 
+class NonceWrong(Problem, status=422, title="The manifest does not belong to this round"): ...
 
-class NonceWrong(Problem):
-    slug = "nonce-wrong"
-    title = "The manifest does not belong to this round"
-    status = 422
 
+class ManifestReplayed(Problem, status=422, title="The manifest was made for another request"): ...
 
-class ManifestReplayed(Problem):
-    slug = "manifest-replayed"
-    title = "The manifest was made for another request"
-    status = 422
 
+class SignatureInvalid(
+    Problem, status=422, title="The signature does not match the manifest and the key"
+): ...
 
-class SignatureInvalid(Problem):
-    slug = "signature-invalid"
-    title = "The signature does not match the manifest and the key"
-    status = 422
 
+class ExamplesLimit(
+    Problem, status=422, title="The contribution exceeds the maximum number of examples"
+): ...
 
-class ExamplesLimit(Problem):
-    slug = "examples-limit"
-    title = "The contribution exceeds the maximum number of examples"
-    status = 422
 
+class EncodingRefused(Problem, status=422, title="The training does not accept this encoding"): ...
 
-class EncodingRefused(Problem):
-    slug = "encoding-refused"
-    title = "The training does not accept this encoding"
-    status = 422
 
+class TensorMismatch(Problem, status=422, title="The tensors do not match the training"): ...
 
-class TensorMismatch(Problem):
-    slug = "tensor-mismatch"
-    title = "The tensors do not match the training"
-    status = 422
 
+class NonFinite(Problem, status=422, title="A tensor contains NaN or infinite values"): ...
 
-class NonFinite(Problem):
-    slug = "non-finite"
-    title = "A tensor contains NaN or infinite values"
-    status = 422
 
+class NormLimit(Problem, status=422, title="The update exceeds the maximum norm"): ...
 
-class NormLimit(Problem):
-    slug = "norm-limit"
-    title = "The update exceeds the maximum norm"
-    status = 422
 
+class QueryTooCostly(Problem, status=422, title="The query or its result is too large"): ...
 
-class QueryTooCostly(Problem):
-    slug = "query-too-costly"
-    title = "The query or its result is too large"
-    status = 422
 
+class TextTooCostly(Problem, status=422, title="The text takes too long to parse"): ...
 
-class TextTooCostly(Problem):
-    slug = "text-too-costly"
-    title = "The text takes too long to parse"
-    status = 422
 
+class Throttled(Problem, status=429, title="Too many requests"): ...
 
-class Throttled(Problem):
-    slug = "throttled"
-    title = "Too many requests"
-    status = 429
 
+class InternalError(Problem, status=500, title="Internal error", slug="internal"): ...
 
-class InternalError(Problem):
-    slug = "internal"
-    title = "Internal error"
-    status = 500
 
+class Unavailable(Problem, status=503, title="The hub is temporarily unavailable"): ...
 
-class Unavailable(Problem):
-    slug = "unavailable"
-    title = "The hub is temporarily unavailable"
-    status = 503
 
+class QueryTimeout(Problem, status=504, title="The query took too long"): ...
 
-class QueryTimeout(Problem):
-    slug = "query-timeout"
-    title = "The query took too long"
-    status = 504
 
-
-class StorageFull(Problem):
-    slug = "storage-full"
-    title = "The hub is out of storage"
-    status = 507
+class StorageFull(Problem, status=507, title="The hub is out of storage"): ...

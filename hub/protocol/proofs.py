@@ -169,8 +169,9 @@ class Proof:
     @property
     def proves_nothing(self) -> bool:
         """Whether no output carries evidence, neither by runs nor by the operator schemas."""
-        open_ones = [one.is_gap and not one.unchanged for one in self.outputs]
-        return self.judges != (BY_SCHEMA,) and all(open_ones)
+        return self.judges != (BY_SCHEMA,) and all(
+            one.is_gap and not one.unchanged for one in self.outputs
+        )
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -193,16 +194,15 @@ class Proof:
 
     @property
     def sentence(self) -> str:
-        """The whole in words, such as "equal on 3 bundled and 16 generated inputs, ..."."""
+        """The proof as a sentence, such as "equal on 3 bundled and 16 generated inputs, ..."."""
         if self.judges == (BY_SCHEMA,):
             return self.brief
         parts = [self.brief, self._coverage(), self._difference()]
         parts.append(f"judged by {_listed([_JUDGES.get(one, one) for one in self.judges])}")
-        shown = list(self.gaps[:_SHOWN])
+        gaps = list(self.gaps[:_SHOWN])
         if len(self.gaps) > _SHOWN:
-            shown.append(f"and {len(self.gaps) - _SHOWN} more")
-        said = ", ".join(part for part in parts if part)
-        return "; ".join([said, *shown])
+            gaps.append(f"and {len(self.gaps) - _SHOWN} more")
+        return "; ".join([", ".join(filter(None, parts)), *gaps])
 
     def _inputs(self) -> str:
         counts = {
@@ -210,9 +210,9 @@ class Proof:
             "declared": self.declared,
             "generated": self.generated,
         }
-        listed = _listed([f"{count} {word}" for word, count in counts.items() if count])
+        words = _listed([f"{count} {word}" for word, count in counts.items() if count])
         total = sum(counts.values())
-        return f"{listed or 'no'} input{'' if total == 1 else 's'}"
+        return f"{words or 'no'} input{'' if total == 1 else 's'}"
 
     def _coverage(self) -> str:
         if self.nodes is None or self.ran is None:
@@ -244,8 +244,14 @@ class Proof:
     def from_json(cls, data: Any) -> Proof:
         """Read a proof from a report or a row. Raises InvalidProofError."""
         row = _mapping(data, "proof")
+        hidden = None
+        if row.get("hidden") is not None:
+            node = _mapping(row["hidden"], "hidden")
+            hidden = HiddenDifference(
+                _text(node, "node"), _text(node, "op"), _number(node, "worst")
+            )
         return cls(
-            judges=tuple(_word(one, "judge") for one in _list(row, "judges")),
+            judges=tuple(_text({"judge": one}, "judge") for one in _list(row, "judges")),
             bundled=_count(row, "bundled") or 0,
             declared=_count(row, "declared") or 0,
             generated=_count(row, "generated") or 0,
@@ -253,22 +259,21 @@ class Proof:
             ran=_count(row, "ran"),
             worst=_number(row, "worst"),
             noise=_number(row, "noise"),
-            tolerance=_word(row.get("tolerance", ""), "tolerance"),
-            outputs=tuple(_output(one) for one in _list(row, "outputs")),
-            branches=tuple(_branch(one) for one in _list(row, "branches")),
+            tolerance=_text({"tolerance": "", **row}, "tolerance"),
+            outputs=tuple(_output(_mapping(one, "output")) for one in _list(row, "outputs")),
+            branches=tuple(_branch(_mapping(one, "branch")) for one in _list(row, "branches")),
             inner=_count(row, "inner"),
-            hidden=None if row.get("hidden") is None else _hidden(row["hidden"]),
+            hidden=hidden,
             method=_count(row, "method") or 0,
         )
 
 
-def _output(data: Any) -> Output:
-    row = _mapping(data, "output")
-    state = _word(row.get("state"), "state")
+def _output(row: dict[str, Any]) -> Output:
+    state = _text(row, "state")
     if state not in get_args(State):
         raise InvalidProofError(f"state must be one of {', '.join(get_args(State))}")
     return Output(
-        _word(row.get("name"), "name"),
+        _text(row, "name"),
         cast("State", state),
         _number(row, "worst"),
         _number(row, "noise"),
@@ -276,31 +281,22 @@ def _output(data: Any) -> Output:
     )
 
 
-def _hidden(data: Any) -> HiddenDifference:
-    row = _mapping(data, "hidden")
-    return HiddenDifference(
-        _word(row.get("node"), "node"), _word(row.get("op"), "op"), _number(row, "worst")
-    )
-
-
-def _branch(data: Any) -> Branch:
-    row = _mapping(data, "branch")
-    zero = row.get("zero")
+def _branch(row: dict[str, Any]) -> Branch:
     return Branch(
-        node=_word(row.get("node"), "node"),
-        op=_word(row.get("op"), "op"),
-        name=_word(row.get("name"), "name"),
+        node=_text(row, "node"),
+        op=_text(row, "op"),
+        name=_text(row, "name"),
         nodes=_count(row, "nodes") or 0,
         taken=_truth(row, "taken"),
-        zero=None if zero is None else _truth(row, "zero"),
+        zero=None if row.get("zero") is None else _truth(row, "zero"),
         unchanged=_truth(row, "unchanged"),
         reachable=_truth(row, "reachable"),
     )
 
 
-def _mapping(data: Any, what: str) -> dict[str, Any]:
+def _mapping(data: Any, noun: str) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise InvalidProofError(f"{what} must be an object")
+        raise InvalidProofError(f"{noun} must be an object")
     return data
 
 
@@ -311,9 +307,10 @@ def _list(row: dict[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _word(value: Any, what: str) -> str:
+def _text(row: dict[str, Any], key: str) -> str:
+    value = row.get(key)
     if not isinstance(value, str):
-        raise InvalidProofError(f"{what} must be text")
+        raise InvalidProofError(f"{key} must be text")
     return value[:_WORD_CHARACTERS]
 
 
@@ -326,9 +323,7 @@ def _truth(row: dict[str, Any], key: str) -> bool:
 
 def _count(row: dict[str, Any], key: str) -> int | None:
     value = row.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if value is not None and (type(value) is not int or value < 0):
         raise InvalidProofError(f"{key} must be a whole number of at least 0")
     return value
 
@@ -337,7 +332,7 @@ def _number(row: dict[str, Any], key: str) -> float | None:
     value = row.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if type(value) not in (int, float) or not math.isfinite(value):
         raise InvalidProofError(f"{key} must be a finite number")
     return float(value)
 

@@ -1,7 +1,7 @@
 """References to models, and the rules every name and path follows.
 
 The grammar lives here and nowhere else: `[namespace/]model[@number|@label|@alias][:variant]`, or
-`[namespace/]model@sha256:<64 hex>[:variant]` for a pin that nobody can move.
+`[namespace/]model@sha256:<64 hex>[:variant]` for a pin that cannot be moved.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Ref:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the reference names one version for ever (by number or by digest)."""
+        """Whether the reference names one version permanently (by number or by digest)."""
         return self.number is not None or self.digest is not None
 
 

@@ -111,22 +111,24 @@ def header_bytes(first: bytes, file_bytes: int) -> int:
 
 
 def parse(header: bytes, file_bytes: int) -> Header:
-    """Read a header, without the eight bytes before it, of a file of so many bytes."""
+    """Read a header, without the eight bytes before it, of a file of ``file_bytes`` bytes."""
     try:
-        said = json.loads(
+        document = json.loads(
             header.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_constant
         )
     except MalformedError:
         raise
     except (ValueError, RecursionError):
         raise MalformedError("The header is not JSON.") from None
-    if not header.startswith(b"{") or not isinstance(said, dict):
+    if not header.startswith(b"{") or not isinstance(document, dict):
         raise MalformedError("The header is not a JSON object.")
-    metadata = _metadata(said.pop(_METADATA, {}))
-    if len(said) > MOST_TENSORS:
-        raise MalformedError(f"The file may have {MOST_TENSORS:,} tensors; it has {len(said):,}.")
+    metadata = _metadata(document.pop(_METADATA, {}))
+    if len(document) > MOST_TENSORS:
+        raise MalformedError(
+            f"The file may have {MOST_TENSORS:,} tensors; it has {len(document):,}."
+        )
     tensors = sorted(
-        (_tensor(name, entry) for name, entry in said.items()),
+        (_tensor(name, entry) for name, entry in document.items()),
         key=lambda tensor: (tensor.start, tensor.end),
     )
     read_header = Header(tuple(tensors), _LENGTH.size + len(header), metadata)
@@ -135,38 +137,40 @@ def parse(header: bytes, file_bytes: int) -> Header:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise MalformedError("The header contains a name twice.")
-    return made
+    return members
 
 
 def _no_constant(word: str) -> None:
     raise MalformedError(f"The header holds {word}, which is not JSON.")
 
 
-def _metadata(said: Any) -> dict[str, str]:
-    if not isinstance(said, dict) or not all(isinstance(value, str) for value in said.values()):
+def _metadata(members: Any) -> dict[str, str]:
+    if not isinstance(members, dict) or not all(
+        isinstance(value, str) for value in members.values()
+    ):
         raise MalformedError("The header's metadata must map names to strings.")
-    return said
+    return members
 
 
 def _tensor(name: str, entry: Any) -> Tensor:
-    shown = name[:MOST_NAME]
+    label = name[:MOST_NAME]
     if not name or len(name) > MOST_NAME or not name.isprintable():
-        raise MalformedError("A tensor's name is empty, too long or not printable.", shown)
+        raise MalformedError("A tensor's name is empty, too long or not printable.", label)
     if not isinstance(entry, dict) or entry.keys() != _KEYS:
-        raise MalformedError(f"{shown!r} must have a dtype, a shape and data_offsets.", shown)
+        raise MalformedError(f"{label!r} must have a dtype, a shape and data_offsets.", label)
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
-        raise MalformedError(f"The type of {shown!r} is not supported.", shown)
+        raise MalformedError(f"The type of {label!r} is not supported.", label)
     if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
-        raise MalformedError(f"The shape of {shown!r} is not a list of sizes.", shown)
+        raise MalformedError(f"The shape of {label!r} is not a list of sizes.", label)
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise MalformedError(f"The offsets of {shown!r} must be two numbers.", shown)
+        raise MalformedError(f"The offsets of {label!r} must be two numbers.", label)
     tensor = Tensor(name, dtype, tuple(shape), offsets[0], offsets[1])
     if tensor.end - tensor.start != tensor.elements * ITEM_BYTES[dtype]:
-        raise MalformedError(f"The offsets of {shown!r} do not match its shape and type.", shown)
+        raise MalformedError(f"The offsets of {label!r} do not match its shape and type.", label)
     return tensor
 
 
@@ -196,20 +200,20 @@ def make_header(
 
     Raises MalformedError for what `parse` would refuse.
     """
-    wanted = sorted(tensors, key=lambda one: (_ORDER.get(one[1], -1), one[0].encode()))
-    said: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    ordered = sorted(tensors, key=lambda one: (_ORDER.get(one[1], -1), one[0].encode()))
+    document: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0
-    for name, dtype, shape in wanted:
-        if name in said or name == _METADATA:
+    for name, dtype, shape in ordered:
+        if name in document or name == _METADATA:
             raise MalformedError(f"{name!r} is named twice.", name)
         if dtype not in ITEM_BYTES:
             raise MalformedError(f"The type of {name!r} is not supported.", name)
         end = place + math.prod(shape) * ITEM_BYTES[dtype]
-        said[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [place, end]}
+        document[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [place, end]}
         place = end
-    text = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER_BYTES:
         raise MalformedError(f"The header would have {len(text):,} bytes.")
-    made = parse(text, _LENGTH.size + len(text) + place)
-    return _LENGTH.pack(len(text)) + text, made
+    header = parse(text, _LENGTH.size + len(text) + place)
+    return _LENGTH.pack(len(text)) + text, header

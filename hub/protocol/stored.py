@@ -1,4 +1,4 @@
-"""Reading JSON that others wrote: each part as the shape that is expected, else empty."""
+"""Readers of untrusted JSON: each gives the expected shape, else an empty one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def mapping(value: object) -> dict[str, Any]:
 
 
 def rows(value: object) -> list[dict[str, Any]]:
-    """The objects of a list, whatever else is in it; none where it is no list."""
+    """The objects of a list, without its other members; none where it is no list."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
@@ -26,7 +26,7 @@ def whole(value: object) -> int | None:
 
 
 def wholes(value: object) -> list[int]:
-    """The whole numbers of a list, whatever else is in it; none where it is no list."""
+    """The whole numbers of a list, without its other members; none where it is no list."""
     return [one for one in value if whole(one) is not None] if isinstance(value, list) else []
 
 

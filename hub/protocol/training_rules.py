@@ -80,18 +80,18 @@ class Rules:
         """Read rules, defaults filled in; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/rules", "The rules must be a JSON object.")
-        known = {one.name for one in fields(cls)}
+        names = {one.name for one in fields(cls)}
         for name in data:
-            if name not in known:
+            if name not in names:
                 raise _wrong(str(name)[:80], "Unknown rule.")
-        said = {**data, "encodings": _encodings(data.get("encodings", federated.ENCODINGS))}
-        rule = said.get("rule", FEDAVG)
+        values = {**data, "encodings": _encodings(data.get("encodings", federated.ENCODINGS))}
+        rule = values.get("rule", FEDAVG)
         if not isinstance(rule, str) or rule not in RULES:
             raise _wrong("rule", f"The rule must be one of {', '.join(RULES)}.")
-        said["parameters"] = _parameters(rule, said.get("parameters", {}))
-        if said.get("noise_multiplier") is not None and said.get("delta") is None:
-            said["delta"] = privacy.DEFAULT_DELTA
-        rules = cls(**said)
+        values["parameters"] = _parameters(rule, values.get("parameters", {}))
+        if values.get("noise_multiplier") is not None and values.get("delta") is None:
+            values["delta"] = privacy.DEFAULT_DELTA
+        rules = cls(**values)
         rules._refuse_wrong()
         return rules
 
@@ -147,22 +147,22 @@ def _is_between(value: Any, least: float, most: float) -> bool:
     )
 
 
-def _encodings(said: Any) -> tuple[str, ...]:
-    if not isinstance(said, list | tuple) or not said:
+def _encodings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not value:
         raise _wrong("encodings", "This must be a list of the encodings that devices may use.")
-    if any(one not in federated.ENCODINGS for one in said):
+    if any(one not in federated.ENCODINGS for one in value):
         raise _wrong("encodings", f"Valid encodings: {', '.join(federated.ENCODINGS)}.")
-    return tuple(name for name in federated.ENCODINGS if name in said)
+    return tuple(name for name in federated.ENCODINGS if name in value)
 
 
-def _parameters(rule: str, said: Any) -> dict[str, float]:
-    if not isinstance(said, dict):
+def _parameters(rule: str, values: Any) -> dict[str, float]:
+    if not isinstance(values, dict):
         raise _wrong("parameters", "The parameters must be a JSON object.")
-    known = _PARAMETERS[rule]
-    for name in said:
-        if name not in known:
+    bounds = _PARAMETERS[rule]
+    for name in values:
+        if name not in bounds:
             raise _wrong(f"parameters/{str(name)[:80]}", f"The rule {rule} has no such parameter.")
-    for name, (_, least, most) in known.items():
-        if name in said and not _is_between(said[name], least, most):
+    for name, (_, least, most) in bounds.items():
+        if name in values and not _is_between(values[name], least, most):
             raise _wrong(f"parameters/{name}", f"This must be a number from {least} to {most}.")
-    return {name: said.get(name, default) for name, (default, _, _) in known.items()}
+    return {name: values.get(name, default) for name, (default, _, _) in bounds.items()}

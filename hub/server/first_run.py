@@ -46,8 +46,8 @@ def plant() -> None:
         return
     for sample in samples.SAMPLES:
         ref = f"{zoo.slug}/{sample.name}"
-        known = RegisteredModel.objects.filter(namespace=zoo, name__iexact=sample.name).exists()
-        if not known and not RetiredName.objects.filter(name=ref.lower()).exists():
+        exists = RegisteredModel.objects.filter(namespace=zoo, name__iexact=sample.name).exists()
+        if not exists and not RetiredName.objects.filter(name=ref.lower()).exists():
             _submit(admin, zoo, sample)
             log.info("sample_submitted", model=ref)
 

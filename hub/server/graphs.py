@@ -1,4 +1,4 @@
-"""`hub graphs`: the process that tells subscribers what happened and keeps the store of graphs.
+"""`hub graphs`: the process that delivers events and keeps the store of graphs.
 
 `hub serve` has one. Exactly one writes at a time: another one waits for it to end. Outages of the
 database or of an external SPARQL server are waited out.
@@ -27,7 +27,7 @@ _SIGN_OF_LIFE_SECONDS = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """Keep graphs until SIGTERM or SIGINT; with --rebuild make the store anew and end."""
+    """Keep graphs until SIGTERM or SIGINT; with --rebuild rebuild the store and end."""
     args = _arguments(argv)
     if args.home:
         os.environ["HUB_HOME"] = args.home
@@ -54,7 +54,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 class Keeper:
-    """One turn after the other until told to stop; each part fails and recovers by itself."""
+    """One turn after the other until a signal comes; each part fails and recovers by itself."""
 
     def __init__(self) -> None:
         import structlog  # noqa: PLC0415 - needs the server extra
@@ -74,7 +74,7 @@ class Keeper:
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         folder = settings.HUB_GRAPHS
-        told = False
+        is_reported = False
         while not self._stopping:
             with only_writer(folder) as alone:
                 if alone:
@@ -84,9 +84,9 @@ class Keeper:
                     else:
                         self._keep(follower)
                     return 0
-            if not told:
+            if not is_reported:
                 self._log.info("graphs_kept_by_another")
-                told = True
+                is_reported = True
             self._pause(1.0)
         return 0
 
@@ -130,7 +130,7 @@ class Keeper:
         return True
 
     def _show_life(self) -> None:
-        """Touch a file now and then, for whoever watches this process."""
+        """Touch a file now and then, for monitors of this process."""
         from django.conf import settings  # noqa: PLC0415 - after Django is set up
 
         if time.monotonic() - self._alive_at >= _SIGN_OF_LIFE_SECONDS:
@@ -140,8 +140,8 @@ class Keeper:
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not self._stopping and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, TURN_SECONDS))
+        while not self._stopping and (remaining := until - time.monotonic()) > 0:
+            time.sleep(min(remaining, TURN_SECONDS))
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._stopping = True

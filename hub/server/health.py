@@ -35,7 +35,7 @@ def alive(_request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> HttpResponse:
     """Each part by name; 503 where one that is needed does not answer.
 
-    Everybody learns which part works, administrators the details too.
+    Anyone learns which part works, administrators the details too.
     """
     parts = report() | {"blobs": _blobs()}
     needed = ("database", "storage", "cache")
@@ -57,10 +57,10 @@ def report() -> dict[str, dict[str, Any]]:
 
 
 def _is_administrator(request: HttpRequest) -> bool:
-    """Whether an administrator asks, by token or session; nobody is, while the database is away."""
+    """Whether an administrator asks, by token or session; False while the database is away."""
     try:
-        found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
-        return aliases.sees_names(found[0] if found else request.user)
+        credentials = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
+        return aliases.sees_names(credentials[0] if credentials else request.user)
     except (DatabaseError, problems.NotAuthenticated):
         return False
 
@@ -133,11 +133,11 @@ def _workers() -> dict[str, Any]:
 def _graphs() -> dict[str, Any]:
     """How far the store of graphs follows the rows: seconds of the oldest change it lacks."""
     try:
-        found = service.condition()
+        status = service.store_status()
     except DatabaseError:
         return {"ok": False, "revision": None, "newest": None}
     return {
-        "ok": found.revision is not None and found.behind <= service.LAG,
-        "revision": found.revision,
-        "newest": found.newest,
+        "ok": status.revision is not None and status.behind <= service.LAG,
+        "revision": status.revision,
+        "newest": status.newest,
     }

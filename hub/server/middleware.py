@@ -29,9 +29,9 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
-def request_id_of(asked: str) -> str:
+def request_id_of(header: str) -> str:
     """The id that a caller asks for, where it can be one, else a new one."""
-    return asked if _ID.fullmatch(asked) else uuid.uuid4().hex
+    return header if _ID.fullmatch(header) else uuid.uuid4().hex
 
 
 class RequestIdMiddleware:
@@ -85,7 +85,7 @@ class ProblemMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Django calls this for whatever a view lets through."""
+        """Django calls this for exceptions of views."""
         if settings.DEBUG and not isinstance(error, problems.Problem | Http404 | PermissionDenied):
             return None
         if isinstance(error, moves.Moved) and (
@@ -96,7 +96,7 @@ class ProblemMiddleware:
 
 
 def show(request: HttpRequest, problem: problems.Problem) -> HttpResponse:
-    """A problem as JSON below /api and for who asks for it, as a page for everybody else."""
+    """A problem: JSON below /api and for clients that request it, a page for browsers."""
     wants_page = "text/html" in request.headers.get("Accept", "")
     if request.path.startswith("/api/") or not wants_page:
         return respond(problem, request)

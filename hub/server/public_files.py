@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # The addresses of FileDetail and of Resolve.
 _API = re.compile(r"/api/v1/models/([^/]+)/([^/]+)/versions/([0-9]{1,9})/files/(.+)")
 _RESOLVE = re.compile(r"/(?!(?:models|api|datasets|spaces|kernels)/)([^/]+)/([^/]+)/resolve/(.+)")
-# What those views' answers carry whatever they send.
+# Headers of every answer of those views.
 _OF_API = {"Allow": "GET, PUT, DELETE, HEAD, OPTIONS"}
 _OF_HUB = {
     "Allow": "GET, HEAD, OPTIONS",
@@ -56,7 +56,7 @@ _NOT_PLAIN = ("HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT", "SC
 
 
 class File(NamedTuple):
-    """A file that everybody may read, and the headers of its address."""
+    """A file that anyone may read, and the headers of its address."""
 
     model_id: int
     blob: Blob
@@ -75,21 +75,21 @@ class _Asker(NamedTuple):
 
 
 class PublicFiles:
-    """Answers downloads of public files; whatever else is asked goes on to ``application``."""
+    """Answers downloads of public files; other requests go on to ``application``."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def __call__(self, environ: Environment, start_response: Start) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] in ("GET", "HEAD") and "wsgi.file_wrapper" in environ:
-            found = self.direct(environ)
-            if found is not None:
-                status = f"{found.status.value} {found.status.phrase}"
-                start_response(status, list(found.headers.items()))
-                if found.file is None:
+            file = self.direct(environ)
+            if file is not None:
+                status = f"{file.status.value} {file.status.phrase}"
+                start_response(status, list(file.headers.items()))
+                if file.file is None:
                     return ()
                 sent: Iterable[bytes] = environ["wsgi.file_wrapper"](
-                    found.file, downloads.BLOCK_BYTES
+                    file.file, downloads.BLOCK_BYTES
                 )
                 return sent
         return self._application(environ, start_response)
@@ -105,23 +105,23 @@ def _answer(environ: Environment) -> DirectAnswer | None:
         file = _find(environ)
         if file is None:
             return None
-        asked = downloads.Asked(
+        request = downloads.DownloadRequest(
             environ["REQUEST_METHOD"],
             environ.get("HTTP_RANGE", ""),
             environ.get("HTTP_IF_RANGE"),
             environ.get("HTTP_IF_NONE_MATCH", ""),
         )
         answer = downloads.answer(
-            asked, file.blob, file.path, immutable=file.is_immutable, tag=file.tag
+            request, file.blob, file.path, immutable=file.is_immutable, tag=file.tag
         )
         if not _is_in_time(environ):
             return None  # Django refuses, and does not count it again
         part: downloads.Slice | None = None
-        if asked.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
+        if request.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
             part = downloads.open_part(file.blob, answer)
     except (problems.Problem, DatabaseError):
         return None  # Django finds the same, and says it in words
-    if file.path.endswith(".onnx") and asked.begins_download(answer.status):
+    if file.path.endswith(".onnx") and request.begins_download(answer.status):
         usage.notes.add_download(file.model_id)
     headers = answer.headers | file.headers | _constant_headers(_is_secure(environ))
     headers.setdefault("Content-Length", "0")  # of a 304
@@ -152,18 +152,18 @@ def _is_plain(environ: Environment) -> bool:
 def _find(environ: Environment) -> File | None:
     """The public file at an address; raises DatabaseError."""
     path = environ["PATH_INFO"]
-    if found := _API.fullmatch(path):
+    if match := _API.fullmatch(path):
         if "*/*" not in environ.get("HTTP_ACCEPT", "*/*"):
             return None  # Django negotiates
         _renew_connection()
-        namespace, name, number, inner = found.groups()
+        namespace, name, number, inner = match.groups()
         row = summaries.public_file(namespace, name, int(number), inner)
         return row and File(row[1], row[0], inner, "", True, _OF_API)
-    found = _RESOLVE.fullmatch(path)
-    if found is None:
+    match = _RESOLVE.fullmatch(path)
+    if match is None:
         return None
     _renew_connection()
-    at_and_file = published.public_file(*found.groups())
+    at_and_file = published.public_file(*match.groups())
     if at_and_file is None:
         return None
     at, file = at_and_file

@@ -10,7 +10,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep": {
         "task": "runners.sweep",
         "schedule": settings.HUB_LIMITS_LEASE_SECONDS / 3,
-        # One that nobody had time for is made up for by the next.
+        # A missed run is made up for by the next.
         "options": {"queue": "light", "expires": settings.HUB_LIMITS_LEASE_SECONDS},
     },
     "downloads": {

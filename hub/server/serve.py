@@ -1,7 +1,7 @@
 """`hub serve`: first-run set-up, then the hub's processes, kept alive until stopped.
 
 A web process, one that keeps the graphs, and two workers: one does every job, the other only those
-that somebody waits for, so that publishing is not delayed by a long one.
+that users wait for, so that publishing is not delayed by a long one.
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
@@ -93,7 +93,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that outlives the web process, so that a restart of it refuses nobody."""
+    """A socket that outlives the web process, so that its restart refuses no connection."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -124,14 +124,14 @@ def make_locale(home: Path) -> None:
     else:
         locale.setlocale(locale.LC_CTYPE, "")
         return
-    made = home / "locale" / "en_US.UTF-8"
+    folder = home / "locale" / "en_US.UTF-8"
     tool = shutil.which("localedef")
-    if not made.is_dir() and tool:
-        made.parent.mkdir(exist_ok=True)
-        command = [tool, "-i", "en_US", "-f", "UTF-8", str(made)]
+    if not folder.is_dir() and tool:
+        folder.parent.mkdir(exist_ok=True)
+        command = [tool, "-i", "en_US", "-f", "UTF-8", str(folder)]
         subprocess.run(command, check=False, capture_output=True)
-    if made.is_dir():
-        os.environ["LOCPATH"] = str(made.parent)
+    if folder.is_dir():
+        os.environ["LOCPATH"] = str(folder.parent)
 
 
 def _set_up(*, samples: bool) -> str | None:
@@ -152,7 +152,7 @@ def _set_up(*, samples: bool) -> str | None:
     if not User.objects.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
         first_run.make_admin(password)
-        # At once: whatever stops this start, nobody can read the password anywhere later.
+        # At once: if this start fails, the password cannot be read anywhere later.
         _tell(password)
     if samples:
         first_run.plant()
@@ -174,7 +174,7 @@ class Supervisor:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, password: str | None, *, samples: bool) -> int:
-        """Start the children, say where the hub is once it works, and stay until told to stop.
+        """Start the children, print the address once it works, and stay until a signal comes.
 
         With `samples` the samples that are being checked are waited for.
         """
@@ -207,7 +207,7 @@ class Supervisor:
                 self._start(name)
 
     def _wait_for_samples(self) -> list[str]:
-        """Wait until the samples are checked, but not for ever; return what is to be said of them.
+        """Wait some time until the samples are checked; return notes on them.
 
         They take seconds, and until they are published a first `hub.load("resnet50")` would fail.
         """

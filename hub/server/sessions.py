@@ -31,5 +31,5 @@ class MessageStorage(CookieStorage):
 
     def add(self, level: int, message: Any, extra_tags: str | None = "") -> None:
         text = str(message)
-        shown = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
-        super().add(level, shown, extra_tags)
+        text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+        super().add(level, text, extra_tags)

@@ -1,4 +1,4 @@
-"""`hub token create`: a token for scripts, made by whoever has the machine."""
+"""`hub token create`: a token for scripts, created by the operator of the machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How gunicorn serves the hub, wherever it is started: `gunicorn --config python:hub.server.web`.
 
-Workers, threads and the address are for whoever starts it.
+Workers, threads and the address are options of the command.
 """
 
 from __future__ import annotations

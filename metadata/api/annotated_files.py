@@ -40,12 +40,12 @@ class CopyDetail(APIView):
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Response:
         """Read where the copy is that carries what the hub says now; 404 before it was made."""
-        found = self._find(request, namespace, name, number, variant)
-        if found is None or found.file is None:
+        copy = self._find(request, namespace, name, number, variant)
+        if copy is None or copy.file is None:
             raise problems.NotFound(
                 "This copy does not exist yet. Sign in and POST to this address to create it."
             )
-        return _ready(found)
+        return _ready(copy)
 
     @extend_schema(
         operation_id="variants_with_metadata_create",
@@ -58,19 +58,19 @@ class CopyDetail(APIView):
         """Have the copy made: the answer is its job, or the copy where nothing changed since."""
         version = selectors.version(request.user, namespace, name, number)
         job = annotated_files.request(request.user, version, variant)
-        found = self._find(request, namespace, name, number, variant)
-        return accepted(job) if found is None or found.file is None else _ready(found)
+        copy = self._find(request, namespace, name, number, variant)
+        return accepted(job) if copy is None or copy.file is None else _ready(copy)
 
     def _find(
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Copy | None:
         version = selectors.version(request.user, namespace, name, number)
-        chosen = selectors.variant(version, variant, None, None)
-        return annotated_files.of_variants(version, [chosen]).get(chosen.entry.path)
+        row = selectors.variant(version, variant, None, None)
+        return annotated_files.of_variants(version, [row]).get(row.entry.path)
 
 
-def _ready(found: Copy) -> Response:
-    response = Response(CopyOutput(found).data)
-    assert found.file is not None  # noqa: S101 - told the type checker what callers have seen
-    response["Location"] = api_url("blobs", found.file.blob_id)
+def _ready(copy: Copy) -> Response:
+    response = Response(CopyOutput(copy).data)
+    assert copy.file is not None  # noqa: S101 - tells the type checker what callers ensure
+    response["Location"] = api_url("blobs", copy.file.blob_id)
     return response

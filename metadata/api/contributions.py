@@ -32,8 +32,8 @@ class RoundProvenance(APIView):
         """The digest, signature and pseudonym of each contribution, as N-Quads."""
         training = selectors.training(Seeker(request.user), namespace, name, number)
         of = selectors.round_(training, round_number)
-        given = selectors.every_contribution(request.user, of)
-        told = contributions.graphs(Places(settings.HUB_PUBLIC_URL), of, given)
-        response = StreamingHttpResponse(told, content_type=MEDIA_TYPE)
+        rows = selectors.every_contribution(request.user, of)
+        graphs = contributions.graphs(Places(settings.HUB_PUBLIC_URL), of, rows)
+        response = StreamingHttpResponse(graphs, content_type=MEDIA_TYPE)
         response["Cache-Control"] = "private, no-store"
         return response

@@ -34,7 +34,7 @@ class ShapeFinding(serializers.Serializer[object]):
 
 
 class ShapeReportOutput(serializers.Serializer[ShapeReport]):
-    """What a profile's shapes said of a version's graph; never a reason not to publish it."""
+    """The findings of a profile's shapes on a version's graph; never a reason not to publish it."""
 
     profile = serializers.CharField()
     shapes = serializers.CharField(source="shapes_title", help_text="name of the shapes")

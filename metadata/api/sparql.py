@@ -1,6 +1,6 @@
-"""The endpoint of SPARQL 1.1 Protocol: any program of any origin may ask, nobody may change.
+"""The endpoint of SPARQL 1.1 Protocol: any program of any origin may query, none may update.
 
-It looks at no cookie, so no page can ask in somebody's name; a token allows more time.
+It ignores cookies, so no page can query in a user's name; a token allows more time.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def _answer(request: HttpRequest) -> HttpResponseBase:
         return _preflight()
     if request.method not in METHODS:
         raise problems.MethodNotAllowed(f"Send the query with GET or POST, not {request.method}.")
-    asked = _asked(request)
-    if asked.text is None:
+    question = _query_request(request)
+    if question.text is None:
         return _describe(request)
     client, signed_in = _client(request)
     answer = service.ask(
-        asked.text,
+        question.text,
         client=client,
         signed_in=signed_in,
         accept=request.headers.get("Accept", ""),
-        default_graphs=asked.default_graphs,
-        named_graphs=asked.named_graphs,
+        default_graphs=question.default_graphs,
+        named_graphs=question.named_graphs,
         is_gone=watch(request),
     )
     return _send(request, answer)
 
 
-def _asked(request: HttpRequest) -> protocol.Asked:
+def _query_request(request: HttpRequest) -> protocol.QueryRequest:
     query_string = request.META.get("QUERY_STRING", "")
     if request.method != "POST":
         return protocol.from_get(query_string)
@@ -79,7 +79,7 @@ def _asked(request: HttpRequest) -> protocol.Asked:
 
 
 def _client(request: HttpRequest) -> tuple[str, bool]:
-    """Whose budget pays, and whether it is somebody's with a token. Raises NotAuthenticated."""
+    """The client whose budget pays, and whether it has a token. Raises NotAuthenticated."""
     checked: Any = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
     if checked is None:
         return f"address-{throttles.address_of(request)}", False
@@ -127,6 +127,6 @@ def _describe(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("query"))
         except NoReverseMatch:
             accept = "*/*"
-    chosen = protocol.choose(accept, protocol.GRAPHS)
-    body = description.write(chosen.name)
-    return HttpResponse(body, content_type=f"{chosen.media_type}; charset=utf-8")
+    form = protocol.choose(accept, protocol.GRAPHS)
+    body = description.write(form.name)
+    return HttpResponse(body, content_type=f"{form.media_type}; charset=utf-8")

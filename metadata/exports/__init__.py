@@ -30,7 +30,7 @@ class Export:
 
 
 def read(version: Version, nquads: str = "") -> Sheet:
-    """The sheet of a version that somebody may see, from its graph. Raises Withdrawn."""
+    """The sheet of a version that the user may see, from its graph. Raises Withdrawn."""
     home = settings.HUB_PUBLIC_URL
     model = version.model
     iri = Places(home).version(model.namespace.slug, model.name, version.number)

@@ -35,8 +35,8 @@ def of_variants(version: Version, variants: list[Variant]) -> dict[str, Copy]:
     if version.state == "withdrawn" or not variants:
         return {}
     sheet = exports.read(version)
-    asked = {variant.entry.path: _properties(sheet, variant) for variant in variants}
-    return annotated_files.copies(version, asked)
+    properties = {variant.entry.path: _properties(sheet, variant) for variant in variants}
+    return annotated_files.copies(version, properties)
 
 
 def _properties(of: Sheet, variant: Variant) -> dict[str, str]:

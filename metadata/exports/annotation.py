@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Bytes of front matter beyond which a file carries the head alone: a card may be much larger.
 MOST_FRONT = 64_000
-# Fields of the front matter that stay whatever happens.
+# Fields of the front matter that always stay.
 _HEAD = ("@context", "@id", "license", "library_name", "pipeline_tag", "language", "tags")
 
 
@@ -26,13 +26,13 @@ def properties(of: Sheet, front: dict[str, Any], home: str, author: str = "") ->
     no licence was given there is no `model_license`.
     """
     names = ", ".join(agent.name.replace(",", " ") for agent in of.creators)
-    told = {
+    entries = {
         "hub_iri": of.iri,
         "model_author": names or author,
         "model_license": of.licence_names,
         "model_card": _card(of, front, home),
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in entries.items() if value}
 
 
 def context(home: str) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def context(home: str) -> dict[str, Any]:
 
 def _card(of: Sheet, front: dict[str, Any], home: str) -> str:
     """Front matter and a few words; the whole card is at the address that it names."""
-    told = {"@context": f"{home}/ns/context.jsonld", "@id": of.iri} | card.normalised(of, front)
+    fields = {"@context": f"{home}/ns/context.jsonld", "@id": of.iri} | card.normalised(of, front)
     if of.licence_id:  # as SPDX spells it, which is what the context makes an IRI of
-        told = {key: value for key, value in told.items() if not key.startswith("license_")}
-        told["license"] = of.licence_id
-    written = card.dump(told)
-    if len(written.encode()) > MOST_FRONT:
-        written = card.dump({key: told[key] for key in _HEAD if key in told})
+        fields = {key: value for key, value in fields.items() if not key.startswith("license_")}
+        fields["license"] = of.licence_id
+    text = card.dump(fields)
+    if len(text.encode()) > MOST_FRONT:
+        text = card.dump({key: fields[key] for key in _HEAD if key in fields})
     body = "\n\n".join(part for part in (f"# {of.name}", of.summary) if part)
-    return f"---\n{written}---\n\n{body}\n\nThe whole card: {of.iri}\n"
+    return f"---\n{text}---\n\n{body}\n\nThe whole card: {of.iri}\n"

@@ -25,18 +25,9 @@ _SPELLED = {
 }
 _LISTS = ("datasets", "language", "metrics", "tags")
 _FIRST = (
-    "license",
-    "license_name",
-    "license_link",
-    "library_name",
-    "pipeline_tag",
-    "language",
-    "tags",
-    "base_model",
-    "base_model_relation",
-    "datasets",
-    "metrics",
-)
+    "license", "license_name", "license_link", "library_name", "pipeline_tag", "language", "tags",
+    "base_model", "base_model_relation", "datasets", "metrics",
+)  # fmt: skip
 
 
 def write(of: Sheet, front: dict[str, Any], body: str) -> bytes:
@@ -46,18 +37,20 @@ def write(of: Sheet, front: dict[str, Any], body: str) -> bytes:
 
 def normalised(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
     """The fields of a card in Hugging Face's spelling and shapes."""
-    told = {name: value for name, value in front.items() if value not in (None, "", [], {})}
-    told |= _licence(of, told)
-    told.setdefault("library_name", "onnx")
+    fields = {name: value for name, value in front.items() if value not in (None, "", [], {})}
+    fields |= _licence(of, fields)
+    fields.setdefault("library_name", "onnx")
     if of.task:
-        told.setdefault("pipeline_tag", of.task)
+        fields.setdefault("pipeline_tag", of.task)
     if of.keywords:
-        told.setdefault("tags", list(of.keywords))
+        fields.setdefault("tags", list(of.keywords))
     for name in _LISTS:
-        if name in told and not isinstance(told[name], list):
-            told[name] = [told[name]]
-    ordered = [name for name in _FIRST if name in told]
-    return {name: told[name] for name in [*ordered, *(name for name in told if name not in _FIRST)]}
+        if name in fields and not isinstance(fields[name], list):
+            fields[name] = [fields[name]]
+    ordered = [name for name in _FIRST if name in fields]
+    return {
+        name: fields[name] for name in [*ordered, *(name for name in fields if name not in _FIRST)]
+    }
 
 
 def dump(front: dict[str, Any]) -> str:
@@ -77,10 +70,12 @@ def _licence(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
     if not of.licence:  # none, or several, which the card names itself
         return {}
     slug = of.licence.rsplit("/", 1)[-1]
-    known = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)
-    if known in LICENCE_OF:
-        return {"license": known}
-    told = {"license": "other", "license_name": of.licence_id or slug}
+    spelling = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)
+    if spelling in LICENCE_OF:
+        return {"license": spelling}
+    fields = {"license": "other", "license_name": of.licence_id or slug}
     if of.licence_id:
-        return told | {"license_link": f"https://spdx.org/licenses/{of.licence_id}.html"}
-    return told | {name: front[name] for name in ("license_name", "license_link") if name in front}
+        return fields | {"license_link": f"https://spdx.org/licenses/{of.licence_id}.html"}
+    return fields | {
+        name: front[name] for name in ("license_name", "license_link") if name in front
+    }

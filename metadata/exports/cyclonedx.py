@@ -11,7 +11,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.version import __version__
-from metadata.exports.sheet import spdx_id
+from metadata.exports.sheet import spdx_id, stated
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -46,38 +46,39 @@ def write(of: Sheet) -> bytes:
 
 
 def _component(of: Sheet) -> dict[str, Any]:
-    told = {
-        "type": "machine-learning-model",
-        "bom-ref": of.iri,
-        "publisher": of.publisher.name,
-        "authors": [{"name": agent.name} for agent in of.creators],
-        "group": of.namespace,
-        "name": of.name,
-        "version": str(of.number),
-        "description": of.summary or of.description,
-        "licenses": _licences(of),
-        "tags": list(of.keywords),
-        "externalReferences": [
-            {"type": "website", "url": of.iri},
-            {"type": "model-card", "url": f"{of.iri}/export/README.md"},
-        ],
-        "components": [_file(file) for file in of.files],
-        "pedigree": _pedigree(of),
-        "modelCard": _card(of),
-        "properties": _properties(of),
-    }
-    return _filled(told)
+    return stated(
+        {
+            "type": "machine-learning-model",
+            "bom-ref": of.iri,
+            "publisher": of.publisher.name,
+            "authors": [{"name": agent.name} for agent in of.creators],
+            "group": of.namespace,
+            "name": of.name,
+            "version": str(of.number),
+            "description": of.summary or of.description,
+            "licenses": _licences(of),
+            "tags": list(of.keywords),
+            "externalReferences": [
+                {"type": "website", "url": of.iri},
+                {"type": "model-card", "url": f"{of.iri}/export/README.md"},
+            ],
+            "components": [_file(file) for file in of.files],
+            "pedigree": _pedigree(of),
+            "modelCard": _card(of),
+            "properties": _properties(of),
+        }
+    )
 
 
 def _licences(of: Sheet) -> list[dict[str, Any]]:
     if of.licence_expression:
         return [{"expression": of.licence_expression, "acknowledgement": "declared"}]
-    return [{"license": _license(iri) | {"acknowledgement": "declared"}} for iri in of.licences]
-
-
-def _license(iri: str) -> dict[str, str]:
-    known = spdx_id(iri)
-    return {"id": known} if known else {"name": iri.rsplit("/", 1)[-1], "url": iri}
+    licences = []
+    for iri in of.licences:
+        spdx = spdx_id(iri)
+        name = {"id": spdx} if spdx else {"name": iri.rsplit("/", 1)[-1], "url": iri}
+        licences.append({"license": name | {"acknowledgement": "declared"}})
+    return licences
 
 
 def _file(of: FileLine) -> dict[str, Any]:
@@ -104,9 +105,9 @@ def _pedigree(of: Sheet) -> dict[str, Any]:
 
 
 def _card(of: Sheet) -> dict[str, Any]:
-    return _filled(
+    return stated(
         {
-            "modelParameters": _filled(
+            "modelParameters": stated(
                 {
                     "task": of.task,
                     "modelArchitecture": "; ".join(of.texts.get("architecture", ())),
@@ -115,8 +116,8 @@ def _card(of: Sheet) -> dict[str, Any]:
                     "outputs": [_port(one) for one in of.outputs],
                 }
             ),
-            "quantitativeAnalysis": _filled({"performanceMetrics": _scores(of)}),
-            "considerations": _filled(
+            "quantitativeAnalysis": stated({"performanceMetrics": _scores(of)}),
+            "considerations": stated(
                 {
                     "useCases": list(of.texts.get("intended_use", ())),
                     "technicalLimitations": list(of.texts.get("limitations", ())),
@@ -129,7 +130,7 @@ def _card(of: Sheet) -> dict[str, Any]:
 
 
 def _data(of: DataLine) -> dict[str, Any]:
-    return _filled(
+    return stated(
         {
             "type": "dataset",
             "name": of.name,
@@ -146,7 +147,7 @@ def _port(of: Port) -> dict[str, str]:
 
 def _scores(of: Sheet) -> list[dict[str, str]]:
     return [
-        _filled(
+        stated(
             {
                 "type": score.metric,
                 "value": f"{score.value:f}",
@@ -174,7 +175,7 @@ def _environment(of: Sheet) -> dict[str, Any]:
 
 
 def _properties(of: Sheet) -> list[dict[str, str]]:
-    told = {
+    values = {
         "onnx-hub:opset": of.opset,
         "onnx-hub:irVersion": of.ir_version,
         "onnx-hub:parameters": "" if of.parameters is None else str(of.parameters),
@@ -183,13 +184,8 @@ def _properties(of: Sheet) -> list[dict[str, str]]:
         "onnx-hub:preprocessing": "; ".join(of.texts.get("preprocessing", ())),
         "onnx-hub:postprocessing": "; ".join(of.texts.get("postprocessing", ())),
     }
-    return [{"name": name, "value": value} for name, value in told.items() if value]
+    return [{"name": name, "value": value} for name, value in values.items() if value]
 
 
 def _json(value: Decimal) -> float | int:
     return int(value) if value == value.to_integral_value() else float(value)
-
-
-def _filled(told: dict[str, Any]) -> dict[str, Any]:
-    """What was told; empty members say nothing."""
-    return {name: value for name, value in told.items() if value not in ("", [], {}, None)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from metadata.exports.sheet import stated
 from metadata.rdf.terms import FAIR4ML, SCHEMA
 
 if TYPE_CHECKING:
@@ -33,31 +34,32 @@ def embed(of: Sheet) -> str:
 
 def describe(of: Sheet) -> dict[str, Any]:
     """The description as JSON-LD."""
-    told: dict[str, Any] = {
-        "@context": {"@vocab": SCHEMA, "fair4ml": FAIR4ML},
-        "@id": of.iri,
-        "@type": ["CreativeWork", "fair4ml:MLModel"],
-        "url": of.iri,
-        "name": of.ref.rpartition("@")[0],
-        "version": str(of.number),
-        "identifier": [of.ref, *([f"https://doi.org/{of.doi}"] if of.doi else [])],
-        "description": (of.description or of.summary)[:_DESCRIPTION],
-        "abstract": of.summary,
-        "license": of.licence or list(of.licences),
-        "conditionsOfAccess": _RESTRICTED if of.is_restricted else "",
-        "creator": [_agent(one) for one in of.creators],
-        "publisher": _agent(of.publisher),
-        "dateCreated": of.created,
-        "datePublished": of.published,
-        "dateModified": of.modified,
-        "keywords": list(of.keywords),
-        "inLanguage": list(of.languages),
-        "isPartOf": of.iri.rpartition("/v/")[0],
-        "isBasedOn": list(of.derived_from),
-        "fair4ml:mlTask": of.task,
-        "encoding": [_file(one) for one in of.files[:FILES]],
-    }
-    return {name: value for name, value in told.items() if value not in ("", [], None)}
+    return stated(
+        {
+            "@context": {"@vocab": SCHEMA, "fair4ml": FAIR4ML},
+            "@id": of.iri,
+            "@type": ["CreativeWork", "fair4ml:MLModel"],
+            "url": of.iri,
+            "name": of.ref.rpartition("@")[0],
+            "version": str(of.number),
+            "identifier": [of.ref, *([f"https://doi.org/{of.doi}"] if of.doi else [])],
+            "description": (of.description or of.summary)[:_DESCRIPTION],
+            "abstract": of.summary,
+            "license": of.licence or list(of.licences),
+            "conditionsOfAccess": _RESTRICTED if of.is_restricted else "",
+            "creator": [_agent(one) for one in of.creators],
+            "publisher": _agent(of.publisher),
+            "dateCreated": of.created,
+            "datePublished": of.published,
+            "dateModified": of.modified,
+            "keywords": list(of.keywords),
+            "inLanguage": list(of.languages),
+            "isPartOf": of.iri.rpartition("/v/")[0],
+            "isBasedOn": list(of.derived_from),
+            "fair4ml:mlTask": of.task,
+            "encoding": [_file(one) for one in of.files[:FILES]],
+        }
+    )
 
 
 def _agent(of: Agent) -> dict[str, str]:

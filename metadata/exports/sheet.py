@@ -1,4 +1,4 @@
-"""What a version's graph says, as plain values for formats that are no RDF.
+"""A version's graph as plain values, for formats that are no RDF.
 
 Exports are written from the graph and not from rows, so that no format says what another does not.
 Units: bytes, kilograms of CO2e, kilowatt-hours.
@@ -9,29 +9,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyoxigraph
 
-from metadata.rdf import quads
 from metadata.rdf.iris import Places
-from metadata.rdf.terms import (
-    ACCESS,
-    DCAT,
-    DCTERMS,
-    DPV,
-    DQV,
-    FAIR4ML,
-    FOAF,
-    IT6,
-    LICENCE,
-    PROV,
-    RDF,
-    SPDX,
-)
+from metadata.rdf.quads import number
+from metadata.rdf.terms import ACCESS, LICENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from decimal import Decimal
 
 _IDENTIFIER = re.compile(r"(?P<namespace>[^/]+)/(?P<name>.+)@(?P<number>[0-9]+)")
@@ -40,7 +28,7 @@ _DOI = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.[0-9]{4,9}/\S+)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Somebody by IRI, and by the name that the graph has or the IRI ends with."""
+    """A person or organisation: IRI, and the name that the graph has or the IRI ends with."""
 
     iri: str
     name: str
@@ -58,7 +46,7 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class DataLine:
-    """A data set that the model was trained on; ``personal`` is empty where nobody told."""
+    """A data set that the model was trained on; ``personal`` is empty where not declared."""
 
     iri: str
     name: str
@@ -67,13 +55,13 @@ class DataLine:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value of a metric on a data set, and who says so."""
+    """A value of a metric on a data set, and the IRI of its author."""
 
     metric: str
     value: Decimal
     dataset: str = ""
     split: str = ""
-    said_by: str = ""
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +75,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A version as its graph tells of it; what nobody told is empty or None."""
+    """A version as its graph describes it; what is not stated is empty or None."""
 
     iri: str
     namespace: str
@@ -152,184 +140,164 @@ def spdx_id(licence: str) -> str:
 
 # Texts of a version -> the term that holds them.
 _TEXTS = {
-    "intended_use": f"{IT6}intendedUse",
-    "limitations": f"{IT6}limitations",
-    "bias": f"{IT6}bias",
-    "architecture": f"{IT6}modelArchitecture",
+    "intended_use": "it6:intendedUse",
+    "limitations": "it6:limitations",
+    "bias": "it6:bias",
+    "architecture": "it6:modelArchitecture",
+    "preprocessing": "hub:preprocessing",
+    "postprocessing": "hub:postprocessing",
 }
-_OWN_TEXTS = ("preprocessing", "postprocessing")
 
 
 def read(iri: str, nquads: str, home: str) -> Sheet:
     """The sheet of the version ``iri`` of the hub at ``home``, from its graph."""
-    graph = _Triples(nquads)
     places = Places(home)
-    found = _IDENTIFIER.fullmatch(_identifier(graph, iri))
-    none = places.term("NoLicenceGiven")
-    licences = tuple(one for one in graph.all(iri, f"{DCTERMS}license") if one != none)
-    publisher = _agent(graph, graph.one(iri, f"{DCTERMS}publisher"))
-    impact = graph.subjects(f"{IT6}carbonEmitted")
+    triples = _Triples(nquads, places)
+    version = _Node(triples, iri)
+    match = next(filter(None, map(_IDENTIFIER.fullmatch, version.all("dcterms:identifier"))), None)
+    licences = version.all("dcterms:license")
+    texts = {name: tuple(version.all(term)) for name, term in _TEXTS.items()}
+    impact = next(triples.subjects("it6:carbonEmitted"), None)
+    energies = (number(one.one("it6:powerConsumption"))
+                for one in triples.subjects("it6:powerConsumption"))  # fmt: skip
     return Sheet(
         iri=iri,
-        namespace=found["namespace"] if found else "",
-        name=found["name"] if found else graph.one(iri, f"{DCTERMS}title"),
-        number=int(found["number"]) if found else 0,
-        title=graph.one(iri, f"{DCTERMS}title"),
-        description=graph.one(iri, f"{DCTERMS}description"),
-        summary=graph.one(iri, f"{IT6}shortDescription"),
-        licences=licences,
-        licence_expression=graph.one(iri, places.term("licenceExpression")),
-        task=_last(graph.one(iri, f"{FAIR4ML}mlTask")),
-        created=graph.one(iri, f"{DCTERMS}created"),
-        published=graph.one(iri, f"{DCTERMS}issued"),
-        modified=graph.one(iri, f"{DCTERMS}modified"),
-        creators=tuple(_agent(graph, one) for one in graph.all(iri, f"{DCTERMS}creator")),
-        publisher=publisher,
-        doi=_doi(graph, iri),
-        keywords=tuple(graph.all(iri, f"{DCAT}keyword")),
-        languages=tuple(_last(one) for one in graph.all(iri, f"{DCTERMS}language")),
-        files=_files(graph, iri),
-        data=_data(graph, iri),
-        derived_from=tuple(graph.all(iri, f"{PROV}wasDerivedFrom")),
-        scores=_scores(graph, places, iri),
-        inputs=_ports(graph, places, iri, "hasInput"),
-        outputs=_ports(graph, places, iri, "hasOutput"),
-        texts=_texts(graph, places, iri),
-        parameters=_whole(graph.one(iri, f"{IT6}totalNumberOfParameters")),
-        opset=graph.one(iri, places.term("opsetVersion")),
-        ir_version=graph.one(iri, places.term("irVersion")),
-        precisions=tuple(graph.all(iri, places.term("precision"))),
-        carbon_kg=quads.number(graph.one(iri, places.term("trainingCO2eKg"))),
-        energy_kwh=_energy(graph),
-        carbon_method=graph.one(impact[0], f"{IT6}measurementMethodology") if impact else "",
-        activity=_activity(graph, places, iri),
-        is_restricted=graph.one(iri, f"{DCTERMS}accessRights") == f"{ACCESS}RESTRICTED",
+        namespace=match["namespace"] if match else "",
+        name=match["name"] if match else version.one("dcterms:title"),
+        number=int(match["number"]) if match else 0,
+        title=version.one("dcterms:title"),
+        description=version.one("dcterms:description"),
+        summary=version.one("it6:shortDescription"),
+        licences=tuple(one for one in licences if one != places.term("NoLicenceGiven")),
+        licence_expression=version.one("hub:licenceExpression"),
+        task=_last(version.one("fair4ml:mlTask")),
+        created=version.one("dcterms:created"),
+        published=version.one("dcterms:issued"),
+        modified=version.one("dcterms:modified"),
+        creators=tuple(map(_agent, version.nodes("dcterms:creator"))),
+        publisher=_agent(version.node("dcterms:publisher")),
+        doi=_doi(version),
+        keywords=tuple(version.all("dcat:keyword")),
+        languages=tuple(map(_last, version.all("dcterms:language"))),
+        files=tuple(sorted(map(_file, version.nodes("dcat:distribution")), key=lambda f: f.path)),
+        data=tuple(map(_data, version.nodes("fair4ml:trainedOn"))),
+        derived_from=tuple(version.all("prov:wasDerivedFrom")),
+        scores=tuple(_scores(version)),
+        inputs=tuple(map(_port, version.nodes("hub:hasInput"))),
+        outputs=tuple(map(_port, version.nodes("hub:hasOutput"))),
+        texts={name: rows for name, rows in texts.items() if rows},
+        parameters=_whole(version.one("it6:totalNumberOfParameters")),
+        opset=version.one("hub:opsetVersion"),
+        ir_version=version.one("hub:irVersion"),
+        precisions=tuple(version.all("hub:precision")),
+        carbon_kg=number(version.one("hub:trainingCO2eKg")),
+        energy_kwh=next((kwh for kwh in energies if kwh is not None and kwh >= 0), None),
+        carbon_method=impact.one("it6:measurementMethodology") if impact else "",
+        activity=_activity(version, places),
+        is_restricted=version.one("dcterms:accessRights") == f"{ACCESS}RESTRICTED",
     )
 
 
 class _Triples:
     """Objects by subject and predicate, as plain text in the graph's own order."""
 
-    def __init__(self, nquads: str) -> None:
-        self._objects: dict[tuple[str, str], list[str]] = defaultdict(list)
-        self._subjects: dict[str, list[str]] = defaultdict(list)
+    def __init__(self, nquads: str, places: Places) -> None:
+        self._places = places
+        self._objects: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        self._subjects: dict[str, dict[str, None]] = defaultdict(dict)
         for quad in pyoxigraph.parse(nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS):
             subject = str(getattr(quad.subject, "value", quad.subject))
             predicate = quad.predicate.value
-            self._objects[subject, predicate].append(str(getattr(quad.object, "value", "")))
-            self._subjects[predicate].append(subject)
+            self._objects[subject, predicate][str(getattr(quad.object, "value", ""))] = None
+            self._subjects[predicate][subject] = None
 
-    def all(self, subject: str, predicate: str) -> list[str]:
-        return list(dict.fromkeys(self._objects.get((subject, predicate), ())))
+    def objects(self, subject: str, predicate: str) -> list[str]:
+        return list(self._objects.get((subject, self._places.expand(predicate)), ()))
 
-    def one(self, subject: str, predicate: str) -> str:
-        return next(iter(self._objects.get((subject, predicate), ())), "")
-
-    def subjects(self, predicate: str) -> list[str]:
-        return list(dict.fromkeys(self._subjects.get(predicate, ())))
+    def subjects(self, predicate: str) -> Iterator[_Node]:
+        """The subjects that have a predicate."""
+        return (_Node(self, iri) for iri in self._subjects[self._places.expand(predicate)])
 
 
-def _identifier(graph: _Triples, iri: str) -> str:
-    """The hub's own identifier; a version may have a DOI beside it."""
-    rows = graph.all(iri, f"{DCTERMS}identifier")
-    return next((row for row in rows if _IDENTIFIER.fullmatch(row)), "")
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A subject of a graph; predicates are CURIEs."""
+
+    triples: _Triples
+    iri: str
+
+    def all(self, predicate: str) -> list[str]:
+        return self.triples.objects(self.iri, predicate)
+
+    def one(self, predicate: str) -> str:
+        return next(iter(self.all(predicate)), "")
+
+    def nodes(self, predicate: str) -> list[_Node]:
+        return [_Node(self.triples, iri) for iri in self.all(predicate)]
+
+    def node(self, predicate: str) -> _Node:
+        return _Node(self.triples, self.one(predicate))
 
 
-def _doi(graph: _Triples, iri: str) -> str:
+def _doi(version: _Node) -> str:
     """The DOI of the version itself, without the address of its resolver."""
-    for row in graph.all(iri, f"{DCTERMS}identifier"):
+    for row in version.all("dcterms:identifier"):
         bare = row.removeprefix("doi:")
-        found = _DOI.fullmatch(row) or _DOI.fullmatch(f"https://doi.org/{bare}")
-        if found:
-            return found[1]
+        match = _DOI.fullmatch(row) or _DOI.fullmatch(f"https://doi.org/{bare}")
+        if match:
+            return match[1]
     return ""
 
 
-def _agent(graph: _Triples, iri: str) -> Agent:
-    return Agent(iri, graph.one(iri, f"{FOAF}name") or _last(iri))
+def _agent(node: _Node) -> Agent:
+    return Agent(node.iri, node.one("foaf:name") or _last(node.iri))
 
 
-def _files(graph: _Triples, iri: str) -> tuple[FileLine, ...]:
-    rows = []
-    for file in graph.all(iri, f"{DCAT}distribution"):
-        checksum = graph.one(file, f"{SPDX}checksum")
-        rows.append(
-            FileLine(
-                path=graph.one(file, f"{DCTERMS}title") or _last(file),
-                iri=file,
-                size=_whole(graph.one(file, f"{DCAT}byteSize")) or 0,
-                sha256=graph.one(checksum, f"{SPDX}checksumValue"),
-            )
-        )
-    return tuple(sorted(rows, key=lambda row: row.path))
-
-
-def _data(graph: _Triples, iri: str) -> tuple[DataLine, ...]:
-    rows = []
-    for node in graph.all(iri, f"{FAIR4ML}trainedOn"):
-        same = graph.one(node, f"{PROV}specializationOf") or node
-        name = graph.one(node, f"{DCTERMS}title") or graph.one(same, f"{DCTERMS}title")
-        rows.append(
-            DataLine(same, name or _last(same), _personal(graph, node) or _personal(graph, same))
-        )
-    return tuple(rows)
-
-
-def _personal(graph: _Triples, node: str) -> str:
-    kinds = [_last(one) for one in graph.all(node, f"{DPV}hasPersonalData")]
-    if kinds:
-        return "special" if any("SpecialCategory" in kind for kind in kinds) else "yes"
-    told = {_last(one) for one in graph.all(node, f"{DPV}hasData")}
-    if "AnonymisedData" in told:
-        return "anonymised"
-    return "no" if "NonPersonalData" in told else ""
-
-
-def _scores(graph: _Triples, places: Places, iri: str) -> tuple[Score, ...]:
-    rows = []
-    for node in graph.all(iri, f"{FAIR4ML}hasEvaluation"):
-        value = quads.number(graph.one(node, f"{DQV}value"))
-        metric = _last(graph.one(node, f"{DQV}isMeasurementOf"))
-        if value is not None and metric:
-            dataset = _last(graph.one(node, f"{FAIR4ML}evaluationDataset"))
-            split = graph.one(node, places.term("split"))
-            said_by = graph.one(node, f"{PROV}wasAttributedTo")
-            rows.append(Score(metric, value, dataset, split, said_by))
-    return tuple(rows)
-
-
-def _ports(graph: _Triples, places: Places, iri: str, predicate: str) -> tuple[Port, ...]:
-    return tuple(
-        Port(
-            graph.one(node, places.term("portName")),
-            graph.one(node, places.term("valueType")),
-            _last(graph.one(node, places.term("elementType"))),
-        )
-        for node in graph.all(iri, places.term(predicate))
+def _file(node: _Node) -> FileLine:
+    return FileLine(
+        path=node.one("dcterms:title") or _last(node.iri),
+        iri=node.iri,
+        size=_whole(node.one("dcat:byteSize")) or 0,
+        sha256=node.node("spdx:checksum").one("spdx:checksumValue"),
     )
 
 
-def _texts(graph: _Triples, places: Places, iri: str) -> dict[str, tuple[str, ...]]:
-    terms = _TEXTS | {name: places.term(name) for name in _OWN_TEXTS}
-    told = {name: tuple(graph.all(iri, term)) for name, term in terms.items()}
-    return {name: rows for name, rows in told.items() if rows}
+def _data(node: _Node) -> DataLine:
+    same = node.node("prov:specializationOf")
+    same = same if same.iri else node
+    name = node.one("dcterms:title") or same.one("dcterms:title")
+    return DataLine(same.iri, name or _last(same.iri), _personal(node) or _personal(same))
 
 
-def _energy(graph: _Triples) -> Decimal | None:
-    """Kilowatt-hours of the training, wherever the graph hangs them."""
-    for node in graph.subjects(f"{IT6}powerConsumption"):
-        found = quads.number(graph.one(node, f"{IT6}powerConsumption"))
-        if found is not None and found >= 0:
-            return found
-    return None
+def _personal(node: _Node) -> str:
+    kinds = node.all("dpv:hasPersonalData")
+    if kinds:
+        return "special" if any("SpecialCategory" in _last(kind) for kind in kinds) else "yes"
+    kinds = [_last(kind) for kind in node.all("dpv:hasData")]
+    if "AnonymisedData" in kinds:
+        return "anonymised"
+    return "no" if "NonPersonalData" in kinds else ""
 
 
-def _activity(graph: _Triples, places: Places, iri: str) -> str:
+def _scores(version: _Node) -> Iterator[Score]:
+    for node in version.nodes("fair4ml:hasEvaluation"):
+        value = number(node.one("dqv:value"))
+        metric = _last(node.one("dqv:isMeasurementOf"))
+        if value is not None and metric:
+            dataset = _last(node.one("fair4ml:evaluationDataset"))
+            split, author = node.one("hub:split"), node.one("prov:wasAttributedTo")
+            yield Score(metric, value, dataset, split, author)
+
+
+def _port(node: _Node) -> Port:
+    element = _last(node.one("hub:elementType"))
+    return Port(node.one("hub:portName"), node.one("hub:valueType"), element)
+
+
+def _activity(version: _Node, places: Places) -> str:
     """The kind of step that made the model, as the hub's vocabulary names it."""
-    made = graph.one(iri, f"{PROV}wasGeneratedBy")
-    prefix = places.term("")
-    kinds = [one for one in graph.all(made, f"{RDF}type") if one.startswith(prefix)]
-    return _last(kinds[0]) if kinds else ""
+    kinds = version.node("prov:wasGeneratedBy").all("rdf:type")
+    return next((_last(one) for one in kinds if one.startswith(places.term(""))), "")
 
 
 def _whole(text: str) -> int | None:
@@ -339,3 +307,8 @@ def _whole(text: str) -> int | None:
 def _last(iri: str) -> str:
     """The last part of an IRI, as people write it."""
     return unquote(re.split(r"[/#]", iri)[-1]) if iri else ""
+
+
+def stated(document: dict[str, Any]) -> dict[str, Any]:
+    """A document without its empty members, which say nothing."""
+    return {name: value for name, value in document.items() if value not in ("", [], {}, None)}

@@ -37,8 +37,10 @@ class Link:
 
     def header(self) -> str:
         """The link as a value of the `Link` header; targets are IRIs in ASCII already."""
-        told = {"rel": self.relation} | self.attributes
-        return f"<{self.target}>" + "".join(f'; {name}="{value}"' for name, value in told.items())
+        attributes = {"rel": self.relation} | self.attributes
+        return f"<{self.target}>" + "".join(
+            f'; {name}="{value}"' for name, value in attributes.items()
+        )
 
 
 def of_version(of: Sheet, extra: Sequence[tuple[str, str]] = ()) -> list[Link]:
@@ -79,10 +81,10 @@ def header(links: Iterable[Link], anchor: str) -> str:
     """The `Link` header of the page ``anchor``: short enough for every server on the way."""
     counts: dict[str, int] = defaultdict(int)
     most = {"author": AUTHORS, "item": ITEMS}
-    kept: list[str] = []
+    values: list[str] = []
     mine = [link for link in links if link.anchor == anchor]
     length = 0
-    # The linkset first: it leads to whatever had no room.
+    # The linkset first: it leads to the links that had no room.
     for link in sorted(
         mine, key=lambda link: (link.relation == "item", link.relation != "linkset")
     ):
@@ -93,8 +95,8 @@ def header(links: Iterable[Link], anchor: str) -> str:
         if length + len(value) > HEADER_BYTES:
             continue
         length += len(value) + 2
-        kept.append(value)
-    return ", ".join(kept)
+        values.append(value)
+    return ", ".join(values)
 
 
 def back(page: str, relations: Sequence[str] = ("collection",)) -> str:
@@ -104,12 +106,12 @@ def back(page: str, relations: Sequence[str] = ("collection",)) -> str:
 
 def linkset(links: Iterable[Link]) -> bytes:
     """The links as a document of RFC 9264."""
-    found: dict[str, dict[str, Any]] = {}
+    contexts: dict[str, dict[str, Any]] = {}
     for link in links:
-        context = found.setdefault(link.anchor, {"anchor": link.anchor})
+        context = contexts.setdefault(link.anchor, {"anchor": link.anchor})
         target = {"href": link.target} | link.attributes
         context.setdefault(link.relation, []).append(target)
-    return json.dumps({"linkset": list(found.values())}, indent=2).encode()
+    return json.dumps({"linkset": list(contexts.values())}, indent=2).encode()
 
 
 def _kinds(page: str) -> list[Link]:
@@ -117,7 +119,7 @@ def _kinds(page: str) -> list[Link]:
 
 
 def _descriptions(page: str, extra: Sequence[tuple[str, str]]) -> list[Link]:
-    rows = [(f"{page}.{ending}", found.media_type) for ending, found in FORMATS.items()]
+    rows = [(f"{page}.{ending}", form.media_type) for ending, form in FORMATS.items()]
     rows += extra
     return [
         link

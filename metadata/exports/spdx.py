@@ -1,6 +1,6 @@
 """A version as an SPDX 3.0.1 document of the AI profile, in JSON-LD.
 
-SPDX 3 knows energy and no carbon, so no carbon is told. Where nobody said something that the
+SPDX 3 knows energy and no carbon, so no carbon is stated. Where the card does not state what the
 profile wants, its own words for that are used: noAssertion, or no statement. Source: the SPDX
 3.0.1 model (Core, Software, SimpleLicensing, AI, Dataset).
 """
@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from metadata.exports.sheet import spdx_id
+from metadata.exports.sheet import spdx_id, stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,31 +66,34 @@ def write(of: Sheet) -> bytes:
 
 
 def _package(of: Sheet, supplier: str) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "type": "ai_AIPackage",
-        "spdxId": of.iri,
-        "creationInfo": _INFO,
-        "name": of.ref.rpartition("@")[0],
-        "summary": of.summary,
-        "description": of.description,
-        "suppliedBy": supplier,
-        "originatedBy": [],
-        "releaseTime": _seconds(of.published),
-        "software_packageVersion": str(of.number),
-        "software_primaryPurpose": "model",
-        "software_downloadLocation": of.files[0].iri if len(of.files) == 1 else of.iri,
-        "software_homePage": of.iri,
-        "ai_domain": [of.task] if of.task else [],
-        "ai_typeOfModel": list(of.texts.get("architecture", ())),
-        "ai_informationAboutApplication": "\n".join(of.texts.get("intended_use", ())),
-        "ai_informationAboutTraining": _training(of),
-        "ai_limitation": "\n".join([*of.texts.get("limitations", ()), *of.texts.get("bias", ())]),
-        "ai_modelDataPreprocessing": list(of.texts.get("preprocessing", ())),
-        "ai_metric": [_entry(*pair) for pair in _metrics(of)],
-        "ai_useSensitivePersonalInformation": _sensitive(of.data),
-        "ai_energyConsumption": _energy(of),
-    }
-    return {name: value for name, value in told.items() if value not in ("", [], {}, None)}
+    return stated(
+        {
+            "type": "ai_AIPackage",
+            "spdxId": of.iri,
+            "creationInfo": _INFO,
+            "name": of.ref.rpartition("@")[0],
+            "summary": of.summary,
+            "description": of.description,
+            "suppliedBy": supplier,
+            "originatedBy": [],
+            "releaseTime": _seconds(of.published),
+            "software_packageVersion": str(of.number),
+            "software_primaryPurpose": "model",
+            "software_downloadLocation": of.files[0].iri if len(of.files) == 1 else of.iri,
+            "software_homePage": of.iri,
+            "ai_domain": [of.task] if of.task else [],
+            "ai_typeOfModel": list(of.texts.get("architecture", ())),
+            "ai_informationAboutApplication": "\n".join(of.texts.get("intended_use", ())),
+            "ai_informationAboutTraining": _training(of),
+            "ai_limitation": "\n".join(
+                [*of.texts.get("limitations", ()), *of.texts.get("bias", ())]
+            ),
+            "ai_modelDataPreprocessing": list(of.texts.get("preprocessing", ())),
+            "ai_metric": [_entry(*pair) for pair in _metrics(of)],
+            "ai_useSensitivePersonalInformation": _sensitive(of.data),
+            "ai_energyConsumption": _energy(of),
+        }
+    )
 
 
 def _training(of: Sheet) -> str:
@@ -110,10 +113,10 @@ def _entry(key: str, value: str) -> dict[str, str]:
 
 def _sensitive(data: Iterable[DataLine]) -> str:
     """Sensitive data are the special categories; ordinary personal data assert nothing of them."""
-    told = {one.personal for one in data}
-    if "special" in told:
+    statuses = {one.personal for one in data}
+    if "special" in statuses:
         return "yes"
-    return "no" if told == {"no"} else "noAssertion"
+    return "no" if statuses == {"no"} else "noAssertion"
 
 
 def _energy(of: Sheet) -> dict[str, Any]:
@@ -139,36 +142,36 @@ def _file(of: FileLine) -> dict[str, Any]:
 
 
 def _data(of: DataLine, part: str, place: int) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "type": "dataset_DatasetPackage",
-        # The data set's own IRI is another's to describe, and may be named twice.
-        "spdxId": f"{part}data-{place}",
-        "creationInfo": _INFO,
-        "name": of.name,
-        "software_primaryPurpose": "data",
-        "dataset_datasetType": ["noAssertion"],
-        "dataset_hasSensitivePersonalInformation": _sensitive([of]),
-        "externalRef": [
-            {"type": "ExternalRef", "externalRefType": "altWebPage", "locator": [of.iri]}
-        ],
-    }
-    return {name: value for name, value in told.items() if value}
+    return stated(
+        {
+            "type": "dataset_DatasetPackage",
+            # The data set's own IRI is another's to describe, and may be named twice.
+            "spdxId": f"{part}data-{place}",
+            "creationInfo": _INFO,
+            "name": of.name,
+            "software_primaryPurpose": "data",
+            "dataset_datasetType": ["noAssertion"],
+            "dataset_hasSensitivePersonalInformation": _sensitive([of]),
+            "externalRef": [
+                {"type": "ExternalRef", "externalRefType": "altWebPage", "locator": [of.iri]}
+            ],
+        }
+    )
 
 
 def _licences(of: Sheet, part: str) -> list[dict[str, Any]]:
     """An element for each licence, or one for the choice among them."""
     if of.licence_expression:
         return [_licence(f"{part}licence", of.licence_expression)]
-    found = []
+    elements = []
     for index, iri in enumerate(of.licences, start=1):
-        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", iri.rsplit("/", 1)[-1])
-        known = spdx_id(iri)
+        custom = "LicenseRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", iri.rsplit("/", 1)[-1])
         number = "" if len(of.licences) == 1 else f"-{index}"
-        element = _licence(f"{part}licence{number}", known or f"LicenseRef-{slug}")
-        if not known:
-            element["simplelicensing_customIdToUri"] = [_entry(f"LicenseRef-{slug}", iri)]
-        found.append(element)
-    return found
+        element = _licence(f"{part}licence{number}", spdx_id(iri) or custom)
+        if not spdx_id(iri):
+            element["simplelicensing_customIdToUri"] = [_entry(custom, iri)]
+        elements.append(element)
+    return elements
 
 
 def _licence(iri: str, expression: str) -> dict[str, Any]:

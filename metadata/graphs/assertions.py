@@ -1,4 +1,4 @@
-"""Verdicts as EARL assertions: who tested what, when, and how it ended.
+"""Verdicts as EARL assertions: who tested what, when, and with which outcome.
 
 What was not tested says so: `untested` and `cantTell` are outcomes, an absent verdict is not.
 """
@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hub.protocol.stored import rows
+from hub.protocol import stored
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
-from metadata.rdf import quads
-from metadata.rdf.terms import DCTERMS, EARL
+from metadata.rdf.iris import file_of, variant_of
+from metadata.rdf.quads import link, moment, part, string, truth
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from metadata.graphs.facts import CheckFacts, ResultFacts
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 _EARL = frozenset({"passed", "failed", "cantTell", "inapplicable", "untested"})
 # Outcome of a check, and verdict of one of its stages -> outcome of EARL.
@@ -45,50 +44,55 @@ TESTS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def tell_check(graph: Graph, places: Places, version: str, of: CheckFacts) -> None:
-    """A gate of a version, and each stage of it for each file."""
-    node = f"{version}#conf-{quads.part(of.kind)}"
-    _assertion(graph, places, node, version, places.test(of.kind), of.outcome, of.at)
-    for file in rows(of.report.get("files")):
-        path = file.get("path")
-        verdicts = file.get("verdicts")
+def describe_check(graph: Graph, version: str, of: CheckFacts) -> None:
+    """Describe a check of a version, and each stage of it for each file."""
+    node = f"{version}#conf-{part(of.kind)}"
+    _describe(graph, node, version, graph.places.test(of.kind), of.outcome, of.at)
+    for file in stored.rows(of.report.get("files")):
+        path, verdicts = file.get("path"), file.get("verdicts")
         if not isinstance(path, str) or not isinstance(verdicts, dict):
             continue
-        place = f"{version}/files/{quads.part(path, '/')}"
         for stage in _STAGES:
-            found = verdicts.get(stage)
-            word = str(found.get("verdict", "")) if isinstance(found, dict) else "not run"
-            here = f"{version}#conf-{quads.part(of.kind)}-{stage}/{quads.part(path, '/')}"
-            _assertion(graph, places, here, place, places.test(stage), word, of.at)
+            verdict = verdicts.get(stage)
+            outcome = str(verdict.get("verdict", "")) if isinstance(verdict, dict) else "not run"
+            here = f"{node}-{stage}/{part(path, '/')}"
+            test = graph.places.test(stage)
+            _describe(graph, here, file_of(version, path), test, outcome, of.at)
 
 
-def tell_result(graph: Graph, places: Places, version: str, subject: str, of: ResultFacts) -> None:
-    """A conformance result of ``subject``: the version for its main variant, else the variant."""
+def describe_result(graph: Graph, version: str, subject: str, of: ResultFacts) -> str:
+    """Describe a conformance result of ``subject``; return the IRI of its assertion.
+
+    The subject is the version for its main variant, else the variant.
+    """
     node = f"{version}#conf-{of.key}"
-    test = places.test(of.runtime, of.check)
-    result = _assertion(graph, places, node, subject, test, of.outcome, of.at)
-    variant = f"{version}#variant-{quads.part(of.variant)}"
-    graph.add(node, places.term("variant"), quads.link(variant))
-    graph.add(node, places.term("runtime"), quads.string(of.runtime))
-    graph.add(node, places.term("runtimeVersion"), quads.string(of.runtime_version))
-    graph.add(result, places.term("blames"), quads.string(of.blames))
-    if of.runs is not None:
-        graph.add(result, places.term("runs"), quads.truth(of.runs))
-    graph.add(result, f"{EARL}info", quads.string(of.reason, "en"))
+    test = graph.places.test(of.runtime, of.check)
+    result = _describe(graph, node, subject, test, of.outcome, of.at)
+    graph.add(node, "hub:variant", link(variant_of(version, of.variant)))
+    graph.add(node, "hub:runtime", string(of.runtime))
+    graph.add(node, "hub:runtimeVersion", string(of.runtime_version))
+    graph.add(result, "hub:blames", string(of.blames))
+    graph.add(result, "hub:runs", "" if of.runs is None else truth(of.runs))
+    graph.add(result, "earl:info", string(of.reason, "en"))
+    return node
 
 
-def _assertion(
-    graph: Graph, places: Places, node: str, subject: str, test: str, word: str, at: datetime
-) -> str:
+def _describe(graph: Graph, node: str, subject: str, test: str, word: str, at: datetime) -> str:
+    """Describe an assertion and its result; return the IRI of the result."""
     result = f"{node}-result"
     outcome = word if word in _EARL else _OUTCOMES.get(word.replace("-", " "), "cantTell")
-    graph.type(node, f"{EARL}Assertion")
-    graph.add(node, f"{EARL}subject", quads.link(subject))
-    graph.add(node, f"{EARL}test", quads.link(test))
-    graph.add(node, f"{EARL}mode", quads.link(f"{EARL}automatic"))
-    graph.add(node, f"{EARL}assertedBy", quads.link(places.worker))
-    graph.add(node, f"{EARL}result", quads.link(result))
-    graph.type(result, f"{EARL}TestResult")
-    graph.add(result, f"{EARL}outcome", quads.link(f"{EARL}{outcome}"))
-    graph.add(result, f"{DCTERMS}date", quads.moment(at))
+    graph.describe(
+        node,
+        "earl:Assertion",
+        {
+            "earl:subject": link(subject),
+            "earl:test": link(test),
+            "earl:mode": graph.term("earl:automatic"),
+            "earl:assertedBy": link(graph.places.worker),
+            "earl:result": link(result),
+        },
+    )
+    graph.type(result, "earl:TestResult")
+    graph.add(result, "earl:outcome", graph.term(f"earl:{outcome}"))
+    graph.add(result, "dcterms:date", moment(at))
     return result

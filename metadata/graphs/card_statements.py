@@ -1,6 +1,6 @@
-"""What a card says of a version in words: people, languages, papers, risks, uses and limits.
+"""What a card states of a version: people, languages, papers, risks, uses and limits.
 
-These are claims of the publisher, never measured here. A card's fields have whatever shape their
+These are claims of the publisher, never measured here. A card's fields have any shape that their
 author gave them: what has another one is left out.
 """
 
@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol.stored import rows
-from metadata.rdf import languages, quads
-from metadata.rdf.terms import BIRO, DCTERMS, FAIR4ML, FOAF, IT6, PROV, SCHEMA
+from hub.protocol import stored
+from metadata.rdf import languages
+from metadata.rdf.quads import foreign, link, string, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 LISTED = 200
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
@@ -26,80 +25,74 @@ _ARXIV_ID = re.compile(r"[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?")
 _ARXIV = re.compile(rf"arxiv(?:\.org/(?:abs|pdf)/|:)\s*({_ARXIV_ID.pattern})", re.IGNORECASE)
 _ORCID = re.compile(r"\b([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])\b")
 _ROR = re.compile(r"\bror\.org/(0[a-hj-km-np-tv-z0-9]{6}[0-9]{2})\b", re.IGNORECASE)
-# Fields of text -> the term and its alias; those of the second table have one value at most.
+# Fields of text -> the term and its alias.
 _TEXTS = {
-    "intended_use": (f"{IT6}intendedUse", f"{FAIR4ML}intendedUse"),
-    "architecture": (f"{IT6}modelArchitecture", f"{FAIR4ML}modelCategory"),
+    "intended_use": "it6:intendedUse fair4ml:intendedUse",
+    "architecture": "it6:modelArchitecture fair4ml:modelCategory",
+    "preprocessing": "hub:preprocessing",
+    "postprocessing": "hub:postprocessing",
 }
-_WHOLE = {
-    "limitations": (f"{IT6}limitations",),
-    "bias": (f"{IT6}bias", f"{FAIR4ML}modelRisksBiasLimitations"),
+# Those that have one value at most.
+_JOINED_TEXTS = {
+    "limitations": "it6:limitations",
+    "bias": "it6:bias fair4ml:modelRisksBiasLimitations",
 }
-_OWN_TEXTS = ("preprocessing", "postprocessing")
 _PARTS_OF_RISK = ("severity", "probability", "mitigation")
 
 
-def tell(graph: Graph, places: Places, version: str, card: dict[str, Any]) -> None:
-    """Tell of ``version`` what its card claims in words."""
+def describe(graph: Graph, version: str, card: dict[str, Any]) -> None:
+    """State the texts and people of a card."""
     for field, predicates in _TEXTS.items():
-        for predicate in predicates:
-            graph.add(version, predicate, *map(quads.words, texts(card.get(field))))
-    for field, terms_of_it in _WHOLE.items():
-        for predicate in terms_of_it:
-            graph.add(version, predicate, quads.words("\n".join(texts(card.get(field)))))
-    for field in _OWN_TEXTS:
-        graph.add(version, places.term(field), *map(quads.words, texts(card.get(field))))
+        graph.add(version, predicates, *map(words, texts(card.get(field))))
+    for field, predicates in _JOINED_TEXTS.items():
+        graph.add(version, predicates, words("\n".join(texts(card.get(field)))))
     for code in texts(card.get("language")):
-        graph.add(version, f"{DCTERMS}language", _language(code))
+        graph.add(version, "dcterms:language", _language(code))
     _creators(graph, version, card)
     _references(graph, version, card)
     _risks(graph, version, card)
 
 
-def texts(said: Any) -> list[str]:
+def texts(value: Any) -> list[str]:
     """One text or a list of them, as texts."""
-    rows = said if isinstance(said, list) else [said]
+    items = value if isinstance(value, list) else [value]
     return [
-        str(row)
-        for row in rows
-        if isinstance(row, str | int | float) and not isinstance(row, bool) and str(row).strip()
+        str(item)
+        for item in items
+        if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip()
     ][:LISTED]
 
 
 def _language(code: str) -> str:
-    known = languages.iri(code)
-    if known:
-        return quads.link(known)
-    return quads.string(code.strip().lower()) if _LANGUAGE.fullmatch(code.strip()) else ""
+    iri = languages.iri(code)
+    if iri:
+        return link(iri)
+    return string(code.strip().lower()) if _LANGUAGE.fullmatch(code.strip()) else ""
 
 
 def _creators(graph: Graph, version: str, card: dict[str, Any]) -> None:
-    """People and organisations as parts of the version: nobody has verified who they are."""
-    said = card.get("creators")
-    rows = said if isinstance(said, list) else [said]
+    """People and organisations as parts of the version: their identity is not verified."""
+    creators = card.get("creators")
+    rows = creators if isinstance(creators, list) else [creators]
     for index, row in enumerate(rows[:LISTED], start=1):
         name, identity = _person(row)
-        if not name:
-            continue
-        node = f"{version}#creator-{index}"
-        for predicate in (f"{DCTERMS}creator", f"{SCHEMA}author"):
-            graph.add(version, predicate, quads.link(node))
-        graph.type(node, f"{FOAF}Agent", *_kinds(identity))
-        graph.add(node, f"{FOAF}name", quads.string(name))
-        graph.add(node, f"{PROV}specializationOf", quads.link(identity))
+        if name:
+            node = f"{version}#creator-{index}"
+            graph.add(version, "dcterms:creator schema:author", link(node))
+            facts = {"foaf:name": string(name), "prov:specializationOf": link(identity)}
+            graph.describe(node, f"foaf:Agent {_kind(identity)}", facts)
 
 
 def _person(row: Any) -> tuple[str, str]:
     """A creator's name, and the IRI that the card gives for them."""
     if isinstance(row, str):
-        identity = _identity(row)
         bare = re.sub(r"https?://\S+", "", _ORCID.sub("", row)).strip(" ()<>[],;")
-        return bare or row.strip(), identity
+        return bare or row.strip(), _identity(row)
     if not isinstance(row, dict):
         return "", ""
-    written = [str(row[field]) for field in ("orcid", "ror", "url", "iri") if row.get(field)]
-    found = [_identity(f"https://ror.org/{one}" if _is_ror(one) else one) for one in written]
-    identity = next((one for one in found if one), "")
+    addresses = [str(row[field]) for field in ("orcid", "ror", "url", "iri") if row.get(field)]
+    identities = (_identity(f"https://ror.org/{one}" if _is_ror(one) else one) for one in addresses)
+    identity = next(filter(None, identities), "")
     return str(row.get("name") or identity).strip(), identity
 
 
@@ -114,70 +107,71 @@ def _identity(text: str) -> str:
     ror = _ROR.search(text)
     if ror:
         return f"https://ror.org/{ror[1].lower()}"
-    return next((iri for word in text.split() if (iri := quads.foreign(word.strip("()<>,;")))), "")
+    return next((iri for word in text.split() if (iri := foreign(word.strip("()<>,;")))), "")
 
 
-def _is_orcid(written: str) -> bool:
+def _is_orcid(text: str) -> bool:
     """Whether the last character is the checksum of the others (ISO 7064 11,2)."""
     total = 0
-    digits = written.replace("-", "")
+    digits = text.replace("-", "")
     for digit in digits[:-1]:
         total = (total + int(digit)) * 2
     return "0123456789X"[(12 - total % 11) % 11] == digits[-1]
 
 
-def _kinds(identity: str) -> list[str]:
+def _kind(identity: str) -> str:
     if identity.startswith("https://orcid.org/"):
-        return [f"{PROV}Person"]
-    return [f"{PROV}Organization"] if identity.startswith("https://ror.org/") else []
+        return "prov:Person"
+    return "prov:Organization" if identity.startswith("https://ror.org/") else ""
 
 
 def _references(graph: Graph, version: str, card: dict[str, Any]) -> None:
     """What to cite, and the papers that are named by DOI or arXiv number."""
     for index, text in enumerate(texts(card.get("citation")), start=1):
         node = f"{version}#citation-{index}"
-        graph.add(version, f"{IT6}hasBibliographicReference", quads.link(node))
-        graph.type(node, f"{BIRO}BibliographicReference")
-        graph.add(node, f"{DCTERMS}bibliographicCitation", quads.string(text))
-        kind = "BibTeX" if text.lstrip().startswith("@") else "text"
-        graph.add(node, f"{DCTERMS}format", quads.string(kind))
-        graph.add(node, f"{DCTERMS}references", *map(quads.link, _papers(text)))
-    named = [*texts(card.get("doi")), *texts(card.get("tags"))]
-    for text in named:
-        graph.add(version, f"{DCTERMS}isReferencedBy", *map(quads.link, _papers(text)))
+        graph.add(version, "it6:hasBibliographicReference", link(node))
+        graph.describe(
+            node,
+            "biro:BibliographicReference",
+            {
+                "dcterms:bibliographicCitation": string(text),
+                "dcterms:format": string("BibTeX" if text.lstrip().startswith("@") else "text"),
+                "dcterms:references": map(link, _papers(text)),
+            },
+        )
+    for text in [*texts(card.get("doi")), *texts(card.get("tags"))]:
+        graph.add(version, "dcterms:isReferencedBy", *map(link, _papers(text)))
     for text in texts(card.get("arxiv")):
         number = _ARXIV_ID.search(text)
         if number:
-            paper = quads.link(f"https://arxiv.org/abs/{number[0]}")
-            graph.add(version, f"{DCTERMS}isReferencedBy", paper)
+            paper = link(f"https://arxiv.org/abs/{number[0]}")
+            graph.add(version, "dcterms:isReferencedBy", paper)
 
 
 def _papers(text: str) -> Iterator[str]:
-    for found in _DOI.findall(text):
-        yield quads.foreign(f"https://doi.org/{found.rstrip('.)]')}")
-    for found in _ARXIV.findall(text):
-        yield f"https://arxiv.org/abs/{found}"
+    for doi in _DOI.findall(text):
+        yield foreign(f"https://doi.org/{doi.rstrip('.)]')}")
+    for number in _ARXIV.findall(text):
+        yield f"https://arxiv.org/abs/{number}"
 
 
 def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
-    said = card.get("risks")
-    plain = [{"description": text} for text in texts(said)]
-    for index, row in enumerate([*rows(said), *plain][:LISTED], start=1):
-        words = [str(row[field]) for field in ("title", "description") if row.get(field)]
-        if not words:
+    risks = card.get("risks")
+    plain = [{"description": text} for text in texts(risks)]
+    for index, row in enumerate([*stored.rows(risks), *plain][:LISTED], start=1):
+        labels = [str(row[field]) for field in ("title", "description") if row.get(field)]
+        if not labels:
             continue
         node = f"{version}#risk-{index}"
-        graph.add(version, f"{IT6}hasRisk", quads.link(node))
-        graph.type(node, f"{IT6}HarmRisk")
-        graph.add(node, f"{DCTERMS}title", quads.words(_short(words[0])))
-        graph.add(node, f"{DCTERMS}description", quads.words(words[-1]))
-        for part in _PARTS_OF_RISK:
-            graph.add(node, f"{IT6}{part}", quads.words(_scalar(row.get(part))))
+        graph.add(version, "it6:hasRisk", link(node))
+        graph.type(node, "it6:HarmRisk")
+        graph.add(node, "dcterms:title", words(_short(labels[0])))
+        graph.add(node, "dcterms:description", words(labels[-1]))
+        for field in _PARTS_OF_RISK:
+            value = row.get(field)
+            if isinstance(value, str | int | float):
+                graph.add(node, f"it6:{field}", words(value))
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:99].rstrip()}…"
-
-
-def _scalar(said: Any) -> Any:
-    return said if isinstance(said, str | int | float) else None

@@ -1,4 +1,4 @@
-"""Saying what the things are that graphs point at: licences, formats, languages, modalities.
+"""Descriptions of the things that graphs point at: licences, formats, languages, modalities.
 
 A licence has a graph of its own; the others are declared in the catalogue's graph.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hub.protocol.vocabularies import MODALITIES
-from metadata.rdf import languages, quads, terms
-from metadata.rdf.terms import DCTERMS, IT6, SKOS, SPDX
+from metadata.rdf import languages, terms
+from metadata.rdf.quads import string, words
 
 if TYPE_CHECKING:
+    from metadata.rdf.graph import Graph
     from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
 
 # Ending of files -> what they are; others are of an unknown format.
 FORMATS = {
@@ -41,31 +41,30 @@ _SAME = {"yml": "yaml", "jpeg": "jpg"}
 def format_of(places: Places, path: str) -> str:
     """The IRI of a file's format, judged by the ending of its name."""
     ending = path.rpartition(".")[2].lower()
-    found = _SAME.get(ending, ending)
-    return places.format(found if found in FORMATS else "unknown")
+    ending = _SAME.get(ending, ending)
+    return places.format(ending if ending in FORMATS else "unknown")
 
 
-def licence(graph: Graph, places: Places, name: str) -> None:
-    """Say what a licence is: SPDX's own id where it has one, else the name that addresses have."""
-    iri = places.licence(name)
-    graph.type(iri, f"{DCTERMS}LicenseDocument")
-    known = terms.spdx_id(name)
-    graph.add(iri, f"{DCTERMS}title", quads.string(known) or quads.words(name))
+def describe_licence(graph: Graph, name: str) -> None:
+    """Describe a licence: SPDX's own id where it has one, else the name that addresses have."""
+    title = string(terms.spdx_id(name)) or words(name)
+    iri = graph.places.licence(name)
+    graph.describe(iri, "dcterms:LicenseDocument", {"dcterms:title": title})
 
 
-def tell(graph: Graph, places: Places) -> None:
+def describe(graph: Graph) -> None:
     """Declare what every graph may point at: a part of the catalogue's graph."""
     for iri in languages.every():
-        graph.type(iri, f"{DCTERMS}LinguisticSystem")
+        graph.type(iri, "dcterms:LinguisticSystem")
     for ending, title in FORMATS.items():
-        _concept(graph, places.format(ending), ending, title)
-    graph.type(f"{SPDX}checksumAlgorithm_sha256", f"{SPDX}ChecksumAlgorithm")
+        concept(graph, graph.places.format(ending), ending, title)
+    graph.type(graph.places.expand("spdx:checksumAlgorithm_sha256"), "spdx:ChecksumAlgorithm")
     for name in MODALITIES:
-        graph.type(places.modality(name), f"{IT6}Modality")
-        _concept(graph, places.modality(name), name, name)
+        graph.type(graph.places.modality(name), "it6:Modality")
+        concept(graph, graph.places.modality(name), name, name)
 
 
-def _concept(graph: Graph, iri: str, notation: str, title: str) -> None:
-    graph.type(iri, f"{SKOS}Concept")
-    graph.add(iri, f"{SKOS}notation", quads.string(notation))
-    graph.add(iri, f"{SKOS}prefLabel", quads.string(title, "en"))
+def concept(graph: Graph, iri: str, notation: str, title: str) -> None:
+    """Describe a concept with an English title."""
+    labels = {"skos:notation": string(notation), "skos:prefLabel": string(title, "en")}
+    graph.describe(iri, "skos:Concept", labels)

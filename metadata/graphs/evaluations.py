@@ -1,4 +1,4 @@
-"""Numbers about a version, each with who says so: the card's claims, and what workers measured.
+"""Numbers about a version, each with its source: the card's claims, and what workers measured.
 
 A claim and a measurement of the same metric on the same data set meet in these two IRIs.
 """
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hub.protocol import stored
 from hub.protocol.vocabularies import SHARES
 from metadata.graphs import datasets, metrics
+from metadata.graphs.benchmarks import describe_figure
 from metadata.graphs.datasets import LISTED
-from metadata.rdf import quads
-from metadata.rdf.terms import DCTERMS, DQV, FAIR4ML, MLS, PROV, RDFS
+from metadata.rdf.quads import decimal, foreign, link, moment, number, part, string, words
 from registry.cards import metrics as reported_metrics
 
 if TYPE_CHECKING:
@@ -23,29 +23,18 @@ if TYPE_CHECKING:
 
     from metadata.graphs.datasets import Names
     from metadata.graphs.facts import EvaluationFacts
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def tell_claims(
-    graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
-) -> None:
-    """The results that a card reports, in `model-index` and in `eval_results`."""
-    for index, (result, name, said, unit) in enumerate(_claims(card), start=1):
-        number = quads.number(said)
-        if index > LISTED or not name or number is None:
-            continue
-        node = f"{version}#eval-{index}"
-        _evaluation(graph, names.places, version, node, publisher)
-        value, reported_under = reported_metrics.scaled(name, number, unit)
-        graph.add(node, names.places.term("reportedUnder"), quads.string(reported_under))
-        if name.lower() != reported_metrics.canonical(name):
-            graph.add(node, f"{DCTERMS}title", quads.words(name))
-        _value(graph, names.places, node, name, value)
-        _on(graph, version, node, result, names)
-        _said_where(graph, node, result)
+class Claim(NamedTuple):
+    """A metric of a result that a card reports; ``result`` is the card's mapping."""
+
+    metric: str
+    value: Any
+    unit: str
+    result: dict[str, Any]
 
 
 class Reported(NamedTuple):
@@ -57,113 +46,119 @@ class Reported(NamedTuple):
     value: float
 
 
+def describe_claims(
+    graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
+) -> None:
+    """Describe the results that a card reports, in `model-index` and in `eval_results`."""
+    for index, claim in enumerate(itertools.islice(_claims(card), LISTED), start=1):
+        amount = number(claim.value)
+        if not claim.metric or amount is None:
+            continue
+        node = f"{version}#eval-{index}"
+        value, reported_under = reported_metrics.scaled(claim.metric, amount, claim.unit)
+        is_alias = claim.metric.lower() != reported_metrics.canonical(claim.metric)
+        url = stored.mapping(claim.result.get("source")).get("url")
+        day = str(claim.result.get("date") or "")[:10]
+        _evaluation(graph, version, node, claim.metric, value, publisher)
+        _dataset(graph, version, node, claim.result, names)
+        graph.state(
+            node,
+            {
+                "hub:reportedUnder": string(reported_under),
+                "dcterms:title": words(claim.metric) if is_alias else "",
+                "rdfs:seeAlso": link(foreign(str(url or ""))),
+                "dcterms:date": string(day) if _DAY.fullmatch(day) else "",
+            },
+        )
+
+
 def reported(card: dict[str, Any]) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for result, name, said, unit in itertools.islice(_claims(card), LISTED):
-        metric, value = reported_metrics.canonical(name), quads.number(said)
-        dataset = result.get("dataset")
-        on = dataset if isinstance(dataset, dict) else {"name": dataset}
-        names = [on.get(key) for key in ("type", "id", "name")]
-        named = next((one for one in names if isinstance(one, str)), "")
-        if metric not in SHARES or value is None or not named.strip():
+    for claim in itertools.islice(_claims(card), LISTED):
+        metric, value = reported_metrics.canonical(claim.metric), number(claim.value)
+        dataset = datasets.dataset_of(claim.result)
+        names = (dataset.get(key) for key in ("type", "id", "name"))
+        name = next((one for one in names if isinstance(one, str)), "").strip()
+        if metric not in SHARES or value is None or not name:
             continue
-        share = float(reported_metrics.scaled(metric, value, unit)[0])
+        share = float(reported_metrics.scaled(metric, value, claim.unit)[0])
         if 0 <= share <= 1:
-            split = on.get("split")
-            told = split.strip() if isinstance(split, str) else ""
-            yield Reported(metric, named.strip(), told, share)
+            yield Reported(metric, name, stored.text(dataset.get("split")).strip(), share)
 
 
-def tell_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names) -> None:
-    """A value that a worker measured."""
-    node = f"{version}#bench-{quads.part(of.key)}"
-    _evaluation(graph, names.places, version, node, names.places.worker)
-    _value(graph, names.places, node, of.metric, of.value)
-    _on(graph, version, node, {"dataset": {"name": of.dataset, "split": of.split}}, names)
-    graph.add(node, f"{DCTERMS}date", quads.moment(of.at))
+def describe_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names) -> None:
+    """Describe a value that a worker measured."""
+    node = f"{version}#bench-{part(of.key)}"
+    _evaluation(graph, version, node, of.metric, of.value, graph.places.worker)
+    _dataset(graph, version, node, {"dataset": {"name": of.dataset, "split": of.split}}, names)
+    graph.add(node, "dcterms:date", moment(of.at))
 
 
-def tell_figures(
-    graph: Graph, places: Places, subject: str, node: str, rows: list[Any], because: str = ""
+def describe_figures(
+    graph: Graph, subject: str, prefix: str, outputs: list[Any], source: str
 ) -> None:
-    """The worst of each figure that a worker took while it compared outputs.
+    """Describe the worst of each figure that a worker took while it compared outputs.
 
-    ``node`` is the beginning of their IRIs; ``because`` is the verdict or step they belong to.
+    ``prefix`` is the beginning of their IRIs; ``source`` is the verdict or step they belong to. The
+    worst of figures of which one is infinite (a text) is no number.
     """
+    rows = stored.rows(outputs)
     for figure, (metric, worst) in metrics.FIGURES.items():
-        found = [quads.number(row.get(figure)) for row in rows if isinstance(row, dict)]
-        numbers = [value for value in found if value is not None]
-        if not numbers or _is_unending(rows, figure):
+        values = [row.get(figure) for row in rows]
+        numbers = [value for value in map(number, values) if value is not None]
+        if not numbers or any(isinstance(value, str) for value in values):
             continue
-        here = f"{node}-{metric}"
-        graph.add(subject, f"{DQV}hasQualityMeasurement", quads.link(here))
-        graph.type(here, f"{DQV}QualityMeasurement")
-        _value(graph, places, here, metric, worst(numbers))
-        graph.add(here, f"{DQV}computedOn", quads.link(subject))
-        graph.add(here, f"{DCTERMS}type", quads.link(places.term("ModelQuality")))
-        graph.add(here, f"{PROV}wasAttributedTo", quads.link(places.worker))
-        graph.add(here, f"{RDFS}seeAlso", quads.link(because))
+        node = f"{prefix}-{metric}"
+        value = decimal(worst(numbers))
+        describe_figure(graph, node, subject, metric, value)
+        graph.add(node, "mls:hasValue", value)
+        graph.add(node, "mls:specifiedBy", link(graph.places.metric(metric)))
+        graph.add(node, "prov:wasAttributedTo", link(graph.places.worker))
+        graph.add(node, "rdfs:seeAlso", link(source))
 
 
-def _is_unending(rows: list[Any], figure: str) -> bool:
-    """Whether a figure is infinite somewhere: the worst of them is no number then."""
-    return any(isinstance(row, dict) and isinstance(row.get(figure), str) for row in rows)
-
-
-def _claims(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any, str]]:
-    """Each reported result with the name of its metric, its value, and the value's unit."""
+def _claims(card: dict[str, Any]) -> Iterator[Claim]:
     for model in stored.rows(card.get("model-index")):
         for result in stored.rows(model.get("results")):
             for metric in stored.rows(result.get("metrics")):
                 unit = reported_metrics.unit_of(metric.get("unit"))
-                yield result, _name(metric), metric.get("value"), unit
+                yield Claim(_name(metric), metric.get("value"), unit, result)
     for result in stored.rows(card.get("eval_results")):
-        said = result.get("metric")
-        name = _name(said) if isinstance(said, dict) else str(said or "").strip()
-        dataset = result.get("dataset")
-        if not name and isinstance(dataset, dict):
-            name = str(dataset.get("task_id") or "").strip()  # the benchmark's own score
-        yield result, name, result.get("value"), reported_metrics.unit_of(result.get("unit"))
+        score = result.get("metric")
+        name = _name(score) if isinstance(score, dict) else str(score or "").strip()
+        if not name:  # the benchmark's own score
+            name = str(stored.mapping(result.get("dataset")).get("task_id") or "").strip()
+        unit = reported_metrics.unit_of(result.get("unit"))
+        yield Claim(name, result.get("value"), unit, result)
 
 
 def _name(metric: dict[str, Any]) -> str:
     return str(metric.get("type") or metric.get("name") or "").strip()
 
 
-def _evaluation(graph: Graph, places: Places, version: str, node: str, by: str) -> None:
-    graph.add(version, f"{FAIR4ML}hasEvaluation", quads.link(node))
-    graph.type(
-        node, f"{FAIR4ML}MLModelEvaluation", f"{MLS}ModelEvaluation", f"{DQV}QualityMeasurement"
+def _evaluation(
+    graph: Graph, version: str, node: str, metric: str, value: Decimal, author: str
+) -> None:
+    graph.add(version, "fair4ml:hasEvaluation", link(node))
+    graph.describe(
+        node,
+        "fair4ml:MLModelEvaluation mls:ModelEvaluation dqv:QualityMeasurement",
+        {
+            "dqv:computedOn fair4ml:evaluatedMLModel": link(version),
+            "dcterms:type": graph.term("hub:ModelQuality"),
+            "prov:wasAttributedTo": link(author),
+            "dqv:value mls:hasValue": decimal(value),
+            "dqv:isMeasurementOf mls:specifiedBy": link(graph.places.metric(metric)),
+        },
     )
-    for predicate in (f"{DQV}computedOn", f"{FAIR4ML}evaluatedMLModel"):
-        graph.add(node, predicate, quads.link(version))
-    graph.add(node, f"{DCTERMS}type", quads.link(places.term("ModelQuality")))
-    graph.add(node, f"{PROV}wasAttributedTo", quads.link(by))
 
 
-def _value(graph: Graph, places: Places, node: str, name: str, value: Decimal) -> None:
-    for predicate in (f"{DQV}value", f"{MLS}hasValue"):
-        graph.add(node, predicate, quads.decimal(value))
-    for predicate in (f"{DQV}isMeasurementOf", f"{MLS}specifiedBy"):
-        graph.add(node, predicate, quads.link(places.metric(name)))
-
-
-def _on(graph: Graph, version: str, node: str, result: dict[str, Any], names: Names) -> None:
-    written = datasets.result_names(result)
-    iri = names.iri(*written)
+def _dataset(graph: Graph, version: str, node: str, result: dict[str, Any], names: Names) -> None:
+    """State on which data a result is."""
+    dataset_names = datasets.result_names(result)
+    iri = names.iri(*dataset_names)
     if iri.startswith(f"{version}#"):
-        names.describe(graph, *written)
-    graph.add(node, f"{FAIR4ML}evaluationDataset", quads.link(iri))
-    graph.add(version, f"{FAIR4ML}evaluatedOn", quads.link(iri))
-    said = result.get("dataset")
-    split = said.get("split") if isinstance(said, dict) else None
-    graph.add(node, names.places.term("split"), quads.string(split if split != "" else None))
-
-
-def _said_where(graph: Graph, node: str, result: dict[str, Any]) -> None:
-    source = result.get("source")
-    if isinstance(source, dict):
-        graph.add(node, f"{RDFS}seeAlso", quads.link(quads.foreign(str(source.get("url") or ""))))
-    day = str(result.get("date") or "")[:10]
-    if _DAY.fullmatch(day):
-        graph.add(node, f"{DCTERMS}date", quads.string(day))
+        names.describe(graph, *dataset_names)
+    graph.add(node, "fair4ml:evaluationDataset", link(iri))
+    graph.add(version, "fair4ml:evaluatedOn", link(iri))
+    graph.add(node, "hub:split", string(datasets.dataset_of(result).get("split")))

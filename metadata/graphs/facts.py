@@ -1,6 +1,6 @@
-"""What a projection is made from: plain values, so that it needs no database and always says same.
+"""The facts of which graphs are made: plain values, so that a projection needs no database.
 
-What came from a card or from a process that read an upload is kept as found, in dicts: the
+What came from a card or from a process that read an upload is kept as it came, in dicts: the
 projection takes of it what has the expected shape.
 """
 
@@ -54,6 +54,8 @@ class VariantFacts:
     proof_strength: str = ""
     proof_sentence: str = ""
     job: JobFacts | None = None
+    macs: int | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """Somebody or an organisation: the name in addresses of the hub, and the one for people."""
+    """A user or an organisation: the name in addresses of the hub, and the one for people."""
 
     name: str
     organisation: bool = False

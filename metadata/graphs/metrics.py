@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hub.protocol.vocabularies import METRICS
-from metadata.rdf import quads
-from metadata.rdf.terms import DCTERMS, DQV, MLS, QUDT, SKOS, UNIT
+from metadata.rdf.quads import string, truth, words
 
 if TYPE_CHECKING:
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 
 # Figures that workers report -> metric, and whether the worst of several is the least.
@@ -23,19 +21,18 @@ FIGURES = {
 }
 
 
-def tell(graph: Graph, places: Places, name: str) -> None:
-    """Tell what a metric is: what cards alone name has no unit that is known."""
-    iri = places.metric(name)
-    graph.type(iri, f"{DQV}Metric", f"{MLS}EvaluationMeasure", f"{SKOS}Concept")
-    graph.add(iri, f"{SKOS}notation", quads.string(name))
+def describe(graph: Graph, name: str) -> None:
+    """Describe a metric; one that cards alone name has no unit."""
+    iri = graph.places.metric(name)
+    graph.type(iri, "dqv:Metric", "mls:EvaluationMeasure", "skos:Concept")
+    graph.add(iri, "skos:notation", string(name))
     metric = METRICS.get(name)
     if metric is None:
-        graph.add(iri, f"{DCTERMS}title", quads.words(name))
+        graph.add(iri, "dcterms:title", words(name))
         return
-    for predicate in (f"{DCTERMS}title", f"{SKOS}prefLabel"):
-        graph.add(iri, predicate, quads.string(metric.title, "en"))
-    graph.add(iri, f"{SKOS}altLabel", *map(quads.string, metric.aliases))
+    graph.add(iri, "dcterms:title skos:prefLabel", string(metric.title, "en"))
+    graph.add(iri, "skos:altLabel", *map(string, metric.aliases))
     unit = metric.unit or ("NUM" if metric.scale == "number" else "FRACTION")
-    graph.add(iri, f"{QUDT}hasUnit", quads.link(f"{UNIT}{unit}"))
+    graph.add(iri, "qudt:hasUnit", graph.term(f"unit:{unit}"))
     if metric.needs_no_dataset:
-        graph.add(iri, places.term("needsNoDataset"), quads.truth(True))
+        graph.add(iri, "hub:needsNoDataset", truth(True))

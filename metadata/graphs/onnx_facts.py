@@ -1,4 +1,4 @@
-"""ONNX facts as triples, in the hub's own terms: nobody else defines any."""
+"""ONNX facts as triples, in the hub's own terms: no other vocabulary defines any."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from hub.protocol.facts import DEFAULT_DOMAIN
-from metadata.rdf import quads, terms
+from metadata.rdf.quads import count, link, part, string, truth
+from metadata.rdf.terms import DATA_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from hub.protocol.facts import Port
     from metadata.graphs.facts import VariantFacts
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 # Types of less than this share of the weights' bytes are shapes and constants.
 _SHARE = 0.01
@@ -32,71 +30,66 @@ _IMAGE = {
 }
 
 
-def tell(graph: Graph, places: Places, subject: str, version: str, of: VariantFacts) -> None:
-    """Tell the facts of one variant of ``subject``, the variant itself or its version."""
-    graph.add(subject, places.term("opsetVersion"), quads.count(of.opset))
-    graph.add(subject, places.term("irVersion"), quads.count(of.ir_version))
-    graph.add(subject, f"{terms.IT6}totalNumberOfParameters", quads.count(of.parameters))
-    _precision(graph, places, subject, of)
-    for one in of.facts.operators:
-        operator = places.operator(one.domain, one.name)
-        graph.add(subject, places.term("usesOperator"), quads.link(operator))
-    _opsets(graph, places, subject, version, of)
-    for way, ports in (("in", of.facts.inputs), ("out", of.facts.outputs)):
-        for port in ports:
-            _port(graph, places, subject, f"{version}#{way}-{quads.part(of.name)}", way, port)
-    for term, value in _image(of.facts.properties):
-        graph.add(subject, places.term(term), quads.string(value))
-
-
-def data_type(places: Places, name: str) -> str:
-    """The IRI of a type of numbers, named after TensorProto.DataType."""
-    return places.term(f"dt-{quads.part(name)}")
-
-
-def _precision(graph: Graph, places: Places, subject: str, of: VariantFacts) -> None:
-    graph.add(subject, places.term("precision"), quads.string(of.precision))
-    if of.precision:
-        mixed = quads.truth(of.precision == "mixed")
-        graph.add(subject, places.term("mixedPrecision"), mixed)
+def describe(graph: Graph, subject: str, version: str, of: VariantFacts) -> None:
+    """State the facts of one variant of ``subject``, the variant itself or its version."""
     sizes = {name: size for name, size in of.facts.stored_bytes.items() if size > 0}
-    total = sum(sizes.values())
-    for name, size in sizes.items():
-        if size >= total * _SHARE:
-            kind = quads.link(data_type(places, name))
-            graph.add(subject, places.term("weightDataType"), kind)
-    for form in of.facts.quantisation:
-        graph.add(subject, places.term("quantization"), quads.string(form))
-
-
-def _opsets(graph: Graph, places: Places, subject: str, version: str, of: VariantFacts) -> None:
+    least = sum(sizes.values()) * _SHARE
+    graph.state(
+        subject,
+        {
+            "hub:opsetVersion": count(of.opset),
+            "hub:irVersion": count(of.ir_version),
+            "it6:totalNumberOfParameters": count(of.parameters),
+            "hub:macs": count(of.macs),
+            "hub:memoryBytes": count(of.memory_bytes),
+            "hub:precision": string(of.precision),
+            "hub:mixedPrecision": truth(of.precision == "mixed") if of.precision else "",
+            "hub:weightDataType": [
+                data_type(graph, name) for name, size in sizes.items() if size >= least
+            ],
+            "hub:quantization": map(string, of.facts.quantisation),
+            "hub:usesOperator": [
+                link(graph.places.operator(one.domain, one.name)) for one in of.facts.operators
+            ],
+        },
+    )
     for domain, number in (of.facts.opsets or {}).items():
         name = domain or DEFAULT_DOMAIN
-        node = f"{version}#opset-{quads.part(of.name)}/{quads.part(name)}"
-        graph.add(subject, places.term("opsetImport"), quads.link(node))
-        graph.type(node, places.term("OpsetImport"))
-        graph.add(node, places.term("opsetDomain"), quads.string(name))
-        graph.add(node, places.term("opsetVersion"), quads.count(number))
+        node = f"{version}#opset-{part(of.name)}/{part(name)}"
+        graph.add(subject, "hub:opsetImport", link(node))
+        facts = {"hub:opsetDomain": string(name), "hub:opsetVersion": count(number)}
+        graph.describe(node, "hub:OpsetImport", facts)
+    for way, term, ports in (
+        ("in", "hub:hasInput", of.facts.inputs),
+        ("out", "hub:hasOutput", of.facts.outputs),
+    ):
+        for port in ports:
+            if port.name:
+                node = f"{version}#{way}-{part(of.name)}/{part(port.name)}"
+                graph.add(subject, term, link(node))
+                _port(graph, node, port)
+    for key, (name, words) in _IMAGE.items():
+        value = of.facts.properties.get(key, "").strip().lower()
+        spelt = [word for word in words if word.lower() == value]
+        graph.add(subject, f"hub:{name}", *map(string, spelt))
 
 
-def _port(graph: Graph, places: Places, subject: str, place: str, way: str, port: Port) -> None:
-    if not port.name:
-        return
-    node = f"{place}/{quads.part(port.name)}"
-    term = places.term("hasInput" if way == "in" else "hasOutput")
-    graph.add(subject, term, quads.link(node))
-    graph.type(node, places.term("Port"))
-    graph.add(node, places.term("portName"), quads.string(port.name))
-    graph.add(node, places.term("valueType"), quads.string(port.type.kind))
-    if port.type.dtype:
-        graph.add(node, places.term("elementType"), quads.link(data_type(places, port.type.dtype)))
-    if port.type.shape is not None:
-        shape = json.dumps(port.type.shape, separators=(",", ":"), ensure_ascii=False)
-        graph.add(node, places.term("shape"), quads.string(shape))
-    graph.add(node, places.term("denotation"), quads.string(port.denotation))
+def data_type(graph: Graph, name: str) -> str:
+    """The term of a type of numbers, named after TensorProto.DataType."""
+    return graph.term(f"hub:{DATA_TYPE}{part(name)}")
 
 
-def _image(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for key, (term, known) in _IMAGE.items():
-        value = properties.get(key, "").strip().lower()
-        yield from ((term, word) for word in known if word.lower() == value)
+def _port(graph: Graph, node: str, port: Port) -> None:
+    shape = port.type.shape
+    text = json.dumps(shape, separators=(",", ":"), ensure_ascii=False)
+    graph.describe(
+        node,
+        "hub:Port",
+        {
+            "hub:portName": string(port.name),
+            "hub:valueType": string(port.type.kind),
+            "hub:elementType": data_type(graph, port.type.dtype) if port.type.dtype else "",
+            "hub:shape": "" if shape is None else string(text),
+            "hub:denotation": string(port.denotation),
+        },
+    )

@@ -8,47 +8,50 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from metadata.rdf import quads
-from metadata.rdf.terms import DC, DCAT, DCTERMS, PROV
+from metadata.rdf.quads import foreign, link, moment, string, words
 
 if TYPE_CHECKING:
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
-# Field of a card -> its parts with the place, the state of it, its date and its words.
+# Field of a card -> its parts with the place, the revision of it, its date and its title.
 _FIELDS = {
     "mirrored_from": ("url", "commit", "date", "message"),
     "imported_from": ("manifest", "", "", "model"),
 }
 
 
-def tell(graph: Graph, version: str, card: dict[str, Any]) -> None:
-    """Tell of ``version`` at which place, and which state of it, its bytes were before."""
+def describe(graph: Graph, version: str, card: dict[str, Any]) -> None:
+    """State at which place, and in which revision of it, the bytes of ``version`` were before."""
     for field, names in _FIELDS.items():
-        said = card.get(field)
-        if isinstance(said, dict):
-            _source(graph, version, *(str(said.get(name) or "").strip() for name in names))
+        origin = card.get(field)
+        if isinstance(origin, dict):
+            place, revision, date, title = (str(origin.get(name) or "").strip() for name in names)
+            if place:
+                _source(graph, version, place, revision, date, title)
             return
 
 
-def _source(graph: Graph, version: str, place: str, state: str, date: str, words: str) -> None:
-    if not place:
-        return
-    node, iri = f"{version}#source", quads.foreign(place)
-    graph.add(version, f"{PROV}hadPrimarySource", quads.link(node))
-    graph.add(version, f"{DCTERMS}source", quads.link(iri))
-    graph.type(node, f"{PROV}Entity")
-    graph.add(node, f"{PROV}specializationOf", quads.link(iri))
-    if not iri:
-        graph.add(node, f"{DC}source", quads.string(place))
-    graph.add(node, f"{DCAT}version", quads.string(state))
-    graph.add(node, f"{DCTERMS}issued", quads.moment(_moment(date)))
-    graph.add(node, f"{DCTERMS}title", quads.words(words))
+def _source(graph: Graph, version: str, place: str, revision: str, date: str, title: str) -> None:
+    node, iri = f"{version}#source", foreign(place)
+    graph.add(version, "prov:hadPrimarySource", link(node))
+    graph.add(version, "dcterms:source", link(iri))
+    graph.describe(
+        node,
+        "prov:Entity",
+        {
+            "prov:specializationOf": link(iri),
+            "dc:source": "" if iri else string(place),
+            "dcat:version": string(revision),
+            "dcterms:issued": moment(_moment(date)),
+            "dcterms:title": words(title),
+        },
+    )
 
 
 def _moment(text: str) -> datetime | None:
-    """A time as ISO 8601 has it, in UTC where it names no zone; None for whatever else."""
+    """A time as ISO 8601 has it, in UTC where it names no zone; None for anything else."""
     try:
-        found = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,12 +1,12 @@
-"""Facts as RDF: one pure function from what is known of a version to its named graph.
+"""Facts as RDF: one pure function from the facts of a version to its named graph.
 
 Profile: MLDCAT-AP 3.1 on DCAT 3, DCTERMS, PROV-O and EARL, with FAIR4ML and ML-Schema as aliases.
-Whatever is told is a part of the version: its IRI, or a fragment of it.
+Every subject is a part of the version: its IRI, or a fragment of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hub.protocol import stored
 from hub.protocol.facts import Facts
@@ -26,25 +26,11 @@ from metadata.graphs import (
     training,
 )
 from metadata.graphs.datasets import dataset_graph
-from metadata.rdf import quads, terms
-from metadata.rdf.iris import Places, graph_of
-from metadata.rdf.quads import Graph
-from metadata.rdf.terms import (
-    ACCESS,
-    DCAT,
-    DCTERMS,
-    EARL,
-    FAIR4ML,
-    FOAF,
-    IT6,
-    MLS,
-    OWL,
-    PROV,
-    RDFS,
-    SCHEMA,
-    SKOS,
-    SPDX,
-)
+from metadata.rdf import terms
+from metadata.rdf.graph import Graph
+from metadata.rdf.iris import Places, file_of, graph_of, variant_of
+from metadata.rdf.quads import count, link, moment, part, string, truth, words
+from metadata.rdf.terms import ACCESS
 
 if TYPE_CHECKING:
     from metadata.graphs.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
@@ -53,292 +39,290 @@ if TYPE_CHECKING:
 __all__ = ["catalogue_graph", "dataset_graph", "entity_graph", "model_graph", "version_graph"]
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
-_MADE_BY = {"upgrade": "Conversion", "convert": "Quantization"}
+_ACTIVITIES = {"upgrade": "hub:Conversion", "convert": "hub:Quantization"}
 
 
 def version_graph(of: VersionFacts, home: str) -> str:
     """The named graph of a version of the hub at ``home``, as canonical N-Quads."""
     places = Places(home)
     version = places.version(of.namespace, of.name, of.number)
-    graph = Graph(graph_of(version))
-    publisher = places.agent(of.namespace)
-    _identity(graph, places, version, of)
-    _description(graph, places, version, of)
-    graph.add(version, places.term("licenceExpression"), quads.string(of.license_expression))
+    graph = Graph(graph_of(version), places)
+    _identity(graph, version, of)
+    _description(graph, version, of)
     names = datasets.Names(places, version, of)
-    card_statements.tell(graph, places, version, of.card)
-    datasets.tell_uses(graph, version, of.card, names)
-    evaluations.tell_claims(graph, version, of.card, publisher, names)
-    for measured in of.measured:
-        evaluations.tell_measured(graph, version, measured, names)
+    card_statements.describe(graph, version, of.card)
+    datasets.describe_uses(graph, version, of.card, names)
+    evaluations.describe_claims(graph, version, of.card, places.agent(of.namespace), names)
+    for evaluation in of.measured:
+        evaluations.describe_measured(graph, version, evaluation, names)
     for file in of.files:
-        _file(graph, places, version, file)
-    training.tell(graph, places, version, of)
-    origins.tell(graph, version, of.card)
-    rounds.tell(graph, places, version, of)
-    _modalities(graph, places, version, of)
-    _file_claims(graph, places, version, of)
+        _file(graph, version, file)
+    training.describe(graph, version, of)
+    origins.describe(graph, version, of.card)
+    rounds.describe(graph, version, of)
+    _modalities(graph, version, of)
+    _file_claims(graph, version, of)
     for index, variant in enumerate(of.variants):
-        _variant(graph, places, version, variant)
-        onnx_facts.tell(graph, places, _variant_iri(version, variant.name), version, variant)
+        _variant(graph, version, variant)
+        onnx_facts.describe(graph, variant_of(version, variant.name), version, variant)
         if index == 0:
-            onnx_facts.tell(graph, places, version, version, variant)
-    declared_inputs.tell(graph, places, version, of.card, of.variants, of.files)
+            onnx_facts.describe(graph, version, version, variant)
+    declared_inputs.describe(graph, version, of)
     main = of.variants[0].name if of.variants else ""
     for check in of.checks:
-        assertions.tell_check(graph, places, version, check)
+        assertions.describe_check(graph, version, check)
     for result in of.results:
-        subject = version if result.variant == main else _variant_iri(version, result.variant)
-        assertions.tell_result(graph, places, version, subject, result)
-        here = f"{version}#conf-{result.key}"
-        evaluations.tell_figures(graph, places, subject, here, result.figures, here)
+        subject = version if result.variant == main else variant_of(version, result.variant)
+        assertion = assertions.describe_result(graph, version, subject, result)
+        evaluations.describe_figures(graph, subject, assertion, result.figures, assertion)
     for run in of.benchmarks:
-        subject = version if run.variant == main else _variant_iri(version, run.variant)
-        benchmarks.tell(graph, places, version, subject, run)
+        subject = version if run.variant == main else variant_of(version, run.variant)
+        benchmarks.describe(graph, version, subject, run)
     return graph.text()
 
 
 def model_graph(of: ModelFacts, home: str) -> str:
     """The named graph of a model: its place in the catalogue and its versions."""
     places = Places(home)
-    model = places.model(of.namespace.name, of.name)
-    graph = Graph(graph_of(model))
-    publisher = places.agent(of.namespace.name)
-    ref = f"{of.namespace.name}/{of.name}"
-    graph.add(places.catalogue, f"{DCAT}resource", quads.link(model))
-    graph.type(model, f"{DCAT}Resource")
-    graph.add(model, f"{DCTERMS}title", quads.words(ref))
-    graph.add(model, f"{DCTERMS}identifier", quads.string(ref))
-    graph.add(model, f"{DCTERMS}publisher", quads.link(publisher))
-    graph.add(model, f"{DCTERMS}created", quads.moment(of.created_at))
-    graph.add(model, f"{DCTERMS}issued", quads.moment(of.published_at))
-    graph.add(model, f"{DCTERMS}description", quads.words(of.summary))
-    _subject(graph, places, model, of)
+    space = of.namespace.name
+    model, publisher = places.model(space, of.name), places.agent(space)
+    graph = Graph(graph_of(model), places)
+    ref = f"{space}/{of.name}"
+    graph.add(places.catalogue, "dcat:resource", link(model))
+    graph.add(model, "dcterms:publisher", link(publisher))
+    graph.describe(
+        model,
+        "dcat:Resource",
+        {
+            "dcterms:title": words(ref),
+            "dcterms:identifier": string(ref),
+            "dcterms:created": moment(of.created_at),
+            "dcterms:issued": moment(of.published_at),
+            "dcterms:description": words(of.summary),
+            "dcat:hasVersion": [
+                link(places.version(space, of.name, number)) for number in of.versions
+            ],
+        },
+    )
+    _subject(graph, model, of)
     if _is_conflict(of.licenses, of.card_licenses):
-        graph.add(model, places.term("licenceConflict"), quads.truth(True))
-    for number in of.versions:
-        version = places.version(of.namespace.name, of.name, number)
-        graph.add(model, f"{DCAT}hasVersion", quads.link(version))
+        graph.add(model, "hub:licenceConflict", truth(True))
     for former in of.former:
-        graph.add(
-            model, f"{DCTERMS}replaces", quads.link(places.model(former.namespace, former.name))
-        )
+        graph.add(model, "dcterms:replaces", link(places.model(former.namespace, former.name)))
         for number in former.versions:
             before = places.version(former.namespace, former.name, number)
-            version = places.version(of.namespace.name, of.name, number)
-            graph.add(version, f"{DCTERMS}replaces", quads.link(before))
+            version = places.version(space, of.name, number)
+            graph.add(version, "dcterms:replaces", link(before))
     if of.newest is not None:
-        newest = places.version(of.namespace.name, of.name, of.newest)
-        graph.add(model, f"{DCAT}hasCurrentVersion", quads.link(newest))
+        newest = places.version(space, of.name, of.newest)
+        graph.add(model, "dcat:hasCurrentVersion", link(newest))
     return graph.text()
 
 
 def catalogue_graph(home: str) -> str:
     """The graph of the hub itself: catalogue, tasks, tests, formats; each model joins it.
 
-    That a model belongs to the catalogue is told in the model's graph, so that a new model costs
+    That a model belongs to the catalogue is stated in the model's graph, so that a new model costs
     one small graph and never a rewriting of them all.
     """
     places = Places(home)
-    graph = Graph(places.catalogue)
-    catalogue = places.catalogue
-    graph.type(catalogue, f"{DCAT}Catalog")
-    graph.add(catalogue, f"{DCTERMS}title", quads.string("ONNX models of this hub", "en"))
-    description = "Versioned ONNX models, each checked by the hub."
-    graph.add(catalogue, f"{DCTERMS}description", quads.string(description, "en"))
-    graph.add(catalogue, f"{DCTERMS}publisher", quads.link(places.worker))
-    graph.add(catalogue, f"{FOAF}homepage", quads.link(f"{home}/"))
-    for task in filter(lambda one: one.domain, TASKS.values()):
+    graph = Graph(places.catalogue, places)
+    graph.describe(
+        places.catalogue,
+        "dcat:Catalog",
+        {
+            "dcterms:title": string("ONNX models of this hub", "en"),
+            "dcterms:description": string("Versioned ONNX models, each checked by the hub.", "en"),
+            "dcterms:publisher": link(places.worker),
+            "foaf:homepage": link(f"{home}/"),
+        },
+    )
+    for task in TASKS.values():
+        if not task.domain:
+            continue
         for name in (task.name, task.domain):
-            graph.type(places.task(name), f"{SKOS}Concept")
-            graph.add(places.task(name), f"{SKOS}notation", quads.string(name))
-            label = quads.string(name.replace("-", " "), "en")
-            graph.add(places.task(name), f"{SKOS}prefLabel", label)
-        broader = quads.link(places.task(task.domain))
-        graph.add(places.task(task.name), f"{SKOS}broader", broader)
+            entity_labels.concept(graph, places.task(name), name, name.replace("-", " "))
+        graph.add(places.task(task.name), "skos:broader", link(places.task(task.domain)))
     for names, is_part_of in assertions.TESTS:
         test = places.test(*names)
-        graph.type(test, f"{EARL}TestCase")
-        graph.add(test, f"{DCTERMS}title", quads.string(" ".join(names), "en"))
+        title = string(" ".join(names), "en")
+        graph.describe(test, "earl:TestCase", {"dcterms:title": title})
         if is_part_of:
-            graph.add(test, f"{DCTERMS}isPartOf", quads.link(places.test(*is_part_of)))
-    entity_labels.tell(graph, places)
+            graph.add(test, "dcterms:isPartOf", link(places.test(*is_part_of)))
+    entity_labels.describe(graph)
     return graph.text()
 
 
 def entity_graph(entity: Entity, agent: AgentFacts | None, home: str) -> str:
-    """The named graph of an agent, a licence or a metric; of nobody's where ``agent`` is None."""
+    """The named graph of an agent, a licence or a metric; empty for an agent of None."""
     places = Places(home)
-    graph = Graph(entity.graph(home))
+    graph = Graph(entity.graph(home), places)
     if entity.kind == "licences":
-        entity_labels.licence(graph, places, entity.name)
+        entity_labels.describe_licence(graph, entity.name)
     elif entity.kind == "metrics":
-        metrics.tell(graph, places, entity.name)
+        metrics.describe(graph, entity.name)
     elif entity.is_worker:
-        graph.type(places.worker, f"{FOAF}Agent", f"{PROV}SoftwareAgent", f"{EARL}Software")
-        graph.add(places.worker, f"{FOAF}name", quads.string("ONNX Model Hub"))
+        name = string("ONNX Model Hub")
+        classes = "foaf:Agent prov:SoftwareAgent earl:Software"
+        graph.describe(places.worker, classes, {"foaf:name": name})
     elif agent is not None:
-        iri = places.agent(agent.name)
-        kind = "Organization" if agent.organisation else "Person"
-        graph.type(iri, f"{FOAF}Agent", f"{PROV}{kind}")
-        graph.add(iri, f"{FOAF}name", quads.string(agent.title or agent.name))
+        kind = "prov:Organization" if agent.organisation else "prov:Person"
+        name = string(agent.title or agent.name)
+        graph.describe(places.agent(agent.name), f"foaf:Agent {kind}", {"foaf:name": name})
     return graph.text()
 
 
-def _identity(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+def _identity(graph: Graph, version: str, of: VersionFacts) -> None:
+    places = graph.places
     uploader, publisher = places.agent(of.uploader), places.agent(of.namespace)
-    model = places.model(of.namespace, of.name)
-    graph.type(
+    graph.describe(
         version,
-        f"{IT6}MachineLearningModel",
-        f"{FAIR4ML}MLModel",
-        f"{MLS}Model",
-        f"{DCAT}Resource",
-        f"{PROV}Entity",
+        "it6:MachineLearningModel fair4ml:MLModel mls:Model dcat:Resource prov:Entity",
+        {
+            "dcterms:identifier": string(f"{of.namespace}/{of.name}@{of.number}"),
+            "dcat:version": string(of.number),
+            "skos:altLabel": string(of.label),
+            "dcat:isVersionOf": link(places.model(of.namespace, of.name)),
+            "dcterms:created": moment(of.created_at),
+            "dcterms:issued": moment(of.published_at),
+            "dcterms:modified": moment(of.ended_at or of.published_at or of.created_at),
+            "it6:hasUploader fair4ml:sharedBy": link(uploader),
+            "prov:wasAttributedTo dcterms:publisher": link(publisher),
+            "hub:manifestSha256": string(of.manifest_sha256),
+        },
     )
-    graph.add(
-        version, f"{DCTERMS}identifier", quads.string(f"{of.namespace}/{of.name}@{of.number}")
-    )
-    graph.add(version, f"{DCAT}version", quads.string(of.number))
-    graph.add(version, f"{SKOS}altLabel", quads.string(of.label))
-    graph.add(version, f"{DCAT}isVersionOf", quads.link(model))
     if of.previous is not None:
         before = places.version(of.namespace, of.name, of.previous)
-        graph.add(version, f"{DCAT}previousVersion", quads.link(before))
-    graph.add(version, f"{DCTERMS}created", quads.moment(of.created_at))
-    graph.add(version, f"{DCTERMS}issued", quads.moment(of.published_at))
-    modified = of.ended_at or of.published_at or of.created_at
-    graph.add(version, f"{DCTERMS}modified", quads.moment(modified))
-    graph.add(version, f"{IT6}hasUploader", quads.link(uploader))
-    graph.add(version, f"{FAIR4ML}sharedBy", quads.link(uploader))
-    graph.add(version, f"{PROV}wasAttributedTo", quads.link(publisher))
-    graph.add(version, f"{DCTERMS}publisher", quads.link(publisher))
-    graph.add(version, places.term("manifestSha256"), quads.string(of.manifest_sha256))
+        graph.add(version, "dcat:previousVersion", link(before))
     if of.state == "yanked":
-        graph.add(version, f"{OWL}deprecated", quads.truth(True))
-        graph.add(version, f"{SKOS}changeNote", quads.words(of.reason))
+        graph.add(version, "owl:deprecated", truth(True))
+        graph.add(version, "skos:changeNote", words(of.reason))
 
 
-def _description(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
-    for predicate in (f"{DCTERMS}title", f"{SCHEMA}name"):
-        graph.add(version, predicate, quads.words(of.name))
-    fallback = of.variants[0].facts.doc if of.variants else ""
-    told = str(of.body or of.summary or fallback or "")
-    shown = told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
-    graph.add(version, f"{DCTERMS}description", quads.words(shown))
-    graph.add(version, f"{IT6}shortDescription", quads.words(of.summary))
-    _subject(graph, places, version, of)
+def _description(graph: Graph, version: str, of: VersionFacts) -> None:
+    documentation = of.variants[0].facts.doc if of.variants else ""
+    text = str(of.body or of.summary or documentation or "")
+    graph.state(
+        version,
+        {
+            "dcterms:title schema:name": words(of.name),
+            "dcterms:description": words(
+                text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+            ),
+            "it6:shortDescription": words(of.summary),
+            "hub:licenceExpression": string(of.license_expression),
+        },
+    )
+    _subject(graph, version, of)
 
 
-def _subject(graph: Graph, places: Places, of_iri: str, of: VersionFacts | ModelFacts) -> None:
-    """Licence, access, task and keywords of a model or a version; no licence is told too."""
-    licences = [places.licence(name) for name in of.licenses or ("",)]
-    graph.add(of_iri, f"{DCTERMS}license", *map(quads.link, licences))
-    rights = f"{ACCESS}{'RESTRICTED' if of.is_gated else 'PUBLIC'}"
-    graph.add(of_iri, f"{DCTERMS}accessRights", quads.link(rights))
-    for predicate in (f"{FAIR4ML}mlTask", f"{DCTERMS}type"):
-        graph.add(of_iri, predicate, quads.link(places.task(of.task)))
-    graph.add(of_iri, f"{DCAT}keyword", *map(quads.words, of.keywords))
+def _subject(graph: Graph, subject: str, of: VersionFacts | ModelFacts) -> None:
+    """Licence, access, task and keywords of a model or a version; no licence is stated too."""
+    places = graph.places
+    graph.state(
+        subject,
+        {
+            "dcterms:license": [link(places.licence(name)) for name in of.licenses or ("",)],
+            "dcterms:accessRights": link(f"{ACCESS}{'RESTRICTED' if of.is_gated else 'PUBLIC'}"),
+            "fair4ml:mlTask dcterms:type": link(places.task(of.task)),
+            "dcat:keyword": map(words, of.keywords),
+        },
+    )
 
 
-def _file(graph: Graph, places: Places, version: str, of: FileFacts) -> None:
-    file = _file_iri(version, of.path)
-    checksum = f"{version}#sha256-{quads.part(of.path, '/')}"
-    graph.add(version, f"{DCAT}distribution", *([] if of.derived else [quads.link(file)]))
-    graph.add(version, f"{IT6}hasFile", quads.link(file))
-    graph.type(file, f"{IT6}File", f"{DCAT}Resource", f"{PROV}Entity")
-    for predicate in (f"{DCTERMS}title", f"{DCTERMS}identifier"):
-        graph.add(file, predicate, quads.string(of.path))
-    for predicate in (f"{DCAT}downloadURL", f"{IT6}url"):
-        graph.add(file, predicate, quads.link(file))
+def _file(graph: Graph, version: str, of: FileFacts) -> None:
+    file = file_of(version, of.path)
+    if not of.derived:
+        graph.add(version, "dcat:distribution", link(file))
+    graph.add(version, "it6:hasFile", link(file))
+    graph.describe(
+        file,
+        "it6:File dcat:Resource prov:Entity",
+        {
+            "dcterms:title dcterms:identifier": string(of.path),
+            "dcat:downloadURL it6:url": link(file),
+            "dcat:byteSize": count(of.size_bytes),
+            "dcterms:format": link(entity_labels.format_of(graph.places, of.path)),
+        },
+    )
     if of.source:
-        graph.add(file, f"{PROV}wasDerivedFrom", quads.link(_file_iri(version, of.source)))
-        graph.add(file, f"{PROV}wasAttributedTo", quads.link(places.worker))
-    graph.add(file, f"{DCAT}byteSize", quads.count(of.size_bytes))
-    graph.add(file, f"{SPDX}checksum", quads.link(checksum))
-    graph.type(checksum, f"{SPDX}Checksum")
-    graph.add(checksum, f"{SPDX}algorithm", quads.link(f"{SPDX}checksumAlgorithm_sha256"))
-    graph.add(checksum, f"{SPDX}checksumValue", quads.typed(of.sha256, "hexBinary"))
-    graph.add(file, f"{DCTERMS}format", quads.link(entity_labels.format_of(places, of.path)))
+        graph.add(file, "prov:wasDerivedFrom", link(file_of(version, of.source)))
+        graph.add(file, "prov:wasAttributedTo", link(graph.places.worker))
+    graph.add_checksum(file, f"{version}#sha256-{part(of.path, '/')}", of.sha256)
 
 
-def _modalities(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+def _modalities(graph: Graph, version: str, of: VersionFacts) -> None:
     """What goes in and out: as the main variant denotes it, else as the declared task implies."""
     main = of.variants[0].facts if of.variants else Facts()
     task = TASKS.get(of.task.strip().lower())
-    sides = (
-        (f"{IT6}hasInputModality", main.inputs, task.inputs if task else ()),
-        (f"{IT6}hasOutputModality", main.outputs, task.outputs if task else ()),
-    )
-    for predicate, ports, by_task in sides:
-        words = [DENOTED_MODALITIES.get(port.denotation.upper(), "") for port in ports]
-        for name in sorted(filter(None, words)) or by_task:
-            graph.add(version, predicate, quads.link(places.modality(name)))
+    for predicate, ports, implied in (
+        ("it6:hasInputModality", main.inputs, task.inputs if task else ()),
+        ("it6:hasOutputModality", main.outputs, task.outputs if task else ()),
+    ):
+        denoted = filter(None, (DENOTED_MODALITIES.get(port.denotation.upper()) for port in ports))
+        for name in tuple(denoted) or implied:
+            graph.add(version, predicate, link(graph.places.modality(name)))
 
 
-def _file_claims(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
+def _file_claims(graph: Graph, version: str, of: VersionFacts) -> None:
     """Author and licence as the file itself has them, and whether the card says otherwise."""
-    props = of.variants[0].facts.properties if of.variants else {}
-    author, licence = (props.get(f"model_{what}", "") for what in ("author", "license"))
-    graph.add(version, places.term("authorInFile"), quads.string(author))
+    properties = of.variants[0].facts.properties if of.variants else {}
+    licence = properties.get("model_license", "")
+    graph.add(version, "hub:authorInFile", string(properties.get("model_author", "")))
     if licence.strip():
-        named = quads.link(places.licence(licence))
-        graph.add(version, places.term("licenceInFile"), named)
+        graph.add(version, "hub:licenceInFile", link(graph.places.licence(licence)))
     if _is_conflict(of.licenses, (licence,)):
-        graph.add(version, places.term("licenceConflict"), quads.truth(True))
+        graph.add(version, "hub:licenceConflict", truth(True))
 
 
 def _is_conflict(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether no licence is on both sides; of names that SPDX does not know nobody can tell."""
+    """Whether no licence is on both sides; names unknown to SPDX are no conflict."""
     ids, theirs = ([terms.spdx_id(name) for name in names] for names in (some, others))
     if not (ids and theirs and all(ids) and all(theirs)):
         return False
     return not any(terms.is_same_licence(one, other) for one in ids for other in theirs)
 
 
-def _variant(graph: Graph, places: Places, version: str, of: VariantFacts) -> None:
-    variant = _variant_iri(version, of.name)
-    graph.add(version, places.term("hasVariant"), quads.link(variant))
-    graph.type(variant, places.term("Variant"), f"{PROV}Entity")
-    graph.add(variant, f"{DCTERMS}title", quads.string(of.name))
-    graph.add(variant, places.term("variantOrigin"), quads.string(of.origin))
-    graph.add(variant, places.term("proofStrength"), quads.string(of.proof_strength))
-    graph.add(variant, places.term("proofStatement"), quads.string(of.proof_sentence))
-    graph.add(variant, f"{DCAT}distribution", quads.link(_file_iri(version, of.entry)))
-    if not of.source:
-        return
-    made = f"{version}#generation-{quads.part(of.name)}"
-    source = quads.link(_variant_iri(version, of.source))
-    graph.add(variant, f"{PROV}wasDerivedFrom", source)
-    graph.add(variant, f"{PROV}wasGeneratedBy", quads.link(made))
-    graph.add(variant, f"{PROV}wasAttributedTo", quads.link(places.worker))
-    task = str(of.derivation.get("task", ""))
-    kind = "Conversion" if of.derivation.get("recipe") == "fp16" else _MADE_BY.get(task, "")
-    graph.type(made, f"{PROV}Activity", f"{MLS}Run", *([places.term(kind)] if kind else []))
-    graph.add(made, f"{PROV}used", source)
-    graph.add(made, f"{PROV}wasAssociatedWith", quads.link(places.worker))
-    here = f"{version}#parity-{quads.part(of.name)}"
-    evaluations.tell_figures(graph, places, variant, here, _parity(of.derivation), made)
-    graph.add(made, places.term("recipe"), quads.string(of.derivation.get("recipe")))
-    if of.job is not None:
-        graph.add(made, f"{PROV}startedAtTime", quads.moment(of.job.started_at))
-        graph.add(made, f"{PROV}endedAtTime", quads.moment(of.job.finished_at))
-        graph.add(made, f"{RDFS}seeAlso", quads.link(places.job(of.job.uuid)))
+def _variant(graph: Graph, version: str, of: VariantFacts) -> None:
+    variant = variant_of(version, of.name)
+    graph.add(version, "hub:hasVariant", link(variant))
+    graph.describe(
+        variant,
+        "hub:Variant prov:Entity",
+        {
+            "dcterms:title": string(of.name),
+            "hub:variantOrigin": string(of.origin),
+            "hub:proofStrength": string(of.proof_strength),
+            "hub:proofStatement": string(of.proof_sentence),
+            "dcat:distribution": link(file_of(version, of.entry)),
+        },
+    )
+    if of.source:
+        _generation(graph, version, variant, of)
 
 
-def _parity(derivation: dict[str, Any]) -> list[Any]:
-    """The worst figures of a derived variant against its source, as upgrades or conversions have.
+def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> None:
+    """The step that derived a variant, and the worst figures of the variant against its source.
 
-    What a conversion measured on made inputs alone stays out: they go where no data goes.
+    What a conversion measured on generated inputs alone stays out: it needs data to be a figure.
     """
-    told = stored.mapping(derivation.get("parity"))
-    worst = stored.mapping(told.get("worst")) or told
-    return [worst] if worst else []
-
-
-def _file_iri(version: str, path: str) -> str:
-    return f"{version}/files/{quads.part(path, '/')}"
-
-
-def _variant_iri(version: str, name: str) -> str:
-    return f"{version}#variant-{quads.part(name)}"
+    step = f"{version}#generation-{part(of.name)}"
+    source, worker = link(variant_of(version, of.source)), link(graph.places.worker)
+    graph.add(variant, "prov:wasDerivedFrom", source)
+    graph.add(variant, "prov:wasGeneratedBy", link(step))
+    graph.add(variant, "prov:wasAttributedTo", worker)
+    recipe, task = of.derivation.get("recipe"), str(of.derivation.get("task", ""))
+    kind = "hub:Conversion" if recipe == "fp16" else _ACTIVITIES.get(task, "")
+    graph.describe(
+        step,
+        f"prov:Activity mls:Run {kind}",
+        {"prov:used": source, "prov:wasAssociatedWith": worker, "hub:recipe": string(recipe)},
+    )
+    if of.job is not None:
+        graph.add(step, "prov:startedAtTime", moment(of.job.started_at))
+        graph.add(step, "prov:endedAtTime", moment(of.job.finished_at))
+        graph.add(step, "rdfs:seeAlso", link(graph.places.job(of.job.uuid)))
+    parity = stored.mapping(of.derivation.get("parity"))
+    worst = stored.mapping(parity.get("worst")) or parity
+    here = f"{version}#parity-{part(of.name)}"
+    evaluations.describe_figures(graph, variant, here, [worst] if worst else [], step)

@@ -1,6 +1,6 @@
 """Which agents, licences and metrics a graph names: each of them has one graph of its own.
 
-The default graph puts all graphs together, so nothing may be told twice: what a thing is stands in
+The default graph puts all graphs together, so nothing may be stated twice: a thing is described in
 its own graph, and others only point at it. Such a graph is public while a public one points at it.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Kind = Literal["agents", "licences", "metrics"]
-# Predicates that rows fill, never a card's own addresses: whom only a card names stays unknown.
+# Predicates that rows fill, never a card's own addresses: agents that only cards name have none.
 _KIND_OF: Final[dict[str, Kind]] = {
     f"{DCTERMS}publisher": "agents",
     f"{IT6}hasUploader": "agents",
@@ -43,7 +43,7 @@ class Entity:
     path: str
 
     def graph(self, home: str) -> str:
-        """The named graph that tells of it."""
+        """The named graph that describes it."""
         return graph_of(f"{home}/{self.kind}/{self.path}")
 
     @property

@@ -1,10 +1,10 @@
-"""Ancestors and descendants of a version as somebody may see them, read from cards.
+"""Ancestors and descendants of a version as a user may see them, read from cards.
 
 A card names what it is based on by `ns/name@number`, by an address of this hub, or by `ns/name`,
-which means the newest version that was there before its own was begun, as in graphs: of a model of
+which means the newest version that is older than its own, as in graphs: of a model of
 the card's own namespace, or one that a maintainer confirmed (registry/cards/resolution.py).
-Whatever the actor may not see is told as if nobody had it; each version is followed once, so
-circles end.
+What the actor may not see looks like what is missing; each version is followed once, so circles
+end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UP, DOWN = 6, 4
 # Nodes on either side, bases of one card, and versions of one descendant that are followed.
 MOST, BASES, TOGETHER = 60, 12, 20
 _MENTIONS, _LISTED, _MODELS = 300, 4000, 200
-_NEEDED = ("number", "card", "created_at", "state", "model__name", "model__namespace__slug")
+_COLUMNS = ("number", "card", "created_at", "state", "model__name", "model__namespace__slug")
 
 
 class Target(NamedTuple):
@@ -70,7 +70,7 @@ class Relative:
 
 @dataclass(slots=True)
 class Descent:
-    """One side of a version's family; ``cut`` where there is more than is told."""
+    """One side of a version's family; ``cut`` where there is more."""
 
     relatives: list[Relative] = field(default_factory=list)
     cut: bool = False
@@ -78,117 +78,109 @@ class Descent:
 
 def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
     """What a version's card is based on, and so on upwards; two or three queries for a step."""
-    found = Descent()
-    level: list[tuple[list[Relative], Version]] = [(found.relatives, version)]
-    seen, told = {version.pk}, 0
+    side = Descent()
+    level: list[tuple[list[Relative], Version]] = [(side.relatives, version)]
+    visited, count = {version.pk}, 0
     for step in range(depth + 1):
-        asked = [
+        named = [
             (place, young, text.strip())
             for place, young in level
             for text in texts(stored.mapping(young.card).get("base_model"))[:BASES]
         ]
-        if asked and (step == depth or told + len(asked) > MOST):
-            found.cut = True
-            asked = asked[: MOST - told] if step < depth else []
-        if not asked:
+        if named and (step == depth or count + len(named) > MOST):
+            side.cut = True
+            named = named[: MOST - count] if step < depth else []
+        if not named:
             break
-        meant = _meant(actor, [(young, text) for _, young, text in asked])
-        undecided = _undecided((young, text) for _, young, text in asked)
+        names = [(young, text) for _, young, text in named]
+        undecided = _undecided(names)
         level = []
-        for (place, young, text), base in zip(asked, meant, strict=True):
-            one = Relative(text, base, card=stored.mapping(young.card))
-            one.address = "" if base else _elsewhere(text, young, undecided)
+        for (place, young, text), base in zip(named, _bases(actor, names), strict=True):
+            address = "" if base else _elsewhere(text, young, undecided)
+            one = Relative(text, base, address, card=stored.mapping(young.card))
             place.append(one)
-            told += 1
+            count += 1
             if base is not None:
-                one.again = base.pk in seen
-                seen.add(base.pk)
+                one.again = base.pk in visited
+                visited.add(base.pk)
                 if not one.again:
                     level.append((one.relatives, base))
-    return found
+    return side
 
 
 def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent:
     """The versions whose cards are based on this one, one row a model, and so on downwards."""
-    found = Descent()
-    level: list[tuple[list[Relative], list[Version]]] = [(found.relatives, [version])]
-    seen, told = {version.pk}, 0
+    side = Descent()
+    level: list[tuple[list[Relative], list[Version]]] = [(side.relatives, [version])]
+    visited, count = {version.pk}, 0
     for step in range(depth + 1):
-        children, more = _children(actor, [one for _, old in level for one in old])
-        found.cut |= more
+        children, is_cut = _children(actor, [one for _, parents in level for one in parents])
+        side.cut |= is_cut
         following: list[tuple[list[Relative], list[Version]]] = []
-        for place, old in level:
-            parents = {one.pk for one in old}
-            for group in _by_model(children, parents):
-                if step == depth or told >= MOST:
-                    found.cut = True
+        for place, parents in level:
+            for group in _by_model(children, {one.pk for one in parents}):
+                if step == depth or count >= MOST:
+                    side.cut = True
                     break
-                new = [one for one in group if one.pk not in seen]
-                shown = (new or group)[0]
-                one = Relative(
-                    shown.ref,
-                    shown,
-                    card=stored.mapping(shown.card),
-                    again=not new,
-                    others=len(group) - 1,
-                )
+                new = [one for one in group if one.pk not in visited]
+                first = (new or group)[0]
+                card, others = stored.mapping(first.card), len(group) - 1
+                one = Relative(first.ref, first, card=card, again=not new, others=others)
                 place.append(one)
-                told += 1
-                seen.update(row.pk for row in group)
+                count += 1
+                visited.update(row.pk for row in group)
                 if new:
                     following.append((one.relatives, new[:TOGETHER]))
         level = following
         if not level:
             break
-    return found
+    return side
 
 
 # --- upwards -------------------------------------------------------------------------------------
 
 
-def _meant(actor: Actor, asked: list[tuple[Version, str]]) -> list[Version | None]:
+def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | None]:
     """For each name in a card the version that it means, as far as the actor may see it."""
-    targets = [_target(text) for _, text in asked]
+    targets = [_target(text) for _, text in names]
     visible = RegisteredModel.objects.visible_to(actor)
     models = _models(visible, {target.name for target in targets if target})
-    confirmed = _confirmed({young.model_id for young, _ in asked}, filter(None, targets))
-    seen = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
-    meant = [
-        _model_of(young, target, models, confirmed, seen)
-        for (young, _), target in zip(asked, targets, strict=True)
+    confirmed = _confirmed({young.model_id for young, _ in names}, filter(None, targets))
+    visible_pks = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
+    bases = [
+        _model_of(young, target, models, confirmed, visible_pks) if target else None
+        for (young, _), target in zip(names, targets, strict=True)
     ]
-    if not any(meant):
-        return [None] * len(asked)
-    shown = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
-    wanted = Q(pk__in=())
-    for (young, _), target, pk in zip(asked, targets, meant, strict=True):
+    if not any(bases):
+        return [None] * len(names)
+    served = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
+    selection = Q(pk__in=())
+    for (young, _), target, pk in zip(names, targets, bases, strict=True):
         if target is None or pk is None:
             continue
         if target.number is not None:
-            wanted |= Q(model=pk, number=target.number)
+            selection |= Q(model=pk, number=target.number)
         else:
-            before = shown.filter(model=pk, created_at__lt=young.created_at).order_by("-number")
-            wanted |= Q(pk=Subquery(before.values("pk")[:1]))
-    rows = list(shown.filter(wanted).select_related("model__namespace").only(*_NEEDED))
+            before = served.filter(model=pk, created_at__lt=young.created_at).order_by("-number")
+            selection |= Q(pk=Subquery(before.values("pk")[:1]))
+    rows = list(served.filter(selection).select_related("model__namespace").only(*_COLUMNS))
     return [
         _choose(rows, pk, target.number, young) if target and pk else None
-        for (young, _), target, pk in zip(asked, targets, meant, strict=True)
+        for (young, _), target, pk in zip(names, targets, bases, strict=True)
     ]
 
 
 def _model_of(
     young: Version,
-    target: Target | None,
+    target: Target,
     models: dict[str, int],
     confirmed: dict[tuple[int, str], int],
-    seen: set[int],
+    visible: set[int],
 ) -> int | None:
     """The model that a name in a card means; None where it means none here."""
-    if target is None:
-        return None
     pk = confirmed.get((young.model_id, target.name)) if target.bare else None
     if pk is not None:
-        return pk if pk in seen else None
+        return pk if pk in visible else None
     if target.bare and not resolution.is_own(young.model, target.name):
         return None
     return models.get(target.name)
@@ -201,18 +193,18 @@ def _confirmed(models: Iterable[int], targets: Iterable[Target]) -> dict[tuple[i
 def _choose(
     rows: Iterable[Version], model: int | None, number: int | None, young: Version
 ) -> Version | None:
-    """Of the versions that were fetched the one that is meant: by number, else the newest before.
+    """Of some versions the one that a name means: by number, else the newest before.
 
     None for a name that means the very version it stands in.
     """
-    fitting = [
+    candidates = [
         row
         for row in rows
         if row.model_id == model
         and row.pk != young.pk
         and (row.number == number if number is not None else row.created_at < young.created_at)
     ]
-    return max(fitting, key=lambda row: row.number, default=None)
+    return max(candidates, key=lambda row: row.number, default=None)
 
 
 def _models(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, int]:
@@ -225,11 +217,11 @@ def _models(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, in
         .filter(space__in=set(spaces), own__in=set(own))
         .values_list("namespace__slug", "name", "pk")[:_MODELS]
     )
-    found = {f"{space}/{name}".lower(): pk for space, name, pk in rows}
-    if lacking := names - found.keys():
-        former = visible.filter(former_names__name__in=lacking)
-        found |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
-    return {name: pk for name, pk in found.items() if name in names}
+    models = {f"{space}/{name}".lower(): pk for space, name, pk in rows}
+    if missing := names - models.keys():
+        former = visible.filter(former_names__name__in=missing)
+        models |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
+    return {name: pk for name, pk in models.items() if name in names}
 
 
 def _target(text: str) -> Target | None:
@@ -258,101 +250,88 @@ def _elsewhere(text: str, young: Version, undecided: set[tuple[int, str]]) -> st
     return "" if address.startswith(f"{settings.HUB_PUBLIC_URL}/") else address
 
 
-def _undecided(asked: Iterable[tuple[Version, str]]) -> set[tuple[int, str]]:
+def _undecided(names: Iterable[tuple[Version, str]]) -> set[tuple[int, str]]:
     """The names that may mean a model of this hub or of elsewhere, by version."""
-    by_version: dict[int, tuple[Version, list[str]]] = {}
-    for young, text in asked:
+    by_version: dict[Version, list[str]] = {}
+    for young, text in names:
         key = mentions.key(text)
         if resolution.elsewhere(key):
-            by_version.setdefault(young.pk, (young, []))[1].append(key)
+            by_version.setdefault(young, []).append(key)
     return {
-        (pk, name)
-        for pk, (young, names) in by_version.items()
-        for name in resolution.undecided(young, names)
+        (young.pk, name)
+        for young, keys in by_version.items()
+        for name in resolution.undecided(young, keys)
     }
 
 
 # --- downwards -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Child:
+class _Child(NamedTuple):
     """A version whose card is based on one of some others."""
 
     version: Version
     parent: int
 
 
-def _children(actor: Actor, old: list[Version]) -> tuple[list[_Child], bool]:
+def _children(actor: Actor, parents: list[Version]) -> tuple[list[_Child], bool]:
     """The visible versions that are based on these, newest first; whether there were too many."""
-    by_name = _names_of(old)
-    own = {one.model_id for one in old}
+    by_name = _names_of(parents)
+    models = {one.model_id for one in parents}
     confirmed = {
         (row.model_id, row.name): row.base_id
-        for row in NameConfirmation.objects.filter(base__in=own)[:_MENTIONS]
+        for row in NameConfirmation.objects.filter(base__in=models)[:_MENTIONS]
         if row.base_id is not None
     }
     names = {*(mentions.key(name) for name in by_name), *(name for _, name in confirmed)}
     visible = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
-    rows = (
-        visible.filter(
-            pk__in=Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=names).values("version")
-        )
-        .select_related("model__namespace")
-        .only(*_NEEDED)
-        .order_by("-pk")
-    )
-    young = list(rows[: _MENTIONS + 1])
+    mentioning = Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=names).values("version")
+    rows = visible.filter(pk__in=mentioning).select_related("model__namespace").only(*_COLUMNS)
+    young = list(rows.order_by("-pk")[: _MENTIONS + 1])
     if not young:
         return [], False
-    lists = _listed(own)
-    members = {(one.model_id, one.number): one.pk for one in old}
-    found = []
-    told = [
+    targets = [
         (child, target)
         for child in young[:_MENTIONS]
         for text in texts(stored.mapping(child.card).get("base_model"))[:BASES]
         if (target := _target(text.strip())) is not None
     ]
     # What else a name was confirmed to mean goes before the model that has the name.
-    confirmed |= _confirmed({child.model_id for child, _ in told}, (one for _, one in told))
-    for child, target in told:
-        model = _model_of(child, target, by_name, confirmed, own)
+    confirmed |= _confirmed({child.model_id for child, _ in targets}, (one for _, one in targets))
+    numbers = _numbers(models)
+    members = {(one.model_id, one.number): one.pk for one in parents}
+    children = []
+    for child, target in targets:
+        model = _model_of(child, target, by_name, confirmed, models)
         if model is not None:
-            number = target.number or _newest_before(lists.get(model, []), child.created_at)
-            parent = members.get((model, number or 0))
+            before = (number for number, at in numbers.get(model, []) if at < child.created_at)
+            parent = members.get((model, target.number or next(before, 0)))
             if parent is not None and parent != child.pk:
-                found.append(_Child(child, parent))
-    return found, len(young) > _MENTIONS
+                children.append(_Child(child, parent))
+    return children, len(young) > _MENTIONS
 
 
-def _names_of(old: Iterable[Version]) -> dict[str, int]:
+def _names_of(versions: list[Version]) -> dict[str, int]:
     """Every name and address, in lower case, that leads to the models of these versions."""
-    found: dict[str, int] = {}
+    by_name: dict[str, int] = {}
     home = settings.HUB_PUBLIC_URL.lower()
-    models = {one.model_id: one.model.ref.lower() for one in old}
+    models = {one.model_id: one.model.ref.lower() for one in versions}
     former = RetiredName.objects.filter(moved_to__in=models).values_list("name", "moved_to")
     for name, pk in (*((ref, pk) for pk, ref in models.items()), *former[:_MODELS]):
-        found[name] = pk
-        found[f"{home}/models/{name}"] = pk
-    for one in old:
-        for name in [name for name, pk in found.items() if pk == one.model_id]:
-            if name.startswith(f"{home}/") and "/v/" not in name:
-                found[f"{name}/v/{one.number}"] = one.model_id
-    return found
+        address = f"{home}/models/{name}"
+        by_name |= {name: pk, address: pk}
+        numbers = (one.number for one in versions if one.model_id == pk)
+        by_name |= {f"{address}/v/{number}": pk for number in numbers}
+    return by_name
 
 
-def _listed(models: set[int]) -> dict[int, list[tuple[int, datetime]]]:
-    """Number and beginning of each shown version of some models, the newest first."""
+def _numbers(models: set[int]) -> dict[int, list[tuple[int, datetime]]]:
+    """Number and creation of each served version of some models, the newest first."""
     rows = Version.objects.filter(model__in=models, state__in=Version.SERVED).order_by("-number")
-    found: dict[int, list[tuple[int, datetime]]] = {}
+    numbers: dict[int, list[tuple[int, datetime]]] = {}
     for model, number, at in rows.values_list("model", "number", "created_at")[:_LISTED]:
-        found.setdefault(model, []).append((number, at))
-    return found
-
-
-def _newest_before(listed: Iterable[tuple[int, datetime]], at: datetime) -> int | None:
-    return next((number for number, begun in listed if begun < at), None)
+        numbers.setdefault(model, []).append((number, at))
+    return numbers
 
 
 def _by_model(children: Iterable[_Child], parents: set[int]) -> list[list[Version]]:

@@ -1,65 +1,68 @@
-"""Rounds of a training as activities: what they used, how many took part, and by which rule.
+"""Rounds of a training as activities: inputs, numbers of participants, and rules.
 
 Participants are counted and never named.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING
 
-from metadata.rdf import quads
-from metadata.rdf.terms import MLS, PROV
+from metadata.rdf.quads import count, decimal, link, moment, part, string, truth
 
 if TYPE_CHECKING:
     from metadata.graphs.facts import RoundFacts, VersionFacts
-    from metadata.rdf.iris import Places
-    from metadata.rdf.quads import Graph
+    from metadata.rdf.graph import Graph
 
 
-def tell(graph: Graph, places: Places, version: str, of: VersionFacts) -> None:
-    """Tell of the rounds that made a version, each informed by the one before."""
-    before = ""
-    for index, row in enumerate(of.rounds):
-        here = f"{version}#round-{row.number}"
-        _round(graph, places, here, version, row)
-        if index == 0 and of.rounds_from is not None:
-            base = places.version(of.namespace, of.name, of.rounds_from)
-            graph.add(here, f"{PROV}used", quads.link(base))
-        graph.add(here, f"{PROV}wasInformedBy", *([quads.link(before)] if before else []))
-        graph.add(here, f"{PROV}wasAssociatedWith", quads.link(places.agent(of.namespace)))
-        before = here
-    if before:
-        graph.add(version, f"{PROV}wasGeneratedBy", quads.link(before))
-        is_private = of.privacy is not None
-        graph.add(before, places.term("differentialPrivacy"), quads.truth(is_private))
-    if before and of.privacy is not None:
-        for name, value in (
-            ("epsilon", of.privacy.epsilon),
-            ("epsilonReplaceOne", of.privacy.epsilon_replace_one),
-            ("delta", of.privacy.delta),
-        ):
-            graph.add(before, places.term(name), quads.decimal(quads.number(value)))
-        graph.add(before, places.term("neighbourRelation"), quads.string(of.privacy.neighbours))
+def describe(graph: Graph, version: str, of: VersionFacts) -> None:
+    """Describe the rounds that made a version, each informed by the one before."""
+    places = graph.places
+    nodes = [f"{version}#round-{row.number}" for row in of.rounds]
+    for node, row in zip(nodes, of.rounds, strict=True):
+        _round(graph, node, row)
+        graph.add(node, "prov:wasAssociatedWith", link(places.agent(of.namespace)))
+    for before, node in itertools.pairwise(nodes):
+        graph.add(node, "prov:wasInformedBy", link(before))
+    if not nodes:
+        return
+    if of.rounds_from is not None:
+        base = places.version(of.namespace, of.name, of.rounds_from)
+        graph.add(nodes[0], "prov:used", link(base))
+    graph.add(version, "prov:wasGeneratedBy", link(nodes[-1]))
+    graph.add(nodes[-1], "hub:differentialPrivacy", truth(of.privacy is not None))
+    if of.privacy is not None:
+        graph.state(
+            nodes[-1],
+            {
+                "hub:epsilon": decimal(of.privacy.epsilon),
+                "hub:epsilonReplaceOne": decimal(of.privacy.epsilon_replace_one),
+                "hub:delta": decimal(of.privacy.delta),
+                "hub:neighbourRelation": string(of.privacy.neighbours),
+            },
+        )
 
 
-def _round(graph: Graph, places: Places, here: str, version: str, row: RoundFacts) -> None:
-    graph.type(here, places.term("FederatedRound"), f"{PROV}Activity", f"{MLS}Run")
-    graph.add(here, f"{PROV}wasAssociatedWith", quads.link(places.worker))
-    graph.add(here, f"{PROV}startedAtTime", quads.moment(row.opened_at))
-    graph.add(here, f"{PROV}endedAtTime", quads.moment(row.ended_at))
-    graph.add(here, places.term("roundNumber"), quads.count(row.number))
-    graph.add(here, places.term("contributions"), quads.count(row.contributions))
-    graph.add(here, places.term("examples"), quads.count(row.examples))
-    graph.add(here, places.term("aggregationRule"), quads.string(row.rule))
-    noise = quads.decimal(quads.number(row.noise_multiplier))
-    graph.add(here, places.term("noiseMultiplier"), noise)
-    if row.parameters:
-        told = json.dumps(row.parameters, sort_keys=True)
-        graph.add(here, places.term("ruleParameters"), quads.string(told))
-    for reason, count in row.left_out.items():
-        part = f"{version}#round-{row.number}-without-{quads.part(reason)}"
-        graph.add(here, places.term("leftOut"), quads.link(part))
-        graph.type(part, places.term("LeftOut"))
-        graph.add(part, places.term("reason"), quads.string(reason))
-        graph.add(part, places.term("contributions"), quads.count(count))
+def _round(graph: Graph, node: str, row: RoundFacts) -> None:
+    parameters = json.dumps(row.parameters, sort_keys=True) if row.parameters else ""
+    graph.describe(
+        node,
+        "hub:FederatedRound prov:Activity mls:Run",
+        {
+            "prov:wasAssociatedWith": link(graph.places.worker),
+            "prov:startedAtTime": moment(row.opened_at),
+            "prov:endedAtTime": moment(row.ended_at),
+            "hub:roundNumber": count(row.number),
+            "hub:contributions": count(row.contributions),
+            "hub:examples": count(row.examples),
+            "hub:aggregationRule": string(row.rule),
+            "hub:noiseMultiplier": decimal(row.noise_multiplier),
+            "hub:ruleParameters": string(parameters),
+        },
+    )
+    for reason, contributions in row.left_out.items():
+        group = f"{node}-without-{part(reason)}"
+        graph.add(node, "hub:leftOut", link(group))
+        facts = {"hub:reason": string(reason), "hub:contributions": count(contributions)}
+        graph.describe(group, "hub:LeftOut", facts)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metadata.rdf.quads import part
-from metadata.rdf.terms import LICENCE, spdx_id
+from metadata.rdf.terms import LICENCE, PREFIXES, spdx_id
 from registry.cards import metrics
 
 WORKER = "worker"
@@ -37,6 +38,10 @@ class Places:
         """One of the hub's own terms."""
         return f"{self.home}/ns#{name}"
 
+    def expand(self, name: str) -> str:
+        """The IRI of a CURIE, or an IRI itself; raises KeyError for an unknown prefix."""
+        return _expanded(self.home, name)
+
     def model(self, namespace: str, name: str) -> str:
         return f"{self.home}/models/{part(namespace)}/{part(name)}"
 
@@ -44,7 +49,7 @@ class Places:
         return f"{self.model(namespace, name)}/v/{number}"
 
     def agent(self, name: str) -> str:
-        """Whoever has this name; nobody is taken for the hub's own software."""
+        """The user or namespace of this name; one named `worker` is not the hub's own software."""
         place = "users/" if name.lower() == WORKER else ""
         return f"{self.home}/agents/{place}{part(name)}"
 
@@ -56,8 +61,8 @@ class Places:
         slug = name.strip().lower()
         if not slug:
             return self.term("NoLicenceGiven")
-        known = spdx_id(name)
-        return f"{LICENCE}{known}" if known else f"{self.home}/licences/{part(slug)}"
+        spdx = spdx_id(name)
+        return f"{LICENCE}{spdx}" if spdx else f"{self.home}/licences/{part(slug)}"
 
     def dataset(self, name: str) -> str:
         return f"{self.home}/datasets/{part(name.strip().lower())}" if name.strip() else ""
@@ -92,6 +97,24 @@ class Places:
         return f"{self.home}/ops/{part(domain)}/{part(name)}"
 
 
+@lru_cache(maxsize=4096)
+def _expanded(home: str, name: str) -> str:
+    prefix, _, local = name.partition(":")
+    if local.startswith("//"):
+        return name
+    return f"{home}/ns#{local}" if prefix == "hub" else PREFIXES[prefix] + local
+
+
 def graph_of(thing: str) -> str:
-    """The named graph that tells of a model or a version."""
+    """The named graph that describes a model or a version."""
     return f"{thing}/metadata"
+
+
+def file_of(version: str, path: str) -> str:
+    """The IRI of a version's file."""
+    return f"{version}/files/{part(path, '/')}"
+
+
+def variant_of(version: str, name: str) -> str:
+    """The IRI of a version's variant."""
+    return f"{version}#variant-{part(name)}"

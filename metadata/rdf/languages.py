@@ -28,8 +28,8 @@ _KNOWN = frozenset(THREE.values())
 def iri(code: str) -> str:
     """The authority's IRI for a language code such as en, en-GB or eng; empty for others."""
     primary = code.strip().lower().partition("-")[0]
-    found = THREE.get(primary, primary if primary in _KNOWN else "")
-    return f"{AUTHORITY}{found.upper()}" if found else ""
+    iso = THREE.get(primary, primary if primary in _KNOWN else "")
+    return f"{AUTHORITY}{iso.upper()}" if iso else ""
 
 
 def every() -> list[str]:

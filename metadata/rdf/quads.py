@@ -1,4 +1,4 @@
-"""Writing one named graph as canonical N-Quads: sorted lines, no blank nodes, equal bytes always.
+"""Terms of RDF as N-Quads writes them: IRIs and literals.
 
 Everything a stranger wrote is escaped here and nowhere else. Source: RDF 1.1 N-Quads, RFC 3987.
 """
@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from metadata.rdf.terms import RDF, UNTOLD, XSD
+from metadata.rdf.terms import UNTOLD, XSD
 
 # What XML 1.0 cannot hold: a graph must go into every format, so such characters are replaced.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -25,30 +25,8 @@ _IN_IRI = "/:@!$&'()*+,;=~%?"
 _DIGITS = 60
 
 
-class Graph:
-    """Triples of one named graph, each told once."""
-
-    def __init__(self, iri: str) -> None:
-        self.iri = iri
-        self._lines: set[str] = set()
-
-    def add(self, subject: str, predicate: str, *terms: str) -> None:
-        """Tell of ``subject`` (an IRI) one triple for each object that is not empty."""
-        for term in terms:
-            if term:
-                self._lines.add(f"<{subject}> <{predicate}> {term} <{self.iri}> .\n")
-
-    def type(self, subject: str, *classes: str) -> None:
-        """Say of which classes ``subject`` is."""
-        self.add(subject, f"{RDF}type", *map(link, classes))
-
-    def text(self) -> str:
-        """The graph as sorted N-Quads; empty for a graph of which nothing was told."""
-        return "".join(sorted(self._lines))
-
-
 def link(iri: str) -> str:
-    """An IRI as a term; nothing for none."""
+    """An IRI as a term; empty for an empty one."""
     return f"<{iri}>" if iri else ""
 
 
@@ -58,16 +36,16 @@ def part(text: str, safe: str = "") -> str:
 
 
 def foreign(text: str) -> str:
-    """A web address that somebody wrote as an IRI that every parser takes; empty if it is none."""
+    """A web address from a card as an IRI that every parser accepts; empty if it is none."""
     try:
-        found = urlsplit(text.strip())
+        url = urlsplit(text.strip())
     except ValueError:
         return ""
-    if found.scheme not in ("http", "https") or not _HOST.fullmatch(found.netloc):
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.netloc):
         return ""
-    iri = f"{found.scheme}://{found.netloc}{_tidy(found.path)}"
-    iri += f"?{_tidy(found.query)}" if found.query else ""
-    return iri + (f"#{_tidy(found.fragment)}" if found.fragment else "")
+    iri = f"{url.scheme}://{url.netloc}{_tidy(url.path)}"
+    iri += f"?{_tidy(url.query)}" if url.query else ""
+    return iri + (f"#{_tidy(url.fragment)}" if url.fragment else "")
 
 
 def _tidy(text: str) -> str:
@@ -75,15 +53,15 @@ def _tidy(text: str) -> str:
 
 
 def string(text: Any, language: str = "") -> str:
-    """A plain string, or a text in a language; nothing for nothing."""
-    written = "" if text is None else _UNWRITABLE.sub("\ufffd", str(text))
-    if not written.strip():
+    """A plain string, or a text in a language; empty for an empty text."""
+    clean = "" if text is None else _UNWRITABLE.sub("\ufffd", str(text))
+    if not clean.strip():
         return ""
-    return f'"{written.translate(_ESCAPES)}"' + (f"@{language}" if language else "")
+    return f'"{clean.translate(_ESCAPES)}"' + (f"@{language}" if language else "")
 
 
 def words(text: Any) -> str:
-    """A text for people, in a language that nobody told."""
+    """A text for people, in an unknown language."""
     return string(text, UNTOLD)
 
 
@@ -93,43 +71,36 @@ def typed(value: str, datatype: str) -> str:
 
 
 def count(value: Any) -> str:
-    """A whole number from nought up; nothing for whatever else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        return ""
-    return typed(str(value), "nonNegativeInteger")
+    """A whole number, 0 or more; empty for anything else."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return typed(str(value), "nonNegativeInteger") if is_count else ""
 
 
 def whole(value: Any) -> str:
-    """An integer; nothing for whatever else."""
-    return (
-        ""
-        if isinstance(value, bool) or not isinstance(value, int)
-        else typed(str(value), "integer")
-    )
+    """An integer; empty for anything else."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return typed(str(value), "integer") if is_whole else ""
 
 
 def number(value: Any) -> Decimal | None:
-    """What a card or a report gives as a number; None where it is none that a decimal can say."""
+    """A number of a card or a report; None for what a decimal cannot hold."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = Decimal(str(value).strip())
+        exact = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    if not found.is_finite() or abs(found.adjusted()) > _DIGITS:
-        return None
-    return found
+    return exact if exact.is_finite() and abs(exact.adjusted()) <= _DIGITS else None
 
 
-def decimal(value: Decimal | None) -> str:
-    """An xsd:decimal in canonical form; nothing for None."""
-    if value is None:
+def decimal(value: Any) -> str:
+    """An xsd:decimal in canonical form; empty for what is no number."""
+    exact = number(value) if not isinstance(value, Decimal) else value
+    if exact is None:
         return ""
-    plain = format(value, "f")
-    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return typed(
-        "0.0" if plain in ("0", "-0", "") else plain if "." in plain else f"{plain}.0", "decimal"
-    )
+    whole, _, fraction = format(exact, "f").partition(".")
+    digits = f"{whole}.{fraction.rstrip('0') or '0'}"
+    return typed("0.0" if digits == "-0.0" else digits, "decimal")
 
 
 def truth(value: bool) -> str:  # noqa: FBT001 - the value is the argument
@@ -138,7 +109,7 @@ def truth(value: bool) -> str:  # noqa: FBT001 - the value is the argument
 
 
 def moment(at: datetime.datetime | None) -> str:
-    """A point in time, in UTC; nothing for None."""
+    """A point in time, in UTC; empty for None."""
     if at is None:
         return ""
     text = at.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(timespec="microseconds")

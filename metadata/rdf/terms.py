@@ -60,19 +60,19 @@ authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation chann
 channelOrder colorSpaceGamma comparabilityKey contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne exampleFile examples executionProvider
 figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue interpolation
-irVersion leftOut licenceConflict licenceExpression licenceInFile listedBenchmark lowestValue
-manifest manifestSha256 mixedPrecision needsNoDataset neighbourRelation noiseMultiplier
-nominalPixelRange opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName
-postprocessing precision preprocessing proofStatement proofStrength publicKey quantization reason
-recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus roundNumber ruleParameters
-runs runtime runtimeVersion scenario shape shortestEdge signature split tensorLayout threads
-trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin vocabularySize
-weightDataType
+irVersion leftOut licenceConflict licenceExpression licenceInFile listedBenchmark lowestValue macs
+manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset neighbourRelation
+noiseMultiplier nominalPixelRange opsetDomain opsetImport opsetVersion paddingLevel pixelScale
+polarity portName postprocessing precision preprocessing proofStatement proofStrength publicKey
+quantization reason recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus
+roundNumber ruleParameters runs runtime runtimeVersion scenario shape shortestEdge signature split
+tensorLayout threads trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin
+vocabularySize weightDataType
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.
 DATA_TYPE = "dt-"
-# What the hub itself writes in place of a language that nobody told (BCP 47, "und").
+# The tag of an undetermined language (BCP 47).
 UNTOLD = "und"
 
 # SPDX licence ids (licence list 3.27.0) that model cards use, in SPDX's own spelling.
@@ -115,9 +115,9 @@ _SPELT = {
 _BARE_IDS = {"".join(filter(str.isalnum, key)): name for key, name in SPDX_IDS.items()}
 
 
-def spdx_id(written: str) -> str:
-    """The SPDX id of a licence that somebody wrote as an id, a name or an address; else empty."""
-    text = written.strip().lower().removeprefix("https://").removeprefix("http://")
+def spdx_id(name: str) -> str:
+    """The SPDX id of a licence written as an id, a name or an address; else empty."""
+    text = name.strip().lower().removeprefix("https://").removeprefix("http://")
     bare = "".join(filter(str.isalnum, text.removesuffix(".txt").removesuffix(".html")))
     return _BARE_IDS.get(bare) or _SPELT.get(bare, "")
 

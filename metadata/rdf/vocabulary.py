@@ -1,4 +1,4 @@
-"""The hub's own vocabulary and shapes as files, told with the hub's own address.
+"""The hub's own vocabulary and shapes as files, with the hub's own address.
 
 They are kept with a base that no hub can have, and get the public address when they are read.
 """
@@ -20,14 +20,14 @@ Name = Literal["terms", "shapes", "mldcat-ap"]
 
 
 class ShapesUnavailableError(Exception):
-    """Nothing can be said of a graph: the shapes or what checks with them cannot be had."""
+    """A graph cannot be validated: the shapes or the validator are not available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
     """A set of SHACL shapes: its Turtle, what it is called, and whose it is.
 
-    ``official`` is said of a file that the operator fetched from the profile's own editors.
+    ``official`` marks a file that the operator fetched from the profile's own editors.
     """
 
     title: str

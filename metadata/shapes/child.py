@@ -30,7 +30,7 @@ def judge(
 ) -> dict[str, Any]:
     """What of a graph's own subjects does not conform to ``shapes``, in a fixed order.
 
-    ``context`` and ``vocabulary`` tell of things that the graph names: their classes, above all.
+    ``context`` and ``vocabulary`` describe things that the graph names: above all their classes.
     """
     data = rdflib.Graph()
     _add(data, nquads)
@@ -51,11 +51,11 @@ def judge(
     if not isinstance(report, rdflib.Graph):
         raise TypeError(f"no report: {report}")
     results = list(report.subjects(RDF.type, SH.ValidationResult))
-    found = [
+    rows = [
         _result(report, node, shapes) for node in results if report.value(node, SH.focusNode) in own
     ]
-    found.sort(key=lambda row: [str(row[name]) for name in ("focus", "path", "component", "value")])
-    return {"found": found[:MOST_FINDINGS]}
+    rows.sort(key=lambda row: [str(row[name]) for name in ("focus", "path", "component", "value")])
+    return {"found": rows[:MOST_FINDINGS]}
 
 
 def _add(graph: rdflib.Graph, nquads: str) -> None:
@@ -67,27 +67,27 @@ def _add(graph: rdflib.Graph, nquads: str) -> None:
 def _result(report: rdflib.Graph, node: Any, shapes: rdflib.Graph) -> dict[str, Any]:
     shape = report.value(node, SH.sourceShape)
     # A report repeats what shapes without a name say, and only names the others.
-    told = report if isinstance(shape, rdflib.BNode) else shapes
+    source = report if isinstance(shape, rdflib.BNode) else shapes
     # Of what a shape says, only its own message is for people; pySHACL's own repeats the shape.
-    said = list(told.objects(shape, SH.message))
+    messages = list(source.objects(shape, SH.message))
     return {
         "focus": str(report.value(node, SH.focusNode)),
         "path": _path(report, report.value(node, SH.resultPath)),
         "component": _last(report.value(node, SH.sourceConstraintComponent)),
         "value": str(report.value(node, SH.value) or "")[:_LONGEST],
         "severity": _last(report.value(node, SH.resultSeverity)),
-        "message": str(said[0])[:_LONGEST] if said else "",
+        "message": str(messages[0])[:_LONGEST] if messages else "",
         "field": next(
             (
                 str(field)
-                for predicate, field in told.predicate_objects(shape)
+                for predicate, field in source.predicate_objects(shape)
                 if str(predicate).endswith(_CARD_FIELD)
             ),
             "",
         ),
         "wanted": {
-            _last(predicate): str(wanted)[:_LONGEST]
-            for predicate, wanted in told.predicate_objects(shape)
+            _last(predicate): str(value)[:_LONGEST]
+            for predicate, value in source.predicate_objects(shape)
             if predicate in _WANTED
         },
     }

@@ -1,7 +1,7 @@
 """The fork server: reads shapes once, and has each graph validated by a confined child of its own.
 
-A line of JSON comes in, a line of JSON goes out. It ends when its other side does, and by itself
-when nobody has asked for long. The children are those of the ONNX engine, with the same layers.
+A line of JSON comes in, a frame of JSON goes out. It ends when its other side does, and by itself
+after a long time without requests. The children are those of the ONNX engine, with the same layers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from metadata.shapes import child
+from registry.core.child_processes import DONE, send
 from runners.engine.confine import children, probe
 from runners.engine.confine.isolation import Confinement, Limits
 
@@ -32,27 +33,27 @@ _KEPT = 4
 
 
 def serve() -> NoReturn:
-    """Answer requests until the other side goes or nobody asks. Called by `__main__` only."""
+    """Answer requests until the client goes or is idle for long. Called by `__main__` only."""
     speaking = os.dup(1)
-    # Whatever a library prints must not be taken for an answer.
+    # Output of libraries must not be taken for an answer.
     os.dup2(2, 1)
     logging.disable(logging.WARNING)  # what rdflib has to say of strangers' terms
     layers = frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
-    known: dict[str, Graph] = {}
+    graphs: dict[str, Graph] = {}
     gc.freeze()
     for line in _lines(0):
-        answer = _answer(json.loads(line), known, layers)
+        answer = _answer(json.loads(line), graphs, layers)
         with contextlib.suppress(BrokenPipeError):
-            _say(speaking, answer)
+            send(speaking, DONE, json.dumps(answer).encode("ascii"))
     os._exit(0)
 
 
 def _answer(
-    request: dict[str, Any], known: dict[str, Graph], layers: frozenset[str]
+    request: dict[str, Any], graphs: dict[str, Graph], layers: frozenset[str]
 ) -> dict[str, Any]:
     try:
-        shapes, vocabulary = (_graph(request[name], known) for name in ("shapes", "vocabulary"))
-    except Exception as error:  # noqa: BLE001 - whatever a parser has against an operator's file
+        shapes, vocabulary = (_graph(request[name], graphs) for name in ("shapes", "vocabulary"))
+    except Exception as error:  # noqa: BLE001 - parsers raise many kinds of errors
         return {"kind": "shapes", "detail": f"{type(error).__name__}: {error}"[:1000]}
     limits = Limits(**request["limits"])
     task = partial(child.judge, request["nquads"], request["context"], shapes, vocabulary)
@@ -63,13 +64,13 @@ def _answer(
     return {"kind": ending.kind, "detail": detail[:1000], "answer": answer}
 
 
-def _graph(turtle: str, known: dict[str, Graph]) -> Graph:
+def _graph(turtle: str, graphs: dict[str, Graph]) -> Graph:
     """A graph that the operator or the hub wrote, read once; the oldest ones are forgotten."""
-    if turtle not in known:
-        known[turtle] = child.read(turtle)
-        while len(known) > _KEPT:
-            known.pop(next(iter(known)))
-    return known[turtle]
+    if turtle not in graphs:
+        graphs[turtle] = child.read(turtle)
+        while len(graphs) > _KEPT:
+            graphs.pop(next(iter(graphs)))
+    return graphs[turtle]
 
 
 def _lines(handle: int) -> Iterator[bytes]:
@@ -83,9 +84,3 @@ def _lines(handle: int) -> Iterator[bytes]:
             line = bytes(pending[:end])
             del pending[: end + 1]
             yield line
-
-
-def _say(handle: int, message: dict[str, Any]) -> None:
-    view = memoryview(json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n")
-    while view:
-        view = view[os.write(handle, view) :]

@@ -1,25 +1,21 @@
 """Asking the process that holds pySHACL: one graph at a time, within limits, from any thread.
 
-rdflib and pySHACL are never loaded here. Whatever happens on the other side becomes an answer or
+rdflib and pySHACL are never loaded here. Any failure of the other process becomes an answer or
 ShapesUnavailableError, and the next question gets a fresh process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import select
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from metadata.rdf import vocabulary
 from metadata.rdf.vocabulary import ShapesUnavailableError
+from registry.core.child_processes import Child, LostError
 from runners.engine.confine.isolation import Limits
 
 if TYPE_CHECKING:
@@ -28,11 +24,9 @@ if TYPE_CHECKING:
     from metadata.rdf.vocabulary import Shapes
 
 _LIMITS = Limits(wall_seconds=15, cpu_seconds=10, memory_bytes=3 << 30, output_bytes=16 << 20)
-# Shorter than a delivery is kept for whoever took it. The first question also waits for the
+# Shorter than the lease of a delivery. The first request also waits for the
 # libraries to load and for the shapes to be read.
 _PATIENCE_SECONDS = 25.0
-_CHUNK = 1 << 16
-_MOST_BYTES = 32 << 20
 _TRIES = 2
 _WORDS = {
     "timed-out": "validation took too long",
@@ -59,10 +53,6 @@ class Finding:
     wanted: dict[str, str]
 
 
-class _LostError(Exception):
-    """The server ended, or sent an unreadable response."""
-
-
 def validate(
     nquads: str, *, against: Literal["hub", "mldcat-ap"] | Shapes, context: str = ""
 ) -> list[Finding]:
@@ -86,8 +76,8 @@ def validate(
     return list(_findings(answer.get("answer")))
 
 
-def _findings(said: Any) -> Iterator[Finding]:
-    rows = said.get("found") if isinstance(said, dict) else None
+def _findings(answer: Any) -> Iterator[Finding]:
+    rows = answer.get("found") if isinstance(answer, dict) else None
     for row in rows if isinstance(rows, list) else ():
         wanted = {str(name): str(value) for name, value in dict(row["wanted"]).items()}
         texts = {name: str(row[name]) for name in Finding.__slots__ if name != "wanted"}
@@ -95,108 +85,45 @@ def _findings(said: Any) -> Iterator[Finding]:
 
 
 _lock = threading.Lock()
-_server: _Server | None = None
+_server: Child | None = None
+_owner = 0
 
 
 def _ask(request: dict[str, Any]) -> dict[str, Any]:
-    """Ask the server; one that has ended, as one does that nobody asked for long, is replaced."""
-    global _server  # noqa: PLW0603 - one server a process, whoever asks
+    """Ask the server; one that has ended, for example after a long idle time, is replaced."""
+    global _server, _owner
+    line = json.dumps(request).encode("ascii") + b"\n"
     with _lock:
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        for left in reversed(range(_TRIES)):
-            try:
-                if _server is None or not _server.usable():
-                    stop()
-                    _server = _Server()
-                return _server.ask(request, deadline)
-            except _LostError as error:
+        for remaining in reversed(range(_TRIES)):
+            if _server is None or _owner != os.getpid() or not _server.is_alive():
                 stop()
-                if not left:
-                    raise ShapesUnavailableError(f"The validator {error}.") from error
+                try:
+                    _server, _owner = Child("metadata.shapes", "", {}), os.getpid()
+                except OSError as error:
+                    raise ShapesUnavailableError(
+                        f"The validator does not start: {error}."
+                    ) from error
+            try:
+                _server.write(line, deadline)
+                answer: dict[str, Any] = json.loads(_server.frame(deadline)[1])
+            except (LostError, OSError) as error:
+                stop()
+                if not remaining:
+                    is_late = isinstance(error, TimeoutError)
+                    ending = "did not answer in time" if is_late else "ended during its work"
+                    raise ShapesUnavailableError(f"The validator {ending}.") from error
+            else:
+                return answer
     raise AssertionError  # pragma: no cover - the loop above answers or raises
 
 
 def stop() -> None:
-    """End the server, if one runs; the next question starts another."""
+    """End the server, if one runs; the next question starts another.
+
+    A forked copy of this process has the pipes of the original: it neither uses nor ends those.
+    """
     global _server  # noqa: PLW0603 - one server a process
-    if _server is not None:
-        _server.close()
-        _server = None
-
-
-class _Server:
-    """The fork server's process and the two pipes to it."""
-
-    def __init__(self) -> None:
-        self._owner = os.getpid()
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-m", "metadata.shapes"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=_environment(),
-                cwd="/",
-                start_new_session=True,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise _LostError(f"does not start: {error}") from error
-
-    def usable(self) -> bool:
-        # A forked copy of this process shares the pipes with the original and must not use them.
-        return self._owner == os.getpid() and self._process.poll() is None
-
-    def ask(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
-        self._send(json.dumps(request).encode("ascii") + b"\n", deadline)
-        said = bytearray()
-        while not said.endswith(b"\n"):
-            chunk = self._receive(deadline)
-            said += chunk
-            if not chunk or len(said) > _MOST_BYTES:
-                raise _LostError("ended during its work")
-        try:
-            answer = json.loads(said)
-        except ValueError as error:
-            raise _LostError("sent an unreadable response") from error
-        return answer if isinstance(answer, dict) else {}
-
-    def _send(self, line: bytes, deadline: float) -> None:
-        stdin = self._process.stdin
-        view = memoryview(line)
-        while stdin is not None and view:
-            # A pipe takes this much at once whenever it takes anything.
-            if not select.select([], [stdin], [], max(0.0, deadline - time.monotonic()))[1]:
-                raise _LostError("did not accept its work in time")
-            try:
-                view = view[stdin.write(view[: select.PIPE_BUF]) or 0 :]
-            except OSError as error:
-                raise _LostError("ended before it received its work") from error
-
-    def _receive(self, deadline: float) -> bytes:
-        stdout = self._process.stdout
-        if stdout is None:
-            return b""
-        if not select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise _LostError("did not answer in time")
-        return os.read(stdout.fileno(), _CHUNK)
-
-    def close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        if self._owner == os.getpid():
-            # Its children ask the kernel to be ended with it.
-            self._process.kill()
-            self._process.wait()
-
-
-def _environment() -> dict[str, str]:
-    """The server's whole environment: nothing of this process's own, secrets least of all."""
-    return {
-        "PATH": "/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": "/nonexistent",
-    }
+    if _server is not None and _owner == os.getpid():
+        _server.kill()  # its children ask the kernel to be ended with it
+    _server = None

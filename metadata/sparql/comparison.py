@@ -18,6 +18,8 @@ _OF_VARIANT = {
     "hub:irVersion": "IR version",
     "hub:precision": "precision",
     "it6:totalNumberOfParameters": "parameters",
+    "hub:macs": "operations (MACs)",
+    "hub:memoryBytes": "memory, bytes",
 }
 _OF_VERSION = {
     "fair4ml:mlTask": "task",
@@ -30,7 +32,7 @@ _OF_VERSION = {
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedVariant:
     """A variant of a public version, under the reference that its column has."""
 
     reference: str
@@ -40,7 +42,7 @@ class Compared:
     variant: str
 
 
-def of(columns: Sequence[Compared], home: str) -> str:
+def of(columns: Sequence[ComparedVariant], home: str) -> str:
     """The query that gives what the graphs of the hub at ``home`` know of these."""
     places = Places(home)
     rows = "\n".join(f"    {_row(places, column)}" for column in columns)
@@ -67,7 +69,7 @@ ORDER BY ?fact ?reference ?value
     return f"{listing.prologue(text, home)}{text}"
 
 
-def _row(places: Places, column: Compared) -> str:
+def _row(places: Places, column: ComparedVariant) -> str:
     version = places.version(column.namespace, column.name, column.number)
     variant = f"{version}#variant-{part(column.variant)}"
     return f"({listing.literal(column.reference)} <{version}> <{variant}>)"

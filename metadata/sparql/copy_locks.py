@@ -27,9 +27,9 @@ def hold(snapshots: Path, name: str) -> int:
 
 def remove_unheld(lock: Path) -> None:
     """Remove a copy, named by its lock, unless a reader holds it."""
-    with lock.open() as held:
+    with lock.open() as file:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
         lock.unlink()

@@ -1,17 +1,17 @@
-"""What this endpoint says of itself. Source: SPARQL 1.1 Service Description."""
+"""The service description of this endpoint. Source: SPARQL 1.1 Service Description."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places
-from metadata.rdf.quads import Graph, link, words
+from metadata.rdf.quads import link, words
 from metadata.sparql.protocol import GRAPHS, RESULTS
 from metadata.store import negotiation
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 VOID = "http://rdfs.org/ns/void#"
-DCTERMS = "http://purl.org/dc/terms/"
 _FORMATS = "http://www.w3.org/ns/formats/"
 _NAMES = {
     "json": "SPARQL_Results_JSON",
@@ -32,25 +32,29 @@ def write(name: str) -> bytes:
 
 
 def _graph() -> Graph:
-    home = settings.HUB_PUBLIC_URL
-    endpoint = f"{home}/sparql"
+    places = Places(settings.HUB_PUBLIC_URL)
+    endpoint = f"{places.home}/sparql"
     service, data = f"{endpoint}#service", f"{endpoint}#data"
-    graph = Graph(endpoint)
-    graph.type(service, f"{SD}Service")
-    graph.add(service, f"{SD}endpoint", link(endpoint))
-    graph.add(service, f"{SD}supportedLanguage", link(f"{SD}SPARQL11Query"))
-    graph.add(service, f"{SD}feature", link(f"{SD}UnionDefaultGraph"))
-    for found in (*RESULTS, *GRAPHS):
-        graph.add(service, f"{SD}resultFormat", link(f"{_FORMATS}{_NAMES[found.name]}"))
-    graph.add(service, f"{SD}defaultDataset", link(data))
-    graph.add(service, f"{SD}availableGraphs", link(data))
+    formats = [_NAMES[one.name] for one in (*RESULTS, *GRAPHS)]
+    graph = Graph(endpoint, places)
+    graph.describe(
+        service,
+        f"{SD}Service",
+        {
+            f"{SD}endpoint": link(endpoint),
+            f"{SD}supportedLanguage": link(f"{SD}SPARQL11Query"),
+            f"{SD}feature": link(f"{SD}UnionDefaultGraph"),
+            f"{SD}resultFormat": [link(f"{_FORMATS}{name}") for name in formats],
+            f"{SD}defaultDataset {SD}availableGraphs": link(data),
+        },
+    )
     graph.type(data, f"{SD}Dataset", f"{SD}GraphCollection")
     graph.add(data, f"{SD}defaultGraph", link(f"{data}-union"))
-    graph.add(data, f"{DCTERMS}isPartOf", link(Places(home).catalogue))
+    graph.add(data, "dcterms:isPartOf", link(places.catalogue))
     graph.type(f"{data}-union", f"{SD}Graph", f"{VOID}Dataset")
-    told = (
+    union = (
         "The union of all public graphs of this hub: one per model, one per version, and the "
         "hub's own."
     )
-    graph.add(f"{data}-union", f"{DCTERMS}description", words(told))
+    graph.add(f"{data}-union", "dcterms:description", words(union))
     return graph

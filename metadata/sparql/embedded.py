@@ -1,15 +1,13 @@
 """The store of the hub's own: Oxigraph on disk, written by one process, read as hard-linked copies.
 
-Nobody but its writer may open the primary. A copy never changes; readers hold a lock on the one
-they use, and the writer removes those that nobody holds.
+Only its writer may open the primary. A copy never changes; readers hold a lock on the one
+they use, and the writer removes those without a lock.
 """
 
 from __future__ import annotations
 
-import fcntl
 import secrets
 import shutil
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyoxigraph
@@ -17,9 +15,11 @@ import structlog
 
 from metadata.sparql.copy_locks import remove_unheld
 from metadata.sparql.replication import quads_of
+from metadata.store.files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 log = structlog.get_logger(__name__)
@@ -28,17 +28,9 @@ SNAPSHOTS = "snapshots"
 _PRIMARY, _FRESH = "primary", "primary.new"
 
 
-@contextmanager
-def only_writer(folder: Path) -> Iterator[bool]:
-    """Whether this process may write here; the kernel takes the right away when it dies."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "writer.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+def only_writer(folder: Path) -> AbstractContextManager[bool]:
+    """Whether this process may write here."""
+    return try_lock(folder / "writer.lock")
 
 
 class EmbeddedStore:

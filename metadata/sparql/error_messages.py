@@ -14,108 +14,19 @@ from hub.protocol import problems
 from metadata.sparql import guard
 from registry.core import parsing
 
-_WORDS = frozenset(
-    [
-        "BASE",
-        "PREFIX",
-        "VERSION",
-        "SELECT",
-        "ASK",
-        "CONSTRUCT",
-        "DESCRIBE",
-        "DISTINCT",
-        "REDUCED",
-        "AS",
-        "FROM",
-        "NAMED",
-        "WHERE",
-        "GRAPH",
-        "OPTIONAL",
-        "UNION",
-        "MINUS",
-        "FILTER",
-        "BIND",
-        "VALUES",
-        "UNDEF",
-        "EXISTS",
-        "NOT",
-        "IN",
-        "A",
-        "TRUE",
-        "FALSE",
-        "GROUP",
-        "BY",
-        "HAVING",
-        "ORDER",
-        "ASC",
-        "DESC",
-        "LIMIT",
-        "OFFSET",
-        "SEPARATOR",
-        "COUNT",
-        "SUM",
-        "MIN",
-        "MAX",
-        "AVG",
-        "SAMPLE",
-        "GROUP_CONCAT",
-        "STR",
-        "LANG",
-        "LANGMATCHES",
-        "DATATYPE",
-        "BOUND",
-        "IRI",
-        "URI",
-        "BNODE",
-        "RAND",
-        "ABS",
-        "CEIL",
-        "FLOOR",
-        "ROUND",
-        "CONCAT",
-        "STRLEN",
-        "UCASE",
-        "LCASE",
-        "ENCODE_FOR_URI",
-        "CONTAINS",
-        "STRSTARTS",
-        "STRENDS",
-        "STRBEFORE",
-        "STRAFTER",
-        "YEAR",
-        "MONTH",
-        "DAY",
-        "HOURS",
-        "MINUTES",
-        "SECONDS",
-        "TIMEZONE",
-        "TZ",
-        "NOW",
-        "UUID",
-        "STRUUID",
-        "MD5",
-        "SHA1",
-        "SHA256",
-        "SHA384",
-        "SHA512",
-        "COALESCE",
-        "IF",
-        "STRLANG",
-        "STRDT",
-        "SAMETERM",
-        "ISIRI",
-        "ISURI",
-        "ISBLANK",
-        "ISLITERAL",
-        "ISNUMERIC",
-        "REGEX",
-        "SUBSTR",
-        "REPLACE",
-    ]
-)
+_GRAMMAR = """
+BASE PREFIX VERSION SELECT ASK CONSTRUCT DESCRIBE DISTINCT REDUCED AS FROM NAMED WHERE GRAPH
+OPTIONAL UNION MINUS FILTER BIND VALUES UNDEF EXISTS NOT IN A TRUE FALSE GROUP BY HAVING ORDER ASC
+DESC LIMIT OFFSET SEPARATOR COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT STR LANG LANGMATCHES
+DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE LCASE ENCODE_FOR_URI
+CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES SECONDS TIMEZONE TZ NOW
+UUID STRUUID MD5 SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT SAMETERM ISIRI ISURI ISBLANK
+ISLITERAL ISNUMERIC REGEX SUBSTR REPLACE
+"""
+_KEYWORDS = frozenset(_GRAMMAR.split())
 _PLACE = re.compile(r"^error at (\d+):(\d+): ")
 _CLASSES = re.compile(r"\[[^\]]*\](?:\s*\|\s*\[[^\]]*\])*")
-# What the engine knows beyond SPARQL 1.1, or the hub refuses: no cure for anybody.
+# What the engine knows beyond SPARQL 1.1, or the hub refuses: not a valid fix.
 _NO_CURE = frozenset({"LATERAL", "SERVICE", "…", ""})
 
 
@@ -124,24 +35,24 @@ def syntax_problem(detail: str, text: str) -> problems.QueryInvalid:
     if unknown := parsing.run(_unknown_word, text):
         word, at = unknown
         line, column = guard.position(text, at)
-        like = difflib.get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.7)
+        like = difflib.get_close_matches(word.upper(), _KEYWORDS, n=1, cutoff=0.7)
         hint = (
             f" Did you mean {like[0]}?"
             if like
             else " Variables start with ?, strings with a quote."
         )
         return _placed(line, column, f"{word} is not a SPARQL keyword.{hint}")
-    found = _PLACE.match(detail)
-    words = _expected(detail[found.end() :] if found else detail)
-    if not found:
+    match = _PLACE.match(detail)
+    words = _expected(detail[match.end() :] if match else detail)
+    if not match:
         return problems.QueryInvalid(f"The query is not valid: {words}")
-    return _placed(int(found[1]), int(found[2]), words)
+    return _placed(int(match[1]), int(match[2]), words)
 
 
 def _unknown_word(text: str) -> tuple[str, int] | None:
     """The first bare word that the grammar does not have, and where it stands."""
     for token in guard.tokens(text):
-        if token.kind == "word" and token.text.upper() not in _WORDS:
+        if token.kind == "word" and token.text.upper() not in _KEYWORDS:
             return token.text[:40], token.at
     return None
 
@@ -151,11 +62,11 @@ def _expected(detail: str) -> str:
     words = " ".join(_CLASSES.sub("…", detail).split())
     if not words.startswith("expected "):
         return words[:300]
-    listed = words.removeprefix("expected ").removeprefix("one of ")
-    wanted = [one for one in listed.split(", ") if one not in _NO_CURE]
-    if not wanted:
+    alternatives = words.removeprefix("expected ").removeprefix("one of ")
+    cures = [one for one in alternatives.split(", ") if one not in _NO_CURE]
+    if not cures:
         return "syntax error, or unexpected end of the query."
-    return f"expected {'one of ' if len(wanted) > 1 else ''}{', '.join(wanted)}"[:300]
+    return f"expected {'one of ' if len(cures) > 1 else ''}{', '.join(cures)}"[:300]
 
 
 def _placed(line: int, column: int, words: str) -> problems.QueryInvalid:

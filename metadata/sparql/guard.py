@@ -1,7 +1,7 @@
 """What of a query is refused before an engine reads it, with words that help its author.
 
 The engine and the process around it keep the hub safe; this makes the refusal quick and its reason
-plain. It reads tokens only and answers to nobody's parser: where parsers disagree about what is a
+plain. It reads tokens only and follows no single parser: where parsers disagree about what is a
 token, it takes the reading that refuses. Source: SPARQL 1.1 Query, sections 19.2 and 19.8.
 """
 
@@ -58,7 +58,7 @@ _BEFORE_OPERANDS = frozenset("(,|/^!=&+-*<>")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query that may be tried: its form, and what matters to whoever runs it."""
+    """A query that may be run: its form, and what its engine needs to know."""
 
     text: str
     form: str
@@ -101,17 +101,17 @@ def _vetted(text: str) -> dict[str, Any]:
     return asdict(query)
 
 
-def _character(found: re.Match[str]) -> str:
-    number = int(found[1] or found[2], 16)
+def _character(match: re.Match[str]) -> str:
+    number = int(match[1] or match[2], 16)
     return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"
 
 
 def _read(text: str) -> Query:
     """One pass that ends with the first thing to refuse."""
-    found = tokens(text)
+    stream = tokens(text)
     reader = _Reader(text)
-    form = _form(_first(found, reader, text), text)
-    for token in found:
+    form = _form(_first(stream, reader, text), text)
+    for token in stream:
         reader.look(token)
     return Query(
         text=text,
@@ -123,18 +123,18 @@ def _read(text: str) -> Query:
 
 def tokens(text: str) -> Iterator[Token]:
     """Every token but space and comments; raises QueryInvalid at a string that never ends."""
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup or ""
-        if kind == "mark" and found[0] in "\"'":
-            raise _invalid(text, found.start(), "The string that starts here is not closed.")
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "mark" and match[0] in "\"'":
+            raise _invalid(text, match.start(), "The string that starts here is not closed.")
         if kind != "space":
-            yield Token(kind, found[0], found.start())
+            yield Token(kind, match[0], match.start())
 
 
-def _first(found: Iterator[Token], reader: _Reader, text: str) -> Token:
+def _first(stream: Iterator[Token], reader: _Reader, text: str) -> Token:
     """The token that follows the prologue."""
     skipped = 0
-    for token in found:
+    for token in stream:
         reader.check(token)
         word = token.text.upper()
         if skipped:
@@ -195,12 +195,12 @@ class _Reader:
         folded = token.text.casefold()
         if token.kind == "word":
             self.words.add(token.text.upper())
-            found = "service" in folded
+            is_service = "service" in folded
         else:
             # Parsers differ on whether a name goes on behind a dot.
             prefix, _, local = folded.partition(":")
-            found = "service" in prefix or "service" in local.partition(".")[2]
-        if found:
+            is_service = "service" in prefix or "service" in local.partition(".")[2]
+        if is_service:
             raise _invalid(
                 self._text,
                 token.at,

@@ -1,7 +1,7 @@
-"""A fair share for everybody who asks: how many queries at once, and how much time a minute.
+"""A fair share for each client: concurrent queries, and computing time a minute.
 
 Places are counted in each web process; the time that a client used is counted in the cache, for
-all of them. Without the cache nobody's time is counted, and the hub goes on.
+all of them. Without the cache no time is counted, and the hub goes on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LITTLE = 1 / 6
 
 
 class Gate:
-    """So many places; whoever finds none waits a little, and one client cannot take them all."""
+    """A number of places; a client that finds none waits a little, and none can take them all."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -112,7 +112,7 @@ def spent(client: str) -> float:
 
 
 def is_light(seconds: float) -> bool:
-    """Whether somebody who used so much may take the last place."""
+    """Whether a client that used this much may take the last place."""
     return bool(seconds < settings.HUB_SPARQL_MINUTE_SECONDS * _LITTLE)
 
 

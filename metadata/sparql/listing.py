@@ -42,10 +42,18 @@ _ORDER = {
     "downloads": "DESC(?updated) DESC(?created)",
     "size": "?size ?created",
     "carbon": "?kg ?created",
+    "macs": "?macs ?created",
+    "memory": "?memory ?created",
     "name": "?name",
     # Of two results alike the older model comes first; of models without one the newest.
     "fastest": "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
     "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
+}
+# Sort -> the triple that a version must have.
+_SORTED_BY = {
+    "carbon": "hub:trainingCO2eKg ?kg",
+    "macs": "hub:macs ?macs",
+    "memory": "hub:memoryBytes ?memory",
 }
 _SIZE = """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
       ?version a fair4ml:MLModel ; dcat:distribution ?file .
@@ -102,7 +110,10 @@ def of(
         *conditions,
         *(_speed(places, query) if query.sort == "fastest" else []),
     ]
-    column = {"size": " ?size", "carbon": " ?kg", "fastest": " ?p50"}.get(query.sort, "")
+    column = {
+        "size": " ?size", "carbon": " ?kg", "fastest": " ?p50", "macs": " ?macs",
+        "memory": " ?memory",
+    }.get(query.sort, "")  # fmt: skip
     body = "\n".join(f"  {line}" for line in lines)
     text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {_ORDER[query.sort]}\n"
     preview = " ".join(" ".join(conditions or lines[1:]).split())
@@ -112,9 +123,9 @@ def of(
 def prologue(text: str, home: str) -> str:
     """The PREFIX lines of the vocabularies that a query uses, and an empty line."""
     bare = re.sub(r"<[^<>\s]*>|\"(?:[^\"\\]|\\.)*\"", "", text)
-    known = PREFIXES | {"hub": Places(home).term("")}
-    used = sorted(set(_USED.findall(bare)) & set(known))
-    lines = "".join(f"PREFIX {name}: <{known[name]}>\n" for name in used)
+    prefixes = PREFIXES | {"hub": Places(home).term("")}
+    used = sorted(set(_USED.findall(bare)) & prefixes.keys())
+    lines = "".join(f"PREFIX {name}: <{prefixes[name]}>\n" for name in used)
     return f"{lines}\n" if lines else ""
 
 
@@ -127,11 +138,11 @@ def _shown(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the val
     """The newest version; of a list of everything also models that have none any more."""
     if query.sort == "size":
         return ["?model dcat:hasCurrentVersion ?version .", _SIZE]
-    if query.sort == "carbon":
-        return ["?model dcat:hasCurrentVersion ?version .", "?version hub:trainingCO2eKg ?kg ."]
+    if query.sort in _SORTED_BY:
+        return ["?model dcat:hasCurrentVersion ?version .", f"?version {_SORTED_BY[query.sort]} ."]
     if narrowed:
-        found = ["?model dcat:hasCurrentVersion ?version ."]
-        return found if query.sort == "name" else [*found, "?version dcterms:issued ?updated ."]
+        newest = ["?model dcat:hasCurrentVersion ?version ."]
+        return newest if query.sort == "name" else [*newest, "?version dcterms:issued ?updated ."]
     if query.sort == "name":
         return []
     return [
@@ -145,24 +156,43 @@ def _speed(places: Places, query: Query) -> list[str]:
 
     An accepted one is its ?p50, a noisy one its ?noisy.
     """
+    return [
+        line
+        for name, status in (("p50", "accepted"), ("noisy", "noisy"))
+        for line in ("OPTIONAL {", *_result(places, query, name, status), "}")
+    ]
+
+
+def _result(places: Places, query: Query, name: str, status: str) -> list[str]:
+    """The result of a status that lists show of ?model in the query's setup, with its ?name."""
     setup = query.setup
     ran = f"hub:device <{places.device(setup.device)}> ; hub:runtime {literal(setup.runtime)}"
-    lines = []
-    for name, status in (("p50", "accepted"), ("noisy", "noisy")):
-        by = f"?{name}Result hub:executionProvider {literal(setup.provider)} ."
-        if not setup.provider:
-            by = f"FILTER NOT EXISTS {{ ?{name}Result hub:executionProvider ?{name}Other }}"
-        lines += [
-            "OPTIONAL {",
-            f"  ?model dcat:hasCurrentVersion/hub:listedBenchmark ?{name}Result .",
-            f"  ?{name}Result {ran} ;",
-            f'    hub:resultStatus "{status}" ; hub:hasFigure ?{name}Figure .',
-            f"  {by}",
-            f"  ?{name}Figure dqv:isMeasurementOf <{places.metric('latency-p50')}> ;",
-            f"    dqv:value ?{name} .",
-            "}",
-        ]
-    return lines
+    by = f"?{name}Result hub:executionProvider {literal(setup.provider)} ."
+    if not setup.provider:
+        by = f"FILTER NOT EXISTS {{ ?{name}Result hub:executionProvider ?{name}Other }}"
+    return [
+        f"  ?model dcat:hasCurrentVersion/hub:listedBenchmark ?{name}Result .",
+        f"  ?{name}Result {ran} ;",
+        f'    hub:resultStatus "{status}" ; hub:hasFigure ?{name}Figure .',
+        f"  {by}",
+        f"  ?{name}Figure dqv:isMeasurementOf <{places.metric('latency-p50')}> ;",
+        f"    dqv:value ?{name} .",
+    ]
+
+
+def _latency(places: Places, query: Query) -> list[str]:
+    """That an accepted result in the query's setup keeps its limit of latency."""
+    if query.max_p50 is None:
+        return []
+    if not query.device:  # nothing is measured
+        return [_NOTHING]
+    return [
+        "FILTER EXISTS {",
+        "  ?model dcat:hasCurrentVersion ?version .",
+        *_result(places, query, "limit", "accepted"),
+        f"  FILTER(?limit <= {query.max_p50!r})",
+        "}",
+    ]
 
 
 def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
@@ -181,7 +211,7 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         values: tuple[str, ...] = getattr(query, group)
         if values:
             lines += write(places, values)
-    lines += _bounds(query)
+    lines += [*_bounds(query), *_latency(places, query)]
     if query.contains:
         lines.append(
             "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "
@@ -200,7 +230,7 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
 
 
 def _bounds(query: Query) -> list[str]:
-    """What is asked for exactly or at most: opset, size of the files together, parameters."""
+    """What is asked for exactly or at most: opset, size of the files, parameters, costs."""
     lines = []
     if query.opset is not None:
         lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset = {query.opset})")
@@ -209,72 +239,62 @@ def _bounds(query: Query) -> list[str]:
     if query.max_bytes is not None:
         lines += [] if query.sort == "size" else [f"?version a fair4ml:MLModel . {_SIZE}"]
         lines.append(f"FILTER(?size <= {query.max_bytes})")
-    if query.max_parameters is not None:
-        told = "?version it6:totalNumberOfParameters ?parameters"
-        lines.append(f"{told} . FILTER(?parameters <= {query.max_parameters})")
+    for predicate, name, bound in (
+        ("it6:totalNumberOfParameters", "parameters", query.max_parameters),
+        ("hub:macs", "macs", query.max_macs),
+        ("hub:memoryBytes", "memory", query.max_memory),
+    ):
+        if bound is not None:
+            lines.append(f"?version {predicate} ?{name} . FILTER(?{name} <= {bound})")
     return lines
 
 
 def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) -> list[str]:
     """Notes on values that the list tells apart and the graphs do not."""
     notes = []
-    namers: dict[str, Callable[[str], str]] = {"license": places.licence, "task": places.task}
-    for group, iri in namers.items():
-        chosen = {value.lower() if group == "license" else value for value in getattr(query, group)}
-        wanted = {iri(value) for value in chosen}
+    for group, noun, iri in (
+        ("license", "licence", places.licence),
+        ("task", "task", places.task),
+    ):
+        values = {value.lower() if group == "license" else value for value in getattr(query, group)}
+        iris = {iri(value) for value in values}
         others = sorted(
-            value for value in known.get(group, ()) if value not in chosen and iri(value) in wanted
+            value for value in known.get(group, ()) if value not in values and iri(value) in iris
         )
         if others:
-            what = {"license": "licence", "task": "task"}[group]
-            notes.append(f"The graphs use one {what} for this and {', '.join(others)}.")
+            notes.append(f"The graphs use one {noun} for this and {', '.join(others)}.")
     return notes
 
 
-def _is_one_of(pattern: str, variable: str, terms: list[str]) -> list[str]:
-    """A pattern with one term in it, or with a variable that may be any of several."""
-    if len(terms) == 1:
-        return [f"{pattern} {terms[0]} ."]
-    return [f"{pattern} {variable} . VALUES {variable} {{ {' '.join(terms)} }}"]
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    """A pattern whose object is one of several values, each written as a term."""
 
+    pattern: str
+    variable: str
+    term: Callable[[Places, str], str]
 
-def _tasks(places: Places, values: tuple[str, ...]) -> list[str]:
-    terms = [f"<{places.task(value)}>" for value in values if value.strip()]
-    return _is_one_of("?version fair4ml:mlTask", "?task", terms)
-
-
-def _domains(places: Places, values: tuple[str, ...]) -> list[str]:
-    terms = [f"<{places.task(value)}>" for value in values if value.strip()]
-    return _is_one_of("?version fair4ml:mlTask/skos:broader", "?domain", terms)
+    def __call__(self, places: Places, values: tuple[str, ...]) -> list[str]:
+        terms = [term for value in values if (term := self.term(places, value))]
+        if len(terms) == 1:
+            return [f"{self.pattern} {terms[0]} ."]
+        variable = self.variable
+        return [f"{self.pattern} {variable} . VALUES {variable} {{ {' '.join(terms)} }}"]
 
 
 def _licences(places: Places, values: tuple[str, ...]) -> list[str]:
     """One of the licences; a value that names several asks for a model that has them all."""
-    asked = [licences.named(value) or (value,) for value in values]
-    ways = list(
-        dict.fromkeys(
-            " ".join(f"?version dcterms:license <{places.licence(name)}> ." for name in names)
-            for names in asked
+    patterns = dict.fromkeys(
+        " ".join(
+            f"?version dcterms:license <{places.licence(name)}> ."
+            for name in licences.named(value) or (value,)
         )
+        for value in values
     )
-    if len(ways) == 1:
-        return ways
+    if len(patterns) == 1:
+        return list(patterns)
     # A model under two of them is listed once.
-    return [f"FILTER EXISTS {{ {' UNION '.join(f'{{ {way} }}' for way in ways)} }}"]
-
-
-def _precisions(_: Places, values: tuple[str, ...]) -> list[str]:
-    return _is_one_of("?version hub:precision", "?precision", [literal(value) for value in values])
-
-
-def _pixels(_: Places, values: tuple[str, ...]) -> list[str]:
-    terms = [literal(value) for value in values]
-    return _is_one_of("?version hub:bitmapPixelFormat", "?pixels", terms)
-
-
-def _namespaces(places: Places, values: tuple[str, ...]) -> list[str]:
-    terms = [f"<{places.agent(value)}>" for value in values]
-    return _is_one_of("?model dcterms:publisher", "?publisher", terms)
+    return [f"FILTER EXISTS {{ {' UNION '.join(f'{{ {one} }}' for one in patterns)} }}"]
 
 
 def _keywords(_: Places, values: tuple[str, ...]) -> list[str]:
@@ -295,11 +315,11 @@ def _operators(places: Places, values: tuple[str, ...]) -> list[str]:
 
 
 def _personal(_: Places, values: tuple[str, ...]) -> list[str]:
-    told = [_PERSONAL[value] for value in values if value in _PERSONAL]
-    if not told:
+    statements = [_PERSONAL[value] for value in values if value in _PERSONAL]
+    if not statements:
         return [_NOTHING]
-    ways = " UNION ".join(f"{{ ?data {way} }}" for way in told)
-    return [f"FILTER EXISTS {{ ?version fair4ml:trainedOn ?data . {ways} }}"]
+    union = " UNION ".join(f"{{ ?data {one} }}" for one in statements)
+    return [f"FILTER EXISTS {{ ?version fair4ml:trainedOn ?data . {union} }}"]
 
 
 def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
@@ -352,16 +372,26 @@ def _measured(places: Places, values: tuple[str, ...]) -> list[str]:
     ]
 
 
+def _task(places: Places, name: str) -> str:
+    return f"<{places.task(name)}>" if name.strip() else ""
+
+
+def _literal(_: Places, value: str) -> str:
+    return literal(value)
+
+
 # Group of a list's filters -> the lines that say the same.
 _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
-    "namespace": _namespaces,
-    "task": _tasks,
-    "domain": _domains,
+    "namespace": _OneOf(
+        "?model dcterms:publisher", "?publisher", lambda places, name: f"<{places.agent(name)}>"
+    ),
+    "task": _OneOf("?version fair4ml:mlTask", "?task", _task),
+    "domain": _OneOf("?version fair4ml:mlTask/skos:broader", "?domain", _task),
     "license": _licences,
-    "precision": _precisions,
+    "precision": _OneOf("?version hub:precision", "?precision", _literal),
     "keyword": _keywords,
     "operator": _operators,
-    "pixel_format": _pixels,
+    "pixel_format": _OneOf("?version hub:bitmapPixelFormat", "?pixels", _literal),
     "personal_data": _personal,
     "passes_on": _passes,
     "fails_on": _fails,

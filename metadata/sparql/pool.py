@@ -1,7 +1,7 @@
 """Processes that compute queries: started when needed, killed when one takes too much.
 
 A query is never asked to stop: no engine here can. Its process is ended and another takes its
-place. A result is taken in whole before anybody sees its first byte, so every failure has a status,
+place. A result is complete before its first byte is sent, so every failure has a status,
 and a slow reader keeps no process.
 """
 
@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import structlog
@@ -33,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 _LEVELS = ("none", "limits", "partial", "full")
 _START_SECONDS = 30.0
-# Who takes longer than this goes behind everybody else, and is replaced afterwards.
+# A process that takes longer gets a lower priority, and is replaced afterwards.
 _QUICK_SECONDS = 1.0
 _LOW_PRIORITY = 15
 # A process that has held so much is replaced, so that it does not keep it.
@@ -85,8 +86,8 @@ class Pool:
 
 
 def _refuse_weak(process: _Process) -> None:
-    held: dict[str, Any] = dict.fromkeys(process.layers, True)
-    level = IsolationLevel(**held)
+    layers: dict[str, Any] = dict.fromkeys(process.layers, True)
+    level = IsolationLevel(**layers)
     if _LEVELS.index(level.name) < _LEVELS.index(settings.HUB_SANDBOX_REQUIRED):
         process.kill()
         log.error("query_process_weak", level=level.name)
@@ -101,14 +102,16 @@ class _Process:
     """One query process. `is_fit` tells whether it may answer another."""
 
     def __init__(self, snapshots: Path, layers: list[str] | None) -> None:
-        told = {
+        arguments = {
             "parent": os.getpid(),
             "snapshots": str(snapshots),
             "memory_bytes": settings.HUB_SPARQL_BYTES,
             "layers": layers,
         }
         # Every arena of glibc's is 64 MiB of the addresses that the query may have.
-        self._child = Child("metadata.sparql.worker", json.dumps(told), {"MALLOC_ARENA_MAX": "2"})
+        self._child = Child(
+            "metadata.sparql.worker", json.dumps(arguments), {"MALLOC_ARENA_MAX": "2"}
+        )
         self.is_fit = True
         try:
             payload = self._child.ready(time.monotonic() + _START_SECONDS)
@@ -121,7 +124,7 @@ class _Process:
         return self._child.is_alive()
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """End the process."""
         self._child.kill()
 
     def run(self, task: Task, result: IO[bytes], is_gone: IsGone) -> None:
@@ -130,21 +133,22 @@ class _Process:
         began = time.monotonic()
         until = began + task.seconds
         try:
-            self._child.write(_question(task), until)
-            told = self._collect(result, began, until, is_gone)
+            question = asdict(task) | {"base": f"{settings.HUB_PUBLIC_URL}/"}
+            self._child.write(json.dumps(question).encode("ascii") + b"\n", until)
+            answer = self._collect(result, began, until, is_gone)
         except TimeoutError:
             raise tasks.too_slow(task.seconds) from None
         except (LostError, OSError):
             raise self._ending(task) from None
         quick = time.monotonic() - began < _QUICK_SECONDS
-        self.is_fit = quick and told.get("peak_bytes", 0) < _FAT_BYTES
-        if "kind" in told:
-            _fail(told, task)
+        self.is_fit = quick and answer.get("peak_bytes", 0) < _FAT_BYTES
+        if "kind" in answer:
+            _fail(answer, task)
 
     def _collect(
         self, result: IO[bytes], began: float, until: float, is_gone: IsGone
     ) -> dict[str, Any]:
-        """Take in the result; gives what the process says of its end."""
+        """Receive the result; return the final message of the process."""
 
         def watch() -> None:
             if is_gone():
@@ -175,31 +179,15 @@ class _Process:
         return problems.Unavailable("The query process was lost. Try again.", retry_after=1)
 
 
-def _question(task: Task) -> bytes:
-    """A task as the line that the process reads."""
-    told = {
-        "query": task.query,
-        "format": task.format,
-        "default_graphs": task.default_graphs,
-        "named_graphs": task.named_graphs,
-        "union": task.union,
-        "snapshot": task.snapshot,
-        "seconds": task.seconds,
-        "result_bytes": task.result_bytes,
-        "base": f"{settings.HUB_PUBLIC_URL}/",
-    }
-    return json.dumps(told).encode("ascii") + b"\n"
-
-
 def _words_of(kind: bytes, payload: bytes) -> dict[str, Any]:
     if kind not in (DONE, FAILED):
         raise LostError("it returned an unreadable response")
-    found: dict[str, Any] = json.loads(payload)
-    return found
+    answer: dict[str, Any] = json.loads(payload)
+    return answer
 
 
-def _fail(told: dict[str, Any], task: Task) -> NoReturn:
-    kind, detail = told["kind"], told["detail"]
+def _fail(answer: dict[str, Any], task: Task) -> NoReturn:
+    kind, detail = answer["kind"], answer["detail"]
     if kind == "gone":
         raise tasks.SnapshotGoneError(detail)
     if kind == "syntax":

@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Protocol: which question a request asks, and in which format it wants the answer.
+"""SPARQL 1.1 Protocol: the query of a request, and the format of its result.
 
 Source: SPARQL 1.1 Protocol, section 2.1.
 """
@@ -53,21 +53,21 @@ GRAPHS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The question of one request; no text where it asks what this service is."""
+class QueryRequest:
+    """The query of one request; no text where it requests the service description."""
 
     text: str | None
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
 
 
-def from_get(query_string: str) -> Asked:
-    """The question of a GET. Raises InvalidRequest, QueryInvalid, NotAllowed."""
-    return _asked(_parameters(query_string.encode("latin-1", "replace")), [])
+def from_get(query_string: str) -> QueryRequest:
+    """The query of a GET. Raises InvalidRequest, QueryInvalid, NotAllowed."""
+    return _query_request(_parameters(query_string.encode("latin-1", "replace")), [])
 
 
-def from_post(query_string: str, content_type: str, body: bytes) -> Asked:
-    """The question of a POST, in a form or direct.
+def from_post(query_string: str, content_type: str, body: bytes) -> QueryRequest:
+    """The query of a POST, in a form or direct.
 
     Raises InvalidRequest, QueryInvalid, NotAllowed, UnsupportedMediaType.
     """
@@ -84,8 +84,8 @@ def from_post(query_string: str, content_type: str, body: bytes) -> Asked:
         )
     parameters = _parameters(query_string.encode("latin-1", "replace"))
     if kind == DIRECT:
-        return _asked(parameters, [_text(body)])
-    return _asked([*parameters, *_parameters(body)], [], needed=True)
+        return _query_request(parameters, [_text(body)])
+    return _query_request([*parameters, *_parameters(body)], [], needed=True)
 
 
 def _parameters(encoded: bytes) -> list[tuple[str, str]]:
@@ -113,7 +113,9 @@ def _text(body: bytes) -> str:
         ) from None
 
 
-def _asked(parameters: list[tuple[str, str]], direct: list[str], *, needed: bool = False) -> Asked:
+def _query_request(
+    parameters: list[tuple[str, str]], direct: list[str], *, needed: bool = False
+) -> QueryRequest:
     values: dict[str, list[str]] = {}
     for name, value in parameters:
         values.setdefault(name, []).append(value)
@@ -125,16 +127,16 @@ def _asked(parameters: list[tuple[str, str]], direct: list[str], *, needed: bool
     graphs = [values.get(f"{kind}-graph-uri", []) for kind in ("default", "named")]
     if not texts and (needed or any(graphs)):
         raise problems.InvalidRequest("The request has no query. Send it in the parameter `query`.")
-    return Asked(texts[0] if texts else None, _iris(graphs[0]), _iris(graphs[1]))
+    return QueryRequest(texts[0] if texts else None, _iris(graphs[0]), _iris(graphs[1]))
 
 
-def _iris(given: Sequence[str]) -> tuple[str, ...]:
-    if len(given) > _MOST_GRAPHS:
+def _iris(iris: Sequence[str]) -> tuple[str, ...]:
+    if len(iris) > _MOST_GRAPHS:
         raise problems.InvalidRequest(f"A request names at most {_MOST_GRAPHS} graphs.")
-    for iri in given:
+    for iri in iris:
         if not _IRI.fullmatch(iri):
             raise problems.InvalidRequest(f"{iri[:200]!r} is not an absolute IRI of a graph.")
-    return tuple(given)
+    return tuple(iris)
 
 
 def _no_updates() -> problems.NotAllowed:
@@ -148,20 +150,20 @@ def choose(accept: str, offered: Sequence[Format]) -> Format:
 
     Raises NotAcceptable.
     """
-    names = {found.media_type: found for found in offered}
-    for found in offered:
-        for alias in found.aliases:
-            names.setdefault(alias, found)
-    chosen = negotiation.best(accept, names)
-    if chosen is None:
-        kinds = ", ".join(found.media_type for found in offered)
+    names = {form.media_type: form for form in offered}
+    for form in offered:
+        for alias in form.aliases:
+            names.setdefault(alias, form)
+    name = negotiation.best(accept, names)
+    if name is None:
+        kinds = ", ".join(form.media_type for form in offered)
         raise problems.NotAcceptable(
             f"The result is available as {kinds}. Name one of them in Accept."
         )
-    return names[chosen]
+    return names[name]
 
 
 def prefers_html(accept: str) -> bool:
     """Whether a page is wanted rather than a description: a browser."""
-    offers = ["text/turtle", negotiation.HTML, *(found.media_type for found in GRAPHS)]
+    offers = ["text/turtle", negotiation.HTML, *(form.media_type for form in GRAPHS)]
     return negotiation.best(accept, offers) == negotiation.HTML

@@ -1,7 +1,7 @@
 """Another server's store: any that speaks SPARQL 1.1 Protocol and Graph Store HTTP Protocol.
 
 Queries reach it only through the hub, behind the same guard and limits; it should be reachable by
-nobody else. Source: SPARQL 1.1 Protocol, SPARQL 1.1 Graph Store HTTP Protocol.
+no one else. Source: SPARQL 1.1 Protocol, SPARQL 1.1 Graph Store HTTP Protocol.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class RemoteStore:
             "Accept": "application/sparql-results+json",
         }
         answer = self._send("POST", _address(self._query, []), headers, body)
-        found = json.loads(answer.data)["results"]["bindings"]
-        names = {str(row["g"]["value"]) for row in found}
+        rows = json.loads(answer.data)["results"]["bindings"]
+        names = {str(row["g"]["value"]) for row in rows}
         return {name for name in names if name.startswith(f"{settings.HUB_PUBLIC_URL}/")}
 
     def load(self, graphs: Iterator[tuple[str, str]]) -> None:
@@ -104,8 +104,8 @@ class RemoteStore:
         except urllib3.exceptions.HTTPError as error:
             raise OSError(f"{plain(url)} does not answer: {error}") from error
         if answer.status >= 300 and not (missing_is_fine and answer.status == 404):
-            said = answer.data[:200].decode("utf-8", "replace")
-            raise OSError(f"{method} {plain(url)} was answered {answer.status}: {said}")
+            body_text = answer.data[:200].decode("utf-8", "replace")
+            raise OSError(f"{method} {plain(url)} was answered {answer.status}: {body_text}")
         return answer
 
 
@@ -176,9 +176,9 @@ def _check_costs(task: Task, size: int, until: float, is_gone: IsGone) -> None:
 
 
 def _refusal(answer: urllib3.BaseHTTPResponse, task: Task) -> problems.Problem:
-    said = answer.read(2000).decode("utf-8", "replace").strip()[:300]
+    message = answer.read(2000).decode("utf-8", "replace").strip()[:300]
     if answer.status == 400:
-        return problems.QueryInvalid(f"The query is not valid: {said}")
+        return problems.QueryInvalid(f"The query is not valid: {message}")
     if answer.status == 406:
         return problems.NotAcceptable(
             f"The SPARQL server of this hub does not support {task.media_type}."
@@ -193,11 +193,11 @@ def _refusal(answer: urllib3.BaseHTTPResponse, task: Task) -> problems.Problem:
 def _check(answer: urllib3.BaseHTTPResponse, task: Task) -> None:
     if answer.status != 200:
         raise _refusal(answer, task)
-    given = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if given != task.media_type:
+    media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type != task.media_type:
         raise problems.Unavailable(
-            f"The SPARQL server of this hub answered with {given or 'an unnamed type'} instead of "
-            f"{task.media_type}.",
+            "The SPARQL server of this hub answered with "
+            f"{media_type or 'an unnamed type'} instead of {task.media_type}.",
             retry_after=60,
         )
 

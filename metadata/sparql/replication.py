@@ -7,7 +7,6 @@ changes nothing, so it does not matter when this dies.
 from __future__ import annotations
 
 import json
-import os
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +16,7 @@ import structlog
 from django.conf import settings
 
 from metadata.models import NamedGraph, Revision
+from metadata.store.files import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,15 +79,15 @@ def quads_of(iri: str, nquads: str) -> list[pyoxigraph.Quad]:
 
     Raises ValueError where the text speaks in another graph than its own.
     """
-    found = list(
+    quads = list(
         pyoxigraph.parse(
             nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS, rename_blank_nodes=True
         )
     )
     own = pyoxigraph.NamedNode(iri)
-    if any(quad.graph_name != own for quad in found):
+    if any(quad.graph_name != own for quad in quads):
         raise ValueError(f"the text of {iri} speaks in another graph")
-    return found
+    return quads
 
 
 class Follower:
@@ -126,7 +126,7 @@ class Follower:
         self._store.close()
 
     def rebuild(self, tell: Callable[[], None] = lambda: None) -> None:
-        """Make the store anew from the rows, whatever it holds; ``tell`` is called after each."""
+        """Rebuild the store from the rows; ``tell`` is called after each."""
         newest = _newest()
         count = NamedGraph.objects.exclude(nquads="").count()
         log.info("graphs_rebuild_began", graphs=count, revision=newest)
@@ -141,11 +141,8 @@ class Follower:
             self.rebuild()
             return
         self._applied, self._published, self._ready = state.revision, state, True
-        if state.snapshot and not self._store_has(state.snapshot):
+        if state.snapshot and not (self._folder / "snapshots" / state.snapshot).is_dir():
             self._published = None
-
-    def _store_has(self, snapshot: str) -> bool:
-        return (self._folder / "snapshots" / snapshot).is_dir()
 
     def _is_wrong(self, state: State, newest: int) -> bool:
         """Whether the store is another hub's, of a database that was put back, or lacks graphs."""
@@ -156,8 +153,8 @@ class Follower:
         rows = NamedGraph.objects.values_list("iri", flat=True)
         old = set(rows.filter(revision__lte=state.revision).exclude(nquads=""))
         new = set(rows.filter(revision__gt=state.revision))
-        held = self._store.graphs()
-        return bool(old - held or held - old - new)
+        present = self._store.graphs()
+        return bool(old - present or present - old - new)
 
     def _apply(self) -> int:
         rows = NamedGraph.objects.filter(revision__gt=self._applied).order_by("revision")
@@ -171,7 +168,7 @@ class Follower:
     def _publish(self) -> None:
         snapshot = self._store.publish(self._applied)
         state = State(settings.HUB_PUBLIC_URL, self._store.name, self._applied, snapshot)
-        _write(self._folder / _STATE, json.dumps(asdict(state)))
+        replace_text(self._folder / _STATE, json.dumps(asdict(state)))
         self._published, self._published_at = state, time.monotonic()
         self._store.tidy(snapshot)
 
@@ -187,13 +184,3 @@ def _all_graphs(count: int, tell: Callable[[], None]) -> Iterator[tuple[str, str
         tell()
         if number % 5000 == 0:
             log.info("graphs_rebuilding", done=number, of=count)
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a small file so that a reader sees the old text or the new one."""
-    fresh = path.with_suffix(".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

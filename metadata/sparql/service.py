@@ -1,6 +1,6 @@
-"""Questions to the hub's graphs, with everything that may stand in their way.
+"""Queries to the hub's graphs: cache, limits, and the freshness of the store.
 
-What is shown is never older than a minute behind the rows: what was hidden is hidden here too, or
+Results are never more than a minute behind the rows: what was hidden is hidden here too, or
 nothing is shown at all.
 """
 
@@ -36,13 +36,13 @@ LAG = timedelta(minutes=1)
 _CHUNK = 1 << 16
 _CACHED_BYTES = 128 * 1024
 _CACHED_SECONDS = 300
-# Deliveries that may hide something from everybody: they count as much as graphs that are behind.
+# Deliveries that may hide something: they count as much as graphs that are behind.
 _HIDING = ("metadata.hiding",)
 _WITHDRAWING = ("version.withdrawn", "version.deleted")
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class StoreStatus:
     """How far the store has come: a revision of None is a store that is not there yet."""
 
     revision: int | None
@@ -96,14 +96,14 @@ def ask(
     """
     query = guard.vet(text)
     offered = protocol.RESULTS if query.form in ("SELECT", "ASK") else protocol.GRAPHS
-    chosen = protocol.choose(accept, offered)
+    form = protocol.choose(accept, offered)
     state = _fresh_state()
     names_dataset = bool(default_graphs or named_graphs)
     seconds = settings.HUB_SPARQL_USER_SECONDS if signed_in else settings.HUB_SPARQL_SECONDS
     task = Task(
         query=query.text,
-        format=chosen.name,
-        media_type=chosen.media_type,
+        format=form.name,
+        media_type=form.media_type,
         default_graphs=tuple(default_graphs),
         named_graphs=tuple(named_graphs),
         # The union would silently outdo what the query or the request names.
@@ -113,21 +113,21 @@ def ask(
         result_bytes=settings.HUB_SPARQL_RESULT_BYTES,
     )
     key = _key(task, state) if query.repeatable else ""
-    held = _recall(key)
-    if held is not None:
-        return Answer(chosen.media_type, len(held), None, held)
+    content = _recall(key)
+    if content is not None:
+        return Answer(form.media_type, len(content), None, content)
     file = _compute(task, client, is_gone)
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size <= _CACHED_BYTES:
-        held = file.read()
+        content = file.read()
         file.close()
-        _remember(key, held)
-        return Answer(chosen.media_type, size, None, held)
-    return Answer(chosen.media_type, size, file)
+        _remember(key, content)
+        return Answer(form.media_type, size, None, content)
+    return Answer(form.media_type, size, file)
 
 
-def condition() -> Condition:
+def store_status() -> StoreStatus:
     """How far the store follows the rows."""
     newest = Revision.objects.values_list("number", flat=True).first() or 0
     state = read_state(settings.HUB_GRAPHS)
@@ -136,8 +136,8 @@ def condition() -> Condition:
         stores.name(),
     )
     if state is None or not ours or state.revision > newest:
-        return Condition(None, newest, timedelta.max)
-    return Condition(state.revision, newest, _behind(state.revision), state)
+        return StoreStatus(None, newest, timedelta.max)
+    return StoreStatus(state.revision, newest, _behind(state.revision), state)
 
 
 def _behind(revision: int) -> timedelta:
@@ -147,30 +147,30 @@ def _behind(revision: int) -> timedelta:
     waiting = Delivery.objects.filter(consumer__in=_HIDING) | Delivery.objects.filter(
         consumer__startswith="metadata.", event__verb__in=_WITHDRAWING
     )
-    found = [
+    moments = [
         missing.values_list("updated_at", flat=True).first(),
         waiting.order_by("event__at").values_list("event__at", flat=True).first(),
     ]
-    return max((now - at for at in found if at is not None), default=timedelta(0))
+    return max((now - at for at in moments if at is not None), default=timedelta(0))
 
 
 def _fresh_state() -> State:
     """What may be shown now. Raises Unavailable where the store is missing or too far behind."""
-    found = condition()
-    if found.state is None:
+    current = store_status()
+    if current.state is None:
         raise problems.Unavailable(
             "The graph store is not ready: it is being built, or the process that builds it "
             "(`hub graphs`) is not running.",
             retry_after=5,
         )
-    if found.behind > LAG:
+    if current.behind > LAG:
         raise problems.Unavailable(
-            f"The graph store is {found.behind.total_seconds():.0f} s behind the published models "
-            "and might show data that has since been hidden. The process that updates it (`hub "
-            "graphs`) is not running or busy.",
+            f"The graph store is {current.behind.total_seconds():.0f} s behind the published "
+            "models and might show data that has since been hidden. The process that updates it "
+            "(`hub graphs`) is not running or busy.",
             retry_after=10,
         )
-    return found.state
+    return current.state
 
 
 def _compute(task: Task, client: str, is_gone: Callable[[], bool]) -> IO[bytes]:
@@ -193,23 +193,23 @@ def _run(task: Task, is_gone: Callable[[], bool]) -> IO[bytes]:
 
 
 def _key(task: Task, state: State) -> str:
-    told = repr((task, state, settings.HUB_SPARQL_RESULT_BYTES))
-    return f"sparql:{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    text = repr((task, state, settings.HUB_SPARQL_RESULT_BYTES))
+    return f"sparql:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _recall(key: str) -> bytes | None:
     try:
-        found = cache.get(key) if key else None
+        content = cache.get(key) if key else None
     except RedisError as error:
         log.warning("query_cache_away", error=type(error).__name__)
         return None
-    return found if isinstance(found, bytes) else None
+    return content if isinstance(content, bytes) else None
 
 
-def _remember(key: str, held: bytes) -> None:
+def _remember(key: str, content: bytes) -> None:
     try:
         if key:
-            cache.set(key, held, _CACHED_SECONDS)
+            cache.set(key, content, _CACHED_SECONDS)
     except RedisError as error:
         log.warning("query_cache_away", error=type(error).__name__)
 

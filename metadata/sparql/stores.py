@@ -43,7 +43,7 @@ def engine() -> Engine:
 
 
 def name() -> str:
-    """The store's name, by which its state is told from another's."""
+    """The store's name, which tells its state from another's."""
     return plain(settings.HUB_SPARQL_URL) if settings.HUB_SPARQL_URL else EmbeddedStore.name
 
 

@@ -1,4 +1,4 @@
-"""What is asked of whoever computes, embedded or remote, and what a computed result is."""
+"""A query as its engine gets it, embedded or remote, and the result that it gives."""
 
 from __future__ import annotations
 

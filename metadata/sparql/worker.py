@@ -50,23 +50,25 @@ class _TooMuchError(Exception):
 
 def main(arguments: Sequence[str]) -> None:
     """Answer the lines of standard input until it ends."""
-    told = json.loads(arguments[0])
+    startup = json.loads(arguments[0])
     asking, answering = os.fdopen(os.dup(0), "rb"), os.dup(1)
-    # Whatever a library prints must not be taken for an answer.
+    # Output of libraries must not be taken for an answer.
     os.dup2(2, 1)
-    snapshots = Path(told["snapshots"])
+    snapshots = Path(startup["snapshots"])
     limits = Limits(
         wall_seconds=0,
         cpu_seconds=_LIFE_SECONDS,
-        memory_bytes=_mapped_bytes() + told["memory_bytes"],
+        memory_bytes=_mapped_bytes() + startup["memory_bytes"],
         output_bytes=0,
         open_files=OPEN_FILES,
     )
     os.nice(_NICE)
-    layers = told["layers"]
+    layers = startup["layers"]
     if layers is None:
         layers = [name for name in isolation.LAYERS if _holds(name, limits, snapshots)]
-    isolation.apply(Confinement(frozenset(layers), limits, readable=(snapshots,)), told["parent"])
+    isolation.apply(
+        Confinement(frozenset(layers), limits, readable=(snapshots,)), startup["parent"]
+    )
     send(answering, READY, json.dumps({"layers": layers}).encode())
     _serve(asking, answering, snapshots)
 
@@ -184,12 +186,12 @@ def _answer(store: pyoxigraph.Store, task: dict[str, Any], output: _Output) -> N
         # What a request names is the whole data set: a part that it leaves out is empty.
         dataset = {"default_graph": default, "named_graphs": named}
     answer: Any = output
-    found = store.query(task["query"], base_iri=task["base"], **dataset)
+    result = store.query(task["query"], base_iri=task["base"], **dataset)
     kind = task["format"]
-    if isinstance(found, pyoxigraph.QueryTriples):
-        found.serialize(answer, format=_GRAPHS[kind])
+    if isinstance(result, pyoxigraph.QueryTriples):
+        result.serialize(answer, format=_GRAPHS[kind])
     else:
-        found.serialize(answer, format=_RESULTS[kind])
+        result.serialize(answer, format=_RESULTS[kind])
     output.flush()
 
 

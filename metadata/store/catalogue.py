@@ -1,8 +1,8 @@
 """The catalogue as harvesters read it: pages of models in DCAT 3, and a view in DCAT-AP.
 
-The graph of the hub and those of its public models are put together; nothing is told that they do
-not tell, but where the next page and the dump are. Sources: DCAT 3, DCAT-AP 3.0 (a catalogue lists
-dcat:Dataset), the Hydra vocabulary for pages, VoID.
+The graph of the hub and those of its public models are put together; only the places of the next
+page and of the dump are added. Sources: DCAT 3, DCAT-AP 3.0 (a catalogue lists dcat:Dataset), the
+Hydra vocabulary for pages, VoID.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from django.conf import settings
 
 from metadata.models import GraphReference, NamedGraph
 from metadata.rdf import quads
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
-from metadata.rdf.quads import Graph
-from metadata.rdf.terms import DCAT, DCTERMS, FOAF, PREFIXES, RDF, SPDX
+from metadata.rdf.quads import link, string, typed
+from metadata.rdf.terms import DCAT, DCTERMS, PREFIXES
 from metadata.store import dump
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ VOID = "http://rdfs.org/ns/void#"
 # A harvester's view: each model is a data set too, whose distributions are its newest files.
 DCAT_AP = "dcat-ap"
 _EXAMPLES = 3
-_TYPE = f"<{RDF}type>"
 _IANA = "https://www.iana.org/assignments/media-types/"
 
 
@@ -46,20 +46,22 @@ def page(after: str = "", *, profile: str = "") -> CataloguePage:
     """The models after the IRI ``after`` (the first ones where it is empty), by IRI."""
     places = Places(settings.HUB_PUBLIC_URL)
     rows = list(_models().filter(iri__gt=graph_of(after) if after else "")[: PAGE + 1])
-    shown = rows[:PAGE]
-    graphs = [row.nquads for row in shown]
+    listed = rows[:PAGE]
+    graphs = [row.nquads for row in listed]
     if profile == DCAT_AP:
         graphs = [
-            _as_dataset(places, row.iri.removesuffix("/metadata"), row.nquads) for row in shown
+            _as_dataset(places, row.iri.removesuffix(graph_of("")), row.nquads) for row in listed
         ]
-    told = Graph(places.catalogue)
+    graph = Graph(places.catalogue, places)
     first = _address("", profile)
-    last = shown[-1].iri.removesuffix("/metadata") if shown else ""
+    last = listed[-1].iri.removesuffix(graph_of("")) if listed else ""
     following = _address(last, profile) if len(rows) > PAGE else ""
     here = places.home + _address(after, profile)
-    _tell_page(told, places, here, places.home + first, following)
-    _tell_dump(told, places)
-    parts = ["" if after else _own(places), *graphs, *_named_in(shown), told.text()]
+    _describe_page(graph, here, places.home + first, following)
+    _describe_dump(graph)
+    # What the hub says of itself, of tasks, tests and the like is on the first page alone.
+    own = "" if after else _text(places.catalogue)
+    parts = [own, *graphs, *_named_in(listed), graph.text()]
     lines = {line for text in parts for line in text.splitlines(keepends=True)}
     return CataloguePage("".join(sorted(lines)), first, following)
 
@@ -70,30 +72,32 @@ def description() -> str:
     home = places.home
     document = f"{home}/.well-known/void"
     whole = f"{document}#dataset"
-    graph = Graph(document)
+    formats = ("Turtle", "RDF_XML", "N-Triples", "JSON-LD")
+    models = [row.iri.removesuffix(graph_of("")) for row in _models()[:_EXAMPLES]]
+    graph = Graph(document, places)
     graph.type(document, f"{VOID}DatasetDescription")
-    graph.add(document, f"{FOAF}primaryTopic", quads.link(whole))
-    graph.type(whole, f"{VOID}Dataset")
-    graph.add(whole, f"{DCTERMS}title", quads.string("ONNX models of this hub", "en"))
-    graph.add(whole, f"{FOAF}homepage", quads.link(f"{home}/"))
-    graph.add(whole, f"{DCTERMS}publisher", quads.link(places.worker))
-    graph.add(whole, f"{VOID}uriSpace", quads.string(f"{home}/"))
-    graph.add(whole, f"{VOID}rootResource", quads.link(places.catalogue))
-    graph.add(whole, f"{VOID}sparqlEndpoint", quads.link(f"{home}/sparql"))
-    for feature in ("Turtle", "RDF_XML", "N-Triples", "JSON-LD"):
-        graph.add(whole, f"{VOID}feature", quads.link(f"http://www.w3.org/ns/formats/{feature}"))
-    for prefix in sorted({*PREFIXES.values(), places.term("")}):
-        graph.add(whole, f"{VOID}vocabulary", quads.link(prefix))
-    for row in _models()[:_EXAMPLES]:
-        model = row.iri.removesuffix("/metadata")
-        graph.add(whole, f"{VOID}exampleResource", quads.link(model))
-    models = _models().count()
-    graph.add(whole, f"{VOID}entities", quads.whole(models))
-    made = dump.servable()
-    if made is not None:
-        graph.add(whole, f"{VOID}dataDump", quads.link(f"{home}/{dump.FILENAME}"))
-        graph.add(whole, f"{VOID}triples", quads.whole(made.quads))
-        graph.add(whole, f"{DCTERMS}modified", quads.typed(made.made_at, "dateTime"))
+    graph.add(document, "foaf:primaryTopic", link(whole))
+    graph.describe(
+        whole,
+        f"{VOID}Dataset",
+        {
+            "dcterms:title": string("ONNX models of this hub", "en"),
+            "foaf:homepage": link(f"{home}/"),
+            "dcterms:publisher": link(places.worker),
+            f"{VOID}uriSpace": string(f"{home}/"),
+            f"{VOID}rootResource": link(places.catalogue),
+            f"{VOID}sparqlEndpoint": link(f"{home}/sparql"),
+            f"{VOID}feature": [link(f"http://www.w3.org/ns/formats/{name}") for name in formats],
+            f"{VOID}vocabulary": map(link, [*PREFIXES.values(), places.term("")]),
+            f"{VOID}exampleResource": map(link, models),
+            f"{VOID}entities": quads.whole(models_count()),
+        },
+    )
+    latest = dump.servable()
+    if latest is not None:
+        graph.add(whole, f"{VOID}dataDump", link(f"{home}/{dump.FILENAME}"))
+        graph.add(whole, f"{VOID}triples", quads.whole(latest.quads))
+        graph.add(whole, "dcterms:modified", typed(latest.made_at, "dateTime"))
     return graph.text()
 
 
@@ -110,90 +114,81 @@ def _models() -> QuerySet[NamedGraph]:
 
 
 def _address(after: str, profile: str) -> str:
-    told = {"profile": profile, "after": after}
-    query = "&".join(f"{name}={quote(value, safe='/:')}" for name, value in told.items() if value)
+    fields = {"profile": profile, "after": after}
+    query = "&".join(f"{name}={quote(value, safe='/:')}" for name, value in fields.items() if value)
     return f"/catalog?{query}" if query else "/catalog"
 
 
-def _tell_page(graph: Graph, places: Places, here: str, first: str, following: str) -> None:
-    catalogue = places.catalogue
-    graph.add(catalogue, f"{HYDRA}totalItems", quads.whole(models_count()))
+def _describe_page(graph: Graph, here: str, first: str, following: str) -> None:
+    places = graph.places
+    graph.add(places.catalogue, f"{HYDRA}totalItems", quads.whole(models_count()))
     if here == first and not following:
         return
     # The first page has the catalogue's own address: a fragment keeps the two apart.
     view = f"{here}#page"
-    graph.add(catalogue, f"{HYDRA}view", quads.link(view))
+    graph.add(places.catalogue, f"{HYDRA}view", link(view))
     graph.type(view, f"{HYDRA}PartialCollectionView")
-    graph.add(view, f"{HYDRA}first", quads.link(first))
-    graph.add(view, f"{HYDRA}next", quads.link(following and places.home + following))
+    graph.add(view, f"{HYDRA}first", link(first))
+    graph.add(view, f"{HYDRA}next", link(following and places.home + following))
 
 
-def _tell_dump(graph: Graph, places: Places) -> None:
-    """The dump as a distribution of the catalogue, while it is one that may be had."""
-    made = dump.servable()
-    if made is None:
+def _describe_dump(graph: Graph) -> None:
+    """The dump as a distribution of the catalogue, while it can be downloaded."""
+    latest = dump.servable()
+    if latest is None:
         return
-    address = f"{places.home}/{dump.FILENAME}"
+    address = f"{graph.places.home}/{dump.FILENAME}"
     file = f"{address}#distribution"
-    checksum = f"{address}#sha256"
-    graph.add(places.catalogue, f"{DCAT}distribution", quads.link(file))
-    graph.type(file, f"{DCAT}Distribution")
-    graph.add(file, f"{DCTERMS}title", quads.string("Nightly dump of all public graphs", "en"))
-    graph.add(file, f"{DCAT}downloadURL", quads.link(address))
-    graph.add(file, f"{DCAT}accessURL", quads.link(address))
-    graph.add(file, f"{DCAT}mediaType", quads.link(f"{_IANA}{dump.MEDIA_TYPE}"))
-    graph.add(file, f"{DCAT}compressFormat", quads.link(f"{_IANA}application/gzip"))
-    graph.add(file, f"{DCAT}byteSize", quads.count(made.size))
-    graph.add(file, f"{DCTERMS}modified", quads.typed(made.made_at, "dateTime"))
-    graph.add(file, f"{SPDX}checksum", quads.link(checksum))
-    graph.type(checksum, f"{SPDX}Checksum")
-    graph.add(checksum, f"{SPDX}algorithm", quads.link(f"{SPDX}checksumAlgorithm_sha256"))
-    graph.add(checksum, f"{SPDX}checksumValue", quads.typed(made.sha256, "hexBinary"))
+    graph.add(graph.places.catalogue, "dcat:distribution", link(file))
+    graph.describe(
+        file,
+        "dcat:Distribution",
+        {
+            "dcterms:title": string("Nightly dump of all public graphs", "en"),
+            "dcat:downloadURL dcat:accessURL": link(address),
+            "dcat:mediaType": link(f"{_IANA}{dump.MEDIA_TYPE}"),
+            "dcat:compressFormat": link(f"{_IANA}application/gzip"),
+            "dcat:byteSize": quads.count(latest.size),
+            "dcterms:modified": typed(latest.made_at, "dateTime"),
+        },
+    )
+    graph.add_checksum(file, f"{address}#sha256", latest.sha256)
 
 
 def _as_dataset(places: Places, model: str, nquads: str) -> str:
     """A model's graph, and what makes it a data set for harvesters of DCAT-AP."""
     name = graph_of(model)
-    graph = Graph(name)
-    graph.add(places.catalogue, f"{DCAT}dataset", quads.link(model))
-    graph.type(model, f"{DCAT}Dataset")
-    graph.add(model, f"{DCAT}landingPage", quads.link(model))
+    graph = Graph(name, places)
+    graph.add(places.catalogue, "dcat:dataset", link(model))
+    graph.describe(model, "dcat:Dataset", {"dcat:landingPage": link(model)})
     newest = _object(nquads, f"{DCAT}hasCurrentVersion")
-    lines = _version_lines(newest) if newest else []
+    lines = _text(graph_of(newest)).splitlines() if newest else []
     licence = f"<{newest}> <{DCTERMS}license> "
     rights = [line.split(" ")[2] for line in lines if line.startswith(licence)]
     start = f"<{newest}> <{DCAT}distribution> "
+    files: set[str] = set()
     for line in lines:
         if not line.startswith(start):
             continue
         file = line.split(" ")[2][1:-1]
-        graph.add(model, f"{DCAT}distribution", quads.link(file))
-        graph.type(file, f"{DCAT}Distribution")
-        graph.add(file, f"{DCAT}accessURL", quads.link(file))
-        graph.add(file, f"{DCTERMS}license", *rights)
-    told = graph.text()
-    files = {line.split(" ")[2] for line in told.splitlines() if f"<{DCAT}distribution>" in line}
+        files.add(f"<{file}>")
+        graph.add(model, "dcat:distribution", link(file))
+        facts = {"dcat:accessURL": link(file), "dcterms:license": rights}
+        graph.describe(file, "dcat:Distribution", facts)
     of_files = [
         f"{line.rpartition(' <')[0]} <{name}> .\n" for line in lines if line.split(" ")[0] in files
     ]
-    return nquads + told + "".join(of_files)
+    return nquads + graph.text() + "".join(of_files)
 
 
-def _own(places: Places) -> str:
-    """What the hub says of itself, of tasks, tests and the like: on the first page alone."""
-    found = NamedGraph.objects.filter(iri=places.catalogue).values_list("nquads", flat=True)
-    return found.first() or ""
+def _text(iri: str) -> str:
+    return NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first() or ""
 
 
 def _named_in(rows: list[NamedGraph]) -> list[str]:
     """The graphs of the agents and licences that these graphs name."""
     named = GraphReference.objects.filter(graph__in=rows).values("iri")
     return list(NamedGraph.objects.filter(iri__in=named).values_list("nquads", flat=True))
-
-
-def _version_lines(version: str) -> list[str]:
-    found = NamedGraph.objects.filter(iri=graph_of(version)).values_list("nquads", flat=True)
-    return (found.first() or "").splitlines()
 
 
 def _object(nquads: str, predicate: str) -> str:

@@ -17,6 +17,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from metadata.models import NamedGraph
+from metadata.store.files import replace_text
 from registry.models import Delivery
 from registry.storage.files import store
 
@@ -55,7 +56,7 @@ def make() -> Dump:
     folder.mkdir(parents=True, exist_ok=True)
     store().expect_room(0)
     # Taken first: what is removed while the file is written makes it one to be made again.
-    revision = _newest_revision()
+    revision = NamedGraph.objects.aggregate(newest=Max("revision"))["newest"] or 0
     temporary = folder / f"{os.getpid()}.part"
     graphs = quads = 0
     try:
@@ -67,19 +68,19 @@ def make() -> Dump:
                 packed.write(text.encode())
                 graphs += 1
                 quads += text.count("\n")
-        with temporary.open("r+b") as written:
-            os.fsync(written.fileno())
-            written.seek(0)
-            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+            file.seek(0)
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = temporary.stat().st_size
         made_at = timezone.now().isoformat(timespec="seconds")
-        made = Dump(sha256, size, graphs, quads, revision, made_at)
-        temporary.replace(made.path)
+        latest = Dump(sha256, size, graphs, quads, revision, made_at)
+        temporary.replace(latest.path)
     finally:
         temporary.unlink(missing_ok=True)
-    _announce(made)
-    _tidy(made)
-    return made
+    replace_text(folder / "newest.json", json.dumps(asdict(latest)))
+    _tidy(latest)
+    return latest
 
 
 def newest() -> Dump | None:
@@ -91,14 +92,14 @@ def newest() -> Dump | None:
 
 
 def servable() -> Dump | None:
-    """The newest dump, unless something that it may tell of is not public any more."""
-    found = newest()
-    return None if found is None or tells_too_much(found) else found
+    """The newest dump, unless it may hold what is no longer public."""
+    latest = newest()
+    return None if latest is None or tells_too_much(latest) else latest
 
 
-def tells_too_much(found: Dump) -> bool:
-    """Whether a graph was removed since the dump was begun, or is about to be."""
-    removed = NamedGraph.objects.filter(nquads="", revision__gt=found.revision)
+def tells_too_much(dump: Dump) -> bool:
+    """Whether a graph was removed since the dump was started, or is about to be."""
+    removed = NamedGraph.objects.filter(nquads="", revision__gt=dump.revision)
     return removed.exists() or _hiding_waits()
 
 
@@ -115,23 +116,10 @@ def _texts() -> Iterator[str]:
     yield from rows.values_list("nquads", flat=True).iterator(chunk_size=200)
 
 
-def _newest_revision() -> int:
-    return NamedGraph.objects.aggregate(newest=Max("revision"))["newest"] or 0
-
-
-def _announce(made: Dump) -> None:
-    temporary = _folder() / f"{os.getpid()}.json"
-    with temporary.open("w") as writer:
-        json.dump(asdict(made), writer)
-        writer.flush()
-        os.fsync(writer.fileno())
-    temporary.replace(_folder() / "newest.json")
-
-
-def _tidy(made: Dump) -> None:
-    """Remove older files; whoever is reading one keeps it until done."""
+def _tidy(dump: Dump) -> None:
+    """Remove older files; open ones stay readable until they are closed."""
     for path in _folder().glob("*.nq.gz"):
-        if path != made.path:
+        if path != dump.path:
             path.unlink(missing_ok=True)
 
 

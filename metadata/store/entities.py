@@ -1,6 +1,6 @@
 """What is at the hub's IRIs besides models: tasks, agents, licences, metrics, tests, formats.
 
-Only what public graphs say is told, and of people only that they publish.
+Only public graphs are used, and of people only that they publish.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from django.contrib.auth.models import AnonymousUser
 from hub.protocol import problems
 from metadata.graphs import references
 from metadata.models import GraphReference, NamedGraph
-from metadata.rdf import quads
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
-from metadata.rdf.quads import Graph
-from metadata.rdf.terms import DCTERMS, DQV, EARL, FOAF, PREFIXES, PROV, RDFS, SKOS
+from metadata.rdf.quads import link, part, string
+from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, services
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
@@ -33,7 +33,7 @@ _PART_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of thing: what one is, its class in RDF, and the list's filter that finds its use."""
+    """A kind of thing: its title, what one is, its class as a CURIE, its filter in lists."""
 
     title: str
     words: str
@@ -56,25 +56,25 @@ class Entity:
 
 
 KINDS = {
-    "agents": Kind("Agent", "publishes models here.", f"{FOAF}Agent", "namespace"),
-    "tasks": Kind("Task", "is a task of models.", f"{SKOS}Concept", "task"),
+    "agents": Kind("Agent", "publishes models here.", "foaf:Agent", "namespace"),
+    "tasks": Kind("Task", "is a task of models.", "skos:Concept", "task"),
     "licences": Kind(
         "Licence",
         "is a licence used by models; SPDX has no id for it.",
-        f"{DCTERMS}LicenseDocument",
+        "dcterms:LicenseDocument",
         "license",
     ),
-    "metrics": Kind("Metric", "is a metric used to evaluate models.", f"{DQV}Metric"),
-    "tests": Kind("Test", "is a test that this hub runs on models.", f"{EARL}TestCase"),
-    "formats": Kind("File format", "is a format of files here.", f"{DCTERMS}FileFormat"),
-    "modalities": Kind("Modality", "is a type of model input or output.", f"{SKOS}Concept"),
+    "metrics": Kind("Metric", "is a metric used to evaluate models.", "dqv:Metric"),
+    "tests": Kind("Test", "is a test that this hub runs on models.", "earl:TestCase"),
+    "formats": Kind("File format", "is a format of files here.", "dcterms:FileFormat"),
+    "modalities": Kind("Modality", "is a type of model input or output.", "skos:Concept"),
     "environments": Kind(
         "Environment",
         "is the hardware, operating system and runtime of benchmark results.",
-        f"{PROV}Entity",
+        "prov:Entity",
     ),
     "ops": Kind(
-        "Operator", "is an operator from a domain that ONNX does not document.", f"{SKOS}Concept"
+        "Operator", "is an operator from a domain that ONNX does not document.", "skos:Concept"
     ),
 }
 
@@ -82,85 +82,86 @@ KINDS = {
 def find(place: str, name: str) -> Entity:
     """The thing of a kind (one of KINDS) by the name in its IRI; raises NotFound."""
     kind, iri = KINDS[place], _iri(place, name)
-    lines = _lines(place, name)
-    if not lines and not _EXISTS.get(place, _nobody)(name):
+    nquads = _described(place, name)
+    if not nquads and not _EXISTS.get(place, _nobody)(name):
         raise problems.NotFound(f"No public model refers to {place}/{name}.")
-    return Entity(kind, iri, name, lines or _least(place, kind, iri, name))
+    return Entity(kind, iri, name, nquads or _undescribed(place, kind, iri, name))
 
 
 def is_known(place: str, name: str) -> bool:
-    """Whether something tells of a thing of this very name, and not only allows for it."""
+    """Whether a graph or a row has a thing of this very name, and not only allows for it."""
     exists = _EXISTS.get(place, _nobody)
-    return bool(_lines(place, name)) or (exists is not _named and exists(name))
+    return bool(_described(place, name)) or (exists is not _named and exists(name))
 
 
 def prefixes() -> dict[str, str]:
     """The prefixes of graphs, the hub's own included."""
-    return PREFIXES | {"hub": Places(settings.HUB_PUBLIC_URL).term("")}
+    return PREFIXES | {"hub": _places().term("")}
+
+
+def _places() -> Places:
+    return Places(settings.HUB_PUBLIC_URL)
 
 
 def _iri(place: str, name: str) -> str:
-    return f"{settings.HUB_PUBLIC_URL}/{place}/{quads.part(name, '/')}"
+    return f"{settings.HUB_PUBLIC_URL}/{place}/{part(name, '/')}"
 
 
-def _lines(place: str, name: str) -> str:
+def _described(place: str, name: str) -> str:
+    """What public graphs and records say of a thing; empty where none does."""
     iri = _iri(place, name)
     if place == "environments":
-        return _environment_lines(name, iri)
+        return _environment(name, iri)
     if place in _OWN_GRAPHS:
-        return _text(graph_of(_spelt(place, iri, name)))
-    return _about(iri, _catalogue())
+        return _text(graph_of(_canonical(place, iri, name)))
+    subject = f"<{iri}> "
+    lines = _text(_places().catalogue).splitlines(keepends=True)
+    return "".join(line for line in lines if line.startswith(subject))
 
 
-def _spelt(place: str, iri: str, name: str) -> str:
+def _canonical(place: str, iri: str, name: str) -> str:
     """The address as graphs have it: an agent's in its own case, others in lower case."""
     if place == "metrics":
-        return Places(settings.HUB_PUBLIC_URL).metric(name)
+        return _places().metric(name)
     if place != "agents":
-        return f"{settings.HUB_PUBLIC_URL}/{place}/{quads.part(name.lower(), '/')}"
-    known = GraphReference.objects.filter(iri__iexact=graph_of(iri)).values_list("iri", flat=True)
-    return next(iter(known[:1]), graph_of(iri)).removesuffix(graph_of(""))
-
-
-def _catalogue() -> str:
-    return _text(Places(settings.HUB_PUBLIC_URL).catalogue)
+        return _iri(place, name.lower())
+    iris = GraphReference.objects.filter(iri__iexact=graph_of(iri)).values_list("iri", flat=True)
+    return next(iter(iris[:1]), graph_of(iri)).removesuffix(graph_of(""))
 
 
 def _text(iri: str) -> str:
-    found = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
-    return found or ""
+    return NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first() or ""
 
 
-def _about(iri: str, nquads: str) -> str:
-    """The statements of a graph whose subject is this IRI."""
-    start = f"<{iri}> "
-    return "".join(line for line in nquads.splitlines(keepends=True) if line.startswith(start))
-
-
-def _least(place: str, kind: Kind, iri: str, name: str) -> str:
-    """What can be said of a thing that no public graph describes."""
+def _undescribed(place: str, kind: Kind, iri: str, name: str) -> str:
+    """The least description of a thing that no public graph describes."""
     home = settings.HUB_PUBLIC_URL
-    entity = references.entity_of(graph_of(_spelt(place, iri, name)), home)
+    entity = references.entity_of(graph_of(_canonical(place, iri, name)), home)
     if entity is not None and entity.kind != "agents":
         return maintenance.entity_text(entity)
-    graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
-    graph.type(iri, kind.rdf)
-    graph.add(iri, f"{DCTERMS}title", quads.string(name.replace("-", " "), "en"))
+    graph = Graph(_places().catalogue, _places())
+    graph.describe(iri, kind.rdf, {"dcterms:title": string(name.replace("-", " "), "en")})
     return graph.text()
 
 
-def _environment_lines(digest: str, iri: str) -> str:
-    """Of an environment in which a public model was timed: its parts, as the record tells them."""
-    rows = selectors.environments(AnonymousUser()).filter(pk=digest)
-    graph = Graph(f"{settings.HUB_PUBLIC_URL}/catalog")
-    for row in rows:
-        graph.type(iri, f"{PROV}Entity", Places(settings.HUB_PUBLIC_URL).term("Environment"))
-        graph.add(iri, f"{DCTERMS}identifier", quads.string(digest))
-        api = f"{settings.HUB_PUBLIC_URL}/api/v1/environments/{digest}"
-        graph.add(iri, f"{RDFS}seeAlso", quads.link(api))
-        for name, value in row.parts.items():
-            if isinstance(value, str | int | float) and len(str(value)) <= _PART_CHARACTERS:
-                graph.add(iri, f"{DCTERMS}description", quads.string(f"{name}: {value}", "en"))
+def _environment(digest: str, iri: str) -> str:
+    """Of an environment in which a public model was timed: its parts, as the record has them."""
+    graph = Graph(_places().catalogue, _places())
+    for row in selectors.environments(AnonymousUser()).filter(pk=digest):
+        parts = (
+            f"{name}: {value}"
+            for name, value in row.parts.items()
+            if isinstance(value, str | int | float) and len(str(value)) <= _PART_CHARACTERS
+        )
+        graph.describe(
+            iri,
+            "prov:Entity hub:Environment",
+            {
+                "dcterms:identifier": string(digest),
+                "rdfs:seeAlso": link(f"{settings.HUB_PUBLIC_URL}/api/v1/environments/{digest}"),
+                "dcterms:description": [string(one, "en") for one in parts],
+            },
+        )
     return graph.text()
 
 
@@ -173,7 +174,7 @@ def _licence(name: str) -> bool:
 
 
 def _named(name: str) -> bool:
-    """Metrics, formats, tests and operators are whatever a graph calls so."""
+    """Metrics, formats, tests and operators need no row of their own."""
     return bool(name.strip()) and len(name) <= 200
 
 

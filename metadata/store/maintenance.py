@@ -1,7 +1,7 @@
 """Keeping the stored graphs equal to the rows that they are made from.
 
 Models, versions, data sets and the catalogue have graphs for themselves; agents, licences and
-metrics have one each while one of those names them, so that nothing is told twice. The counter is
+metrics have one each while one of those names them, so that nothing is stated twice. The counter is
 locked before the rows are read: what is written is never older than what is there.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import transaction
 
-from metadata.graphs import projection, references, subjects
+from metadata.graphs import projection, references, selectors
 from metadata.models import GraphReference, NamedGraph
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import services
@@ -32,7 +32,7 @@ BATCH = 50
 
 @transaction.atomic
 def refresh_version(pk: int) -> bool:
-    """Make a version's graph equal to its rows, or empty where not everybody may have it.
+    """Make a version's graph equal to its rows, or empty where it is not public.
 
     The graph of the version after it follows, as it names the one before.
     """
@@ -40,19 +40,22 @@ def refresh_version(pk: int) -> bool:
     version = versions().filter(pk=pk).first()
     if version is None:
         return False
-    written = _write_version(version)
-    after = subjects.versions_of(version.model).filter(number__gt=version.number)
+    changed = _write_version(version)
+    after = selectors.versions_of(version.model).filter(number__gt=version.number)
     following = after.select_related("model__namespace", "created_by").first()
-    return (following is not None and _write_version(following)) or written
+    return (following is not None and _write_version(following)) or changed
 
 
 def refresh_model(pk: int, *, with_versions: bool = False) -> bool:
     """Make a model's graph, and those of its versions where asked, equal to their rows."""
-    written = _refresh_model_alone(pk)
+    with transaction.atomic():
+        services.lock_counter()
+        model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
+        changed = model is not None and _write_model(model)
     if with_versions:
         own = Version.objects.filter(model=pk).order_by("pk").values_list("pk", flat=True)
-        written = refresh_versions(own) or written
-    return written
+        changed = refresh_versions(own) or changed
+    return changed
 
 
 def refresh_versions(pks: Iterable[int]) -> bool:
@@ -61,14 +64,14 @@ def refresh_versions(pks: Iterable[int]) -> bool:
     However many they are, others' writes wait for one batch at most, unless the caller has a
     transaction of its own.
     """
-    written = False
+    changed = False
     waiting = iter(pks)
     while batch := list(itertools.islice(waiting, BATCH)):
         with transaction.atomic():
             services.lock_counter()
             for version in versions().filter(pk__in=batch).order_by("pk"):
-                written = _write_version(version) or written
-    return written
+                changed = _write_version(version) or changed
+    return changed
 
 
 @transaction.atomic
@@ -82,7 +85,7 @@ def empty_former(pk: int) -> bool:
         subject_kind="registeredmodel", subject_id=str(pk), verb="model.moved"
     )
     places = Places(settings.HUB_PUBLIC_URL)
-    written = False
+    changed = False
     for old in {str(data["old"]) for data in moved.values_list("data", flat=True)}:
         space, _, name = old.partition("/")
         iri = places.model(space, name)
@@ -93,10 +96,10 @@ def empty_former(pk: int) -> bool:
             continue
         stale = NamedGraph.objects.filter(iri__startswith=f"{iri}/").exclude(nquads="")
         for graph in stale.order_by("pk"):
-            written = _remove(graph.iri) or written
+            changed = _remove(graph.iri) or changed
         if living is not None:
-            written = refresh_model(living.pk, with_versions=True) or written
-    return written
+            changed = refresh_model(living.pk, with_versions=True) or changed
+    return changed
 
 
 @transaction.atomic
@@ -114,7 +117,7 @@ def refresh_dataset(pk: int) -> bool:
 
 @transaction.atomic
 def refresh_catalogue() -> bool:
-    """Make the graph of the hub itself what this release tells of it."""
+    """Make the graph of the hub itself that of this release."""
     home = settings.HUB_PUBLIC_URL
     return _put(Places(home).catalogue, projection.catalogue_graph(home))
 
@@ -134,8 +137,8 @@ def refresh_entity(iri: str) -> bool:
 
 
 def entity_text(entity: Entity) -> str:
-    """What is told of an agent, a licence or a metric, whether or not a public graph names it."""
-    agent = subjects.agent_facts(entity.login) if entity.kind == "agents" else None
+    """The graph of an agent, a licence or a metric, whether or not a public graph names it."""
+    agent = selectors.agent_facts(entity.login) if entity.kind == "agents" else None
     return projection.entity_graph(entity, agent, settings.HUB_PUBLIC_URL)
 
 
@@ -164,9 +167,9 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
     named = GraphReference.objects.order_by().values_list("iri", flat=True).distinct()
     for iri in sorted(named):
         changed += refresh_entity(iri)
-    wanted = {iri for iri, _ in expected()}
+    iris = {iri for iri, _ in expected()}
     for graph in NamedGraph.objects.select_related("version"):
-        if graph.iri not in wanted:
+        if graph.iri not in iris:
             changed += _put(graph.iri, "", graph.version)
     return changed
 
@@ -188,17 +191,17 @@ def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
         ).iterator()
     }
     for iri, nquads in expected():
-        sha256, found = stored.pop(iri, ("", ""))
-        if found != services.digest(nquads):
-            yield f"{iri} {'differs from the database' if found else 'is missing'}"
-        elif sha256 != found:
+        sha256, digest = stored.pop(iri, ("", ""))
+        if digest != services.digest(nquads):
+            yield f"{iri} {'differs from the database' if digest else 'is missing'}"
+        elif sha256 != digest:
             yield f"{iri} has another digest than its text"
         tell()
     empty = services.digest("")
-    for iri, (sha256, found) in sorted(stored.items()):
-        if found != empty:
+    for iri, (sha256, digest) in sorted(stored.items()):
+        if digest != empty:
             yield f"{iri} should be empty"
-        elif sha256 != found:
+        elif sha256 != digest:
             yield f"{iri} has another digest than its text"
 
 
@@ -220,12 +223,12 @@ def _expected_sources() -> Iterator[tuple[str, str]]:
     yield Places(home).catalogue, projection.catalogue_graph(home)
     for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
         if model.is_public:
-            yield model_iri(model), projection.model_graph(subjects.model_facts(model), home)
+            yield model_iri(model), projection.model_graph(selectors.model_facts(model), home)
     for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
         yield dataset_iri(dataset), _dataset_text(dataset)
     for version in versions().filter(state__in=Version.SERVED).order_by("pk").iterator():
-        if subjects.is_public(version):
-            text = projection.version_graph(subjects.version_facts(version), home)
+        if selectors.is_public(version):
+            text = projection.version_graph(selectors.version_facts(version), home)
             yield version_iri(version), text
 
 
@@ -252,16 +255,9 @@ def versions() -> QuerySet[Version]:
     return Version.objects.select_related("model__namespace", "created_by")
 
 
-@transaction.atomic
-def _refresh_model_alone(pk: int) -> bool:
-    services.lock_counter()
-    model = RegisteredModel.objects.select_related("namespace").filter(pk=pk).first()
-    return model is not None and _write_model(model)
-
-
 def _dataset_text(dataset: Dataset) -> str:
-    known = subjects.dataset_facts(dataset)
-    return projection.dataset_graph(known, settings.HUB_PUBLIC_URL)
+    facts = selectors.dataset_facts(dataset)
+    return projection.dataset_graph(facts, settings.HUB_PUBLIC_URL)
 
 
 def _gave_way(model: RegisteredModel) -> bool:
@@ -276,10 +272,10 @@ def _gave_way(model: RegisteredModel) -> bool:
 
 def _write_version(version: Version) -> bool:
     iri = version_iri(version)
-    if not subjects.is_public(version):
+    if not selectors.is_public(version):
         return not _gave_way(version.model) and _remove(iri)
-    known = subjects.version_facts(version)
-    text = projection.version_graph(known, settings.HUB_PUBLIC_URL)
+    facts = selectors.version_facts(version)
+    text = projection.version_graph(facts, settings.HUB_PUBLIC_URL)
     return _put(iri, text, version)
 
 
@@ -287,30 +283,30 @@ def _write_model(model: RegisteredModel) -> bool:
     iri = model_iri(model)
     if not model.is_public:
         return not _gave_way(model) and _remove(iri)
-    text = projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
+    text = projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
     return _put(iri, text)
 
 
 def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
     """Store a graph, and make or empty those of the things that it names since or no more."""
-    written = services.put_graph(iri, nquads, version)
+    changed = services.put_graph(iri, nquads, version)
     home = settings.HUB_PUBLIC_URL
     named = {entity.graph(home) for entity in references.named_in(nquads, home)}
     rows = GraphReference.objects.filter(graph__iri=iri)
-    known = set(rows.values_list("iri", flat=True))
-    if known == named:
-        return written
-    rows.filter(iri__in=known - named).delete()
+    stored = set(rows.values_list("iri", flat=True))
+    if stored == named:
+        return changed
+    rows.filter(iri__in=stored - named).delete()
     graph = NamedGraph.objects.only("pk").get(iri=iri)
     GraphReference.objects.bulk_create(
-        GraphReference(graph=graph, iri=other) for other in sorted(named - known)
+        GraphReference(graph=graph, iri=other) for other in sorted(named - stored)
     )
-    for other in sorted(known ^ named):
-        written = refresh_entity(other) or written
-    return written
+    for other in sorted(stored ^ named):
+        changed = refresh_entity(other) or changed
+    return changed
 
 
 def _remove(iri: str) -> bool:
     """Empty a graph that may have been published; False where there is nothing to empty."""
-    known = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
-    return known is not None and _put(iri, "", known.version)
+    graph = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
+    return graph is not None and _put(iri, "", graph.version)

@@ -1,6 +1,6 @@
 """A stored graph in the formats that people ask for: always the same triples.
 
-What a reader wants is said by the ending of the address, else by `Accept` (RFC 9110, section 12).
+The format is the extension of the address, else that of `Accept` (RFC 9110, section 12).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pyoxigraph
 from django.conf import settings
 
 from hub.protocol import problems
-from metadata.graphs import projection, subjects
+from metadata.graphs import projection, selectors
 from metadata.models import NamedGraph
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
@@ -34,8 +34,8 @@ class Format:
 
 
 FORMATS = {
-    found.ending: found
-    for found in (
+    form.ending: form
+    for form in (
         Format("ttl", "text/turtle; charset=utf-8", pyoxigraph.RdfFormat.TURTLE),
         Format("nt", "application/n-triples", pyoxigraph.RdfFormat.N_TRIPLES),
         Format("jsonld", "application/ld+json", pyoxigraph.RdfFormat.JSON_LD),
@@ -59,11 +59,11 @@ def ending_for(accept: str, *, page: bool = True) -> str | None:
     A page comes first where it is wanted as much as a graph; without a page Turtle does. None where
     nothing fits.
     """
-    offers = {_plain(found.media_type): ending for ending, found in FORMATS.items()}
+    offers = {_plain(form.media_type): ending for ending, form in FORMATS.items()}
     if page:
         offers = {HTML: ""} | offers
-    chosen = best(accept, offers)
-    return None if chosen is None else offers[chosen]
+    media_type = best(accept, offers)
+    return None if media_type is None else offers[media_type]
 
 
 def best(accept: str, offers: Iterable[str]) -> str | None:
@@ -80,17 +80,17 @@ def best(accept: str, offers: Iterable[str]) -> str | None:
 
 def not_acceptable(offers: Iterable[str] = ()) -> problems.NotAcceptable:
     """The problem of a reader who wants nothing of what there is."""
-    known = ", ".join(offers or [HTML, *(_plain(found.media_type) for found in FORMATS.values())])
+    kinds = ", ".join(offers or [HTML, *(_plain(form.media_type) for form in FORMATS.values())])
     return problems.NotAcceptable(
-        f"The requested format is not available here. Request one of: {known}; or add an "
+        f"The requested format is not available here. Request one of: {kinds}; or add an "
         f"extension to the address: {', '.join(f'.{ending}' for ending in FORMATS)}. Plain JSON "
         "is available under /api/v1."
     )
 
 
 def _ranges(accept: str) -> dict[str, float]:
-    """Media ranges with their weights; whatever cannot be read is left out."""
-    found: dict[str, float] = {}
+    """Media ranges with their weights; malformed ones are left out."""
+    ranges: dict[str, float] = {}
     for part in accept.split(",")[:_MOST_RANGES]:
         name, *parameters = (piece.strip().lower() for piece in part.split(";"))
         if "/" not in name:
@@ -101,8 +101,8 @@ def _ranges(accept: str) -> dict[str, float]:
         except ValueError:
             continue
         name = _ALIASES.get(name, name)
-        found[name] = max(found.get(name, 0.0), min(max(quality, 0.0), 1.0))
-    return found or ({} if accept.strip() else {"*/*": 1.0})
+        ranges[name] = max(ranges.get(name, 0.0), min(max(quality, 0.0), 1.0))
+    return ranges or ({} if accept.strip() else {"*/*": 1.0})
 
 
 def _rating(offer: str, ranges: dict[str, float]) -> tuple[float, int]:
@@ -119,22 +119,22 @@ def _plain(media_type: str) -> str:
 
 
 def of_version(version: Version) -> str:
-    """The graph of a version that somebody may see: the stored one, or made for a private one.
+    """The graph of a version that the user may see: stored, or computed for a private one.
 
     Raises Withdrawn.
     """
     if version.state == "withdrawn":
         raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
-    stored = _stored(maintenance.version_iri(version)) if subjects.is_public(version) else ""
+    stored = _stored(maintenance.version_iri(version)) if selectors.is_public(version) else ""
     return stored or projection.version_graph(
-        subjects.version_facts(version), settings.HUB_PUBLIC_URL
+        selectors.version_facts(version), settings.HUB_PUBLIC_URL
     )
 
 
 def of_model(model: RegisteredModel) -> str:
-    """The graph of a model that somebody may see: the stored one, or made for a private one."""
+    """The graph of a model that the user may see: stored, or computed for a private one."""
     stored = _stored(maintenance.model_iri(model)) if model.is_public else ""
-    return stored or projection.model_graph(subjects.model_facts(model), settings.HUB_PUBLIC_URL)
+    return stored or projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
 
 
 def of_dataset(dataset: Dataset) -> str:
@@ -142,7 +142,7 @@ def of_dataset(dataset: Dataset) -> str:
     if dataset.withdrawn_at is not None:
         raise problems.Withdrawn(f"{dataset.slug} was withdrawn: {dataset.reason}")
     return _stored(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
-        subjects.dataset_facts(dataset), settings.HUB_PUBLIC_URL
+        selectors.dataset_facts(dataset), settings.HUB_PUBLIC_URL
     )
 
 
@@ -153,10 +153,10 @@ def write(nquads: str, ending: str) -> bytes:
         for quad in pyoxigraph.parse(nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS)
     )
     prefixes = PREFIXES | {"hub": Places(settings.HUB_PUBLIC_URL).term("")}
-    written = pyoxigraph.serialize(triples, format=FORMATS[ending].writer, prefixes=prefixes)
-    return bytes(written or b"")
+    content = pyoxigraph.serialize(triples, format=FORMATS[ending].writer, prefixes=prefixes)
+    return bytes(content or b"")
 
 
 def _stored(iri: str) -> str:
-    found = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
-    return found or ""
+    nquads = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
+    return nquads or ""

@@ -19,8 +19,8 @@ def put_graph(iri: str, nquads: str, version: Version | None = None) -> bool:
     """Store a graph's text under the next revision; False where it is stored already."""
     sha256 = digest(nquads)
     counter = lock_counter()
-    known = NamedGraph.objects.filter(iri=iri).first()
-    if known is not None and known.nquads == nquads and known.sha256 == sha256:
+    stored = NamedGraph.objects.filter(iri=iri).first()
+    if stored is not None and stored.nquads == nquads and stored.sha256 == sha256:
         return False
     counter.number += 1
     counter.save(update_fields=["number"])
@@ -38,18 +38,18 @@ def put_graph(iri: str, nquads: str, version: Version | None = None) -> bool:
 
 
 def lock_counter() -> Revision:
-    """The counter, held until the transaction ends: nobody else writes graphs meanwhile."""
-    held = Revision.objects.select_for_update().filter(pk=1)
-    if counter := held.first():
+    """The counter, locked until the transaction ends: no one else writes graphs meanwhile."""
+    rows = Revision.objects.select_for_update().filter(pk=1)
+    if counter := rows.first():
         return counter
     Revision.objects.get_or_create(pk=1)
-    return held.get()
+    return rows.get()
 
 
 def remove_graph(iri: str) -> bool:
     """Empty a graph that may have been published; False where there is nothing to empty."""
-    known = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
-    return known is not None and put_graph(iri, "", known.version)
+    graph = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
+    return graph is not None and put_graph(iri, "", graph.version)
 
 
 def digest(nquads: str) -> str:

@@ -1,7 +1,7 @@
-"""The check `card`: what a submitted version says of itself has to make a sound graph.
+"""The check `card`: the graph of a submitted version must conform to the hub's shapes.
 
 Its graph is made as it would be after publication, and the hub's shapes are asked. What they say is
-told in the card's own terms: the field, and the line on which it stands.
+reported in the card's own terms: the field and its line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.conf import settings
 
-from metadata.graphs import cycles, projection, subjects
+from metadata.graphs import cycles, projection, selectors
 from metadata.rdf.iris import Places
 from metadata.rdf.vocabulary import ShapesUnavailableError
 from metadata.shapes import validator
@@ -31,7 +31,7 @@ KIND = "card"
 
 
 def on_submitted(subject: outbox.Subject) -> None:
-    """Judge a submitted version once; harmless when told twice or late."""
+    """Check a submitted version once; harmless when called twice or late."""
     version = (
         Version.objects.filter(pk=subject.key, state=Version.State.SUBMITTED)
         .select_related("model__namespace", "created_by")
@@ -55,21 +55,21 @@ def on_submitted(subject: outbox.Subject) -> None:
 def judge(version: Version) -> tuple[str, dict[str, Any]]:
     """The outcome of the check and its report, whose findings are in the order of the card.
 
-    It fails for what the card can mend; where only the hub can, or there is no answer, it errs.
+    It fails for faults of the card; for faults of the hub, or without an answer, it is an error.
     """
     home = settings.HUB_PUBLIC_URL
     try:
-        nquads = projection.version_graph(subjects.version_facts(version), home)
+        nquads = projection.version_graph(selectors.version_facts(version), home)
         context = projection.catalogue_graph(home) + maintenance.context_of(nquads)
-        found = validator.validate(nquads, against="hub", context=context)
+        violations = validator.validate(nquads, against="hub", context=context)
     except ShapesUnavailableError as error:
         log.exception("card_not_checked", version=version.ref)
         reason = f"The card could not be checked: {error} Submit the draft again."
         return Check.Outcome.ERRORED.value, _report([_finding("shapes-unavailable", reason)])
-    findings = [_told(version, one) for one in found if one.severity == "Violation"]
-    findings += _strangers(version, nquads)
-    if way := cycles.circle(version):
-        findings.append(_round(version, way))
+    findings = [_shape_finding(version, one) for one in violations if one.severity == "Violation"]
+    findings += _foreign_subjects(version, nquads)
+    if path := cycles.find_cycle(version):
+        findings.append(_cycle(version, path))
     if not findings:
         return Check.Outcome.PASSED.value, _report([])
     mendable = any(one["field"] for one in findings)
@@ -82,17 +82,17 @@ def _report(findings: list[dict[str, Any]]) -> dict[str, Any]:
     return {"files": [{"path": cards.CARD_PATH, "findings": findings}]}
 
 
-def _told(version: Version, found: validator.Finding) -> dict[str, Any]:
-    pointer = messages.pointer(version.card, found.field, found.focus)
+def _shape_finding(version: Version, finding: validator.Finding) -> dict[str, Any]:
+    pointer = messages.pointer(version.card, finding.field, finding.focus)
     code = "card-shape" if pointer else "graph-shape"
-    return _finding(code, messages.sentence(found), version.readme, pointer, found.focus)
+    return _finding(code, messages.sentence(finding), version.readme, pointer, finding.focus)
 
 
-def _strangers(version: Version, nquads: str) -> list[dict[str, Any]]:
+def _foreign_subjects(version: Version, nquads: str) -> list[dict[str, Any]]:
     """Statements about what is not a part of the version: no card may make any."""
     model = version.model
     own = Places(settings.HUB_PUBLIC_URL).version(model.namespace.slug, model.name, version.number)
-    told = {line.partition("> ")[0].removeprefix("<") for line in nquads.splitlines()}
+    iris = {line.partition("> ")[0].removeprefix("<") for line in nquads.splitlines()}
     return [
         _finding(
             "graph-subject",
@@ -100,13 +100,13 @@ def _strangers(version: Version, nquads: str) -> list[dict[str, Any]]:
             "",
         )
         | {"where": iri}
-        for iri in sorted(told)
+        for iri in sorted(iris)
         if iri != own and not iri.startswith((f"{own}#", f"{own}/"))
     ]
 
 
-def _round(version: Version, way: list[str]) -> dict[str, Any]:
-    steps = " from ".join([*way, version.ref]) if way else "itself"
+def _cycle(version: Version, path: list[str]) -> dict[str, Any]:
+    steps = " from ".join([*path, version.ref])
     message = f"{version.ref} would be derived from itself: it derives from {steps}."
     return _finding(
         "lineage-circle", f"{message} Correct base_model.", version.readme, "base_model"

@@ -1,4 +1,4 @@
-"""What shapes say, in words: which field of the card is meant, and what to do about it."""
+"""Findings of shapes as sentences: the field of the card, and what to do about it."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ FIELDS = {
 }
 
 
-def sentence(found: Finding) -> str:
+def sentence(finding: Finding) -> str:
     """What is wrong, as the shape says it, and with which value; made up where it says nothing."""
-    value = found.value if len(found.value) <= _SHOWN else f"{found.value[: _SHOWN - 1]}…"
-    if found.message:
-        shown = bool(value) and not value.startswith(found.focus)
-        return f"{found.message} It is {value} now." if shown else found.message
-    return f"{short(found.path) or 'This thing'} {_reason(found, value)}."
+    value = finding.value if len(finding.value) <= _SHOWN else f"{finding.value[: _SHOWN - 1]}…"
+    if finding.message:
+        has_value = bool(value) and not value.startswith(finding.focus)
+        return f"{finding.message} It is {value} now." if has_value else finding.message
+    return f"{short(finding.path) or 'This thing'} {_reason(finding, value)}."
 
 
-def _reason(found: Finding, value: str) -> str:
-    wanted = found.wanted
-    kind = found.component.removesuffix("ConstraintComponent")
-    known = {
-        "MinCount": f"is missing: at least {wanted.get('minCount', '1')} is required",
-        "MaxCount": f"is stated more than {_times(wanted.get('maxCount', '1'))}",
-        "Class": f"is {short(value)}, which is not declared as a {short(wanted.get('class', ''))}",
-        "Datatype": f"is {value}, which does not have the type {short(wanted.get('datatype', ''))}",
-        "NodeKind": f"is {short(value)}; {_kind(wanted)} is required",
+def _reason(finding: Finding, value: str) -> str:
+    rule = finding.wanted
+    kind = finding.component.removesuffix("ConstraintComponent")
+    reasons = {
+        "MinCount": f"is missing: at least {rule.get('minCount', '1')} is required",
+        "MaxCount": f"is stated more than {_times(rule.get('maxCount', '1'))}",
+        "Class": f"is {short(value)}, which is not declared as a {short(rule.get('class', ''))}",
+        "Datatype": f"is {value}, which does not have the type {short(rule.get('datatype', ''))}",
+        "NodeKind": f"is {short(value)}; {_kind(rule)} is required",
     }
-    return known.get(kind, f"breaks the rule {kind} with {value or 'its value'}")
+    return reasons.get(kind, f"breaks the rule {kind} with {value or 'its value'}")
 
 
-def _kind(wanted: dict[str, str]) -> str:
-    return _KINDS.get(wanted.get("nodeKind", "").rpartition("#")[2], "another kind of value")
+def _kind(rule: dict[str, str]) -> str:
+    return _KINDS.get(rule.get("nodeKind", "").rpartition("#")[2], "another kind of value")
 
 
 def _times(number: str) -> str:
@@ -89,16 +89,16 @@ def pointer(card: dict[str, Any], field: str, focus: str) -> str:
     if not field:
         return ""
     fragment = focus.partition("#")[2]
-    asked = field.split("/")
+    path = field.split("/")
     part = next((steps for key, steps in _parts(card) if key == fragment), ())
-    if part and part[0] != asked[0]:  # the same thing may stand in another list
-        return "/".join([*part, *asked[-1:]])
-    known = [step for step in part if step.isdecimal()]
+    if part and part[0] != path[0]:  # the same thing may stand in another list
+        return "/".join([*part, *path[-1:]])
+    places = [step for step in part if step.isdecimal()]
     steps: list[str] = []
-    for step in asked:
-        if step == "*" and not known:
+    for step in path:
+        if step == "*" and not places:
             break
-        steps.append(known.pop(0) if step == "*" else step)
+        steps.append(places.pop(0) if step == "*" else step)
     return "/".join(steps)
 
 
@@ -106,8 +106,8 @@ def _parts(card: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The fragments that parts of a card become, each with the steps to its place in the card."""
     number = 0
     for model, row in _rows(card.get("model-index")):
-        for result, told in _rows(row.get("results")):
-            for metric, _ in _rows(told.get("metrics")):
+        for result, result_row in _rows(row.get("results")):
+            for metric, _ in _rows(result_row.get("metrics")):
                 number += 1
                 steps = ("model-index", model, "results", result, "metrics", metric)
                 yield f"eval-{number}", steps
@@ -119,8 +119,8 @@ def _parts(card: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"data-{quads.part(name)}", ("training_data", place)
 
 
-def _rows(said: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, row in enumerate(said if isinstance(said, list) else ()):
+def _rows(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, row in enumerate(value if isinstance(value, list) else ()):
         if isinstance(row, dict):
             yield str(place), row
 

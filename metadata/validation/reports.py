@@ -1,4 +1,4 @@
-"""What MLDCAT-AP's shapes say of published graphs: a report beside the version, never a gate."""
+"""Reports of MLDCAT-AP's shapes on published graphs, shown beside the version, never a gate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from metadata.graphs import projection, subjects
+from metadata.graphs import projection, selectors
 from metadata.models import ShapeReport
 from metadata.rdf import vocabulary
 from metadata.shapes import validator
@@ -35,7 +35,7 @@ _EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class GraphWithContext:
     """A version's graph as it is now, what it names in other graphs, and their digest."""
 
     nquads: str
@@ -47,23 +47,23 @@ class Graph:
 
 
 def on_published(subject: outbox.Subject) -> None:
-    """Report on a version that everybody may see, unless this very graph has its report.
+    """Report on a public version, unless this very graph has its report.
 
     Raises ShapesUnavailableError where there is no answer: the delivery is made again later.
     """
     version = maintenance.versions().filter(pk=subject.key, state__in=Version.SERVED).first()
-    if version is not None and subjects.is_public(version):
+    if version is not None and selectors.is_public(version):
         renew(version)
 
 
 def renew(version: Version) -> bool:
     """Make the report of a public version; False where it is there for this graph and shapes."""
     graph, shapes = graph_of(version), vocabulary.shapes(PROFILE)
-    known = ShapeReport.objects.filter(version=version, profile=PROFILE)
-    if known.filter(graph_sha256=graph.sha256, shapes_sha256=shapes.sha256).exists():
+    existing = ShapeReport.objects.filter(version=version, profile=PROFILE)
+    if existing.filter(graph_sha256=graph.sha256, shapes_sha256=shapes.sha256).exists():
         return False
-    found = validator.validate(graph.nquads, against=shapes, context=graph.context)
-    rows = summed(found, maintenance.version_iri(version).removesuffix("/metadata"))
+    findings = validator.validate(graph.nquads, against=shapes, context=graph.context)
+    rows = summed(findings, maintenance.version_iri(version).removesuffix("/metadata"))
     with transaction.atomic():
         if not Version.objects.filter(pk=version.pk).exists():
             return False
@@ -86,7 +86,7 @@ def renew(version: Version) -> bool:
 
 
 def shown() -> QuerySet[Version]:
-    """The versions that have a report, as far as everybody may see them."""
+    """The versions that have a report."""
     return maintenance.versions().filter(state__in=Version.SERVED).order_by("pk")
 
 
@@ -95,33 +95,33 @@ def renew_all(tell: Callable[[], None] = lambda: None) -> int:
 
     ``tell`` is called after each of the versions `shown`.
     """
-    made = 0
+    count = 0
     for version in shown().iterator():
-        made += subjects.is_public(version) and renew(version)
+        count += selectors.is_public(version) and renew(version)
         tell()
-    return made
+    return count
 
 
-def graph_of(version: Version) -> Graph:
+def graph_of(version: Version) -> GraphWithContext:
     """A version's graph made from its rows, with those of its model and of the hub beside it."""
     home = settings.HUB_PUBLIC_URL
-    nquads = projection.version_graph(subjects.version_facts(version), home)
-    model = projection.model_graph(subjects.model_facts(version.model), home)
+    nquads = projection.version_graph(selectors.version_facts(version), home)
+    model = projection.model_graph(selectors.model_facts(version.model), home)
     others = maintenance.context_of(nquads, model)
-    return Graph(nquads, model + projection.catalogue_graph(home) + others)
+    return GraphWithContext(nquads, model + projection.catalogue_graph(home) + others)
 
 
 def of_version(version: Version) -> ShapeReport | None:
     """The report of a version; None if there is none, or it is not public any more."""
-    if not subjects.is_public(version):
+    if not selectors.is_public(version):
         return None
     return ShapeReport.objects.filter(version=version, profile=PROFILE).first()
 
 
-def summed(found: list[validator.Finding], version: str) -> list[dict[str, Any]]:
+def summed(findings: list[validator.Finding], version: str) -> list[dict[str, Any]]:
     """Findings of one kind as one, with the number of times and some of the things concerned."""
     kinds: dict[tuple[str, ...], dict[str, Any]] = {}
-    for one in found:
+    for one in findings:
         key = (one.path, one.component, *sorted(one.wanted.values()))
         row = kinds.setdefault(
             key,

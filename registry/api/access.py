@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MoveInput(Input):
-    """The name that a model shall have; the namespace stays where none is given."""
+    """The new name of a model; without a namespace, the model stays in its own."""
 
     namespace = serializers.CharField(required=False)
     name = serializers.CharField()
@@ -76,10 +76,10 @@ class ModelMove(APIView):
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Rename or move a model; the old name redirects."""
         model = selectors.model(request.user, namespace, name)
-        given = parse(MoveInput, request.data)
-        space = people_selectors.namespace(given.get("namespace") or model.namespace.slug)
+        data = parse(MoveInput, request.data)
+        space = people_selectors.namespace(data.get("namespace") or model.namespace.slug)
         model = registered_models.move(
-            request.user, model=model, namespace=space, name=given["name"]
+            request.user, model=model, namespace=space, name=data["name"]
         )
         response = etags.respond(request, fresh_model_data(request.user, model))
         response["Location"] = shapes.api_url("models", model.ref)
@@ -110,7 +110,7 @@ class OwnAccess(APIView):
 
 
 class AccessList(APIView):
-    """Everybody who asked for a model's files."""
+    """Everyone who requested access to a model's files."""
 
     @extend_schema(
         operation_id="access_requests_list",
@@ -122,15 +122,10 @@ class AccessList(APIView):
         model = selectors.model(request.user, namespace, name)
         status = request.query_params.get("status", "")
         if status and status not in AccessRequest.Status.values:
-            known = ", ".join(AccessRequest.Status.values)
-            raise problems.InvalidRequest.at("/status", f"status must be one of {known}.")
-        rows, cursor = pagination.by_number(
-            request,
-            selectors.access_requests(request.user, model, status),
-            "id",
-            pagination.limit_of(request),
-        )
-        return pagination.respond(request, AccessRequestOutput, rows, cursor)
+            statuses = ", ".join(AccessRequest.Status.values)
+            raise problems.InvalidRequest.at("/status", f"status must be one of {statuses}.")
+        rows = selectors.access_requests(request.user, model, status)
+        return pagination.highest_first(request, AccessRequestOutput, rows, "id")
 
 
 class AccessDetail(APIView):
@@ -144,14 +139,14 @@ class AccessDetail(APIView):
     def put(self, request: Request, namespace: str, name: str, username: str) -> Response:
         """Accept or reject a request; accepting a user without a request also grants access."""
         model = selectors.model(request.user, namespace, name)
-        given = parse(DecisionInput, request.data)
-        known = selectors.access_requests(request.user, model).filter(
+        data = parse(DecisionInput, request.data)
+        requests = selectors.access_requests(request.user, model).filter(
             user__username__iexact=username
         )
-        if given["status"] == AccessRequest.Status.ACCEPTED and not known.exists():
+        if data["status"] == AccessRequest.Status.ACCEPTED and not requests.exists():
             row = access.grant(request.user, model=model, username=username)
         else:
-            row = access.decide(request.user, model=model, username=username, **given)
+            row = access.decide(request.user, model=model, username=username, **data)
         return Response(AccessRequestOutput(row).data)
 
 

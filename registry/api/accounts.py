@@ -84,10 +84,8 @@ class TokenList(APIView):
     @asks(*PAGED)
     def get(self, request: Request) -> Response:
         """List tokens, without their secrets."""
-        rows, cursor = pagination.by_number(
-            request, selectors.tokens(request.user), "id", pagination.limit_of(request)
-        )
-        return pagination.respond(request, TokenOutput, rows, cursor)
+        rows = selectors.tokens(request.user)
+        return pagination.highest_first(request, TokenOutput, rows, "id")
 
     @extend_schema(
         operation_id="tokens_create",

@@ -61,11 +61,11 @@ class BasicTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
         """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "basic":
             return None
         try:
-            _, _, secret = base64.b64decode(given, validate=True).decode().partition(":")
+            _, _, secret = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError) as error:
             raise problems.NotAuthenticated(
                 "The Basic credentials are not valid base64."

@@ -14,15 +14,16 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import etags
 from registry.api.inputs import Input, parse
-from registry.cards import cards, edits, imports
+from registry.cards import cards, edits, imports, licences, merges
 from registry.core.permissions import require
 from registry.versions import selectors
 from registry.versions.services import files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rest_framework.request import Request
 
-    from registry.cards.cards import Checked
     from registry.cards.findings import Finding
 
 
@@ -95,32 +96,10 @@ class BoundedParser(BaseParser):
         return content
 
 
-def checked_data(checked: Checked) -> dict[str, Any]:
-    """A check as the API tells it."""
-    card = checked.card
-    return {
-        "ok": not checked.errors,
-        "findings": [finding_data(one) for one in checked.findings],
-        "card": {
-            "license": card.license,
-            "task": card.task,
-            "keywords": card.keywords,
-            "summary": card.summary,
-            "fields": list(card.front),
-        },
-    }
-
-
-def finding_data(one: Finding) -> dict[str, Any]:
-    """A finding as the API tells it."""
-    return {
-        "severity": one.severity,
-        "line": one.line,
-        "field": one.field,
-        "pointer": one.pointer,
-        "message": one.message,
-        "cure": one.cure,
-    }
+def findings_data(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Findings as the API returns them."""
+    output: Any = CardFindingOutput
+    return list(output(list(findings), many=True).data)
 
 
 class CardCheck(APIView):
@@ -140,9 +119,20 @@ class CardCheck(APIView):
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise problems.CardInvalid("The card is not UTF-8. Save it as UTF-8 text.") from error
-        response = Response(checked_data(cards.check(text)))
-        response["Cache-Control"] = "no-store"
-        return response
+        checked = cards.check(text)
+        card = checked.card
+        data = {
+            "ok": not checked.errors,
+            "findings": findings_data(checked.findings),
+            "card": {
+                "license": licences.text(*card.licenses),
+                "task": card.task,
+                "keywords": card.keywords,
+                "summary": cards.summary(card.summary, checked.body),
+                "fields": list(checked.front),
+            },
+        }
+        return Response(data, headers={"Cache-Control": "no-store"})
 
 
 class CardImport(APIView):
@@ -160,16 +150,16 @@ class CardImport(APIView):
         """The card with what the file says; written only with `apply`, and then with If-Match."""
         version = selectors.version(request.user, namespace, name, number)
         require(request.user, "version.edit", version.model)
-        given = parse(CardImportQuery, request.query_params.dict())
+        query = parse(CardImportQuery, request.query_params.dict())
         content = cast("bytes", request.data or b"")
-        proposal = imports.read(content, given["filename"], given["kind"])
-        changes = imports.propose(cards.check(version.readme).card.front, proposal)
+        proposal = imports.read(content, query["filename"], query["kind"])
+        changes = merges.merged(cards.check(version.readme).front, proposal.fields)
         text = edits.change(version.readme, changes)
-        if given["apply"]:
+        if query["apply"]:
             if version.readme:
                 etags.require(request, etags.of(version.readme))
-            seen = cards.digest(version.readme)
-            version = files.write_card(request.user, version=version, text=text, instead_of=seen)
+            digest = cards.digest(version.readme)
+            version = files.write_card(request.user, version=version, text=text, instead_of=digest)
         checked = cards.check(text)
         response = Response(
             {
@@ -177,8 +167,8 @@ class CardImport(APIView):
                 "fields": changes,
                 "notes": proposal.notes,
                 "text": text,
-                "findings": [finding_data(one) for one in checked.findings],
-                "saved": given["apply"],
+                "findings": findings_data(checked.findings),
+                "saved": query["apply"],
             }
         )
         response["ETag"] = etags.of(version.readme)

@@ -1,4 +1,4 @@
-"""The REST API over data sets: entries that everybody may read."""
+"""The REST API over data sets: entries that everyone may read."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class DatasetsQuery(serializers.Serializer[Any]):
 
 
 def detail(request: Request, dataset: Dataset) -> dict[str, Any]:
-    """A data set as the API gives it to whoever asks."""
-    told = dict(DatasetOutput(dataset).data)
+    """A data set as the API returns it to the caller."""
+    data = dict(DatasetOutput(dataset).data)
     uses = selectors.uses(request.user, dataset)
-    told["used_by"] = [{"ref": one.ref, "number": one.number} for one in uses]
-    return told
+    data["used_by"] = [{"ref": one.ref, "number": one.number} for one in uses]
+    return data
 
 
 class DatasetList(APIView):
@@ -118,9 +118,9 @@ class DatasetList(APIView):
     @asks(DatasetsQuery, *PAGED)
     def get(self, request: Request) -> Response:
         """List data sets by name; filter with `q`."""
-        given = parse(DatasetsQuery, request.query_params.dict())
+        query = parse(DatasetsQuery, request.query_params.dict())
         limit = pagination.limit_of(request)
-        rows = selectors.page(given["q"], after=given["cursor"], limit=limit + 1)
+        rows = selectors.page(query["q"], after=query["cursor"], limit=limit + 1)
         cursor = rows[limit - 1].slug if len(rows) > limit else None
         return pagination.respond(request, DatasetOutput, rows[:limit], cursor)
 
@@ -129,9 +129,9 @@ class DatasetList(APIView):
     )
     def post(self, request: Request) -> Response:
         """Describe a data set."""
-        given = parse(DatasetInput, request.data)
-        namespace = people_selectors.namespace(given.pop("namespace"))
-        dataset = services.create(request.user, namespace=namespace, **given)
+        data = parse(DatasetInput, request.data)
+        namespace = people_selectors.namespace(data.pop("namespace"))
+        dataset = services.create(request.user, namespace=namespace, **data)
         response = etags.respond(request, detail(request, dataset), status=201)
         response["Location"] = api_url("datasets", dataset.slug)
         return response
@@ -150,8 +150,8 @@ class DatasetDetail(APIView):
         """Change a data set; needs If-Match."""
         dataset = selectors.dataset(slug)
         etags.require(request, etags.of(detail(request, dataset)))
-        given = parse(DatasetEdit, request.data)
-        dataset = services.edit(request.user, dataset=dataset, **given)
+        data = parse(DatasetEdit, request.data)
+        dataset = services.edit(request.user, dataset=dataset, **data)
         return etags.respond(request, detail(request, dataset))
 
 

@@ -46,8 +46,8 @@ class Slice(io.RawIOBase):
         return self._file.fileno()
 
     def read(self, size: int = -1) -> bytes:
-        wanted = self._left if size < 0 else min(size, self._left)
-        part = self._file.read(wanted)
+        count = self._left if size < 0 else min(size, self._left)
+        part = self._file.read(count)
         self._left -= len(part)
         return part
 
@@ -57,7 +57,7 @@ class Slice(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DownloadRequest:
     """What a request says of the bytes it wants: its method and the values of its headers."""
 
     method: str
@@ -66,7 +66,7 @@ class Asked:
     if_none_match: str = ""
 
     @classmethod
-    def of(cls, request: HttpRequest) -> Asked:
+    def of(cls, request: HttpRequest) -> DownloadRequest:
         """What Django read of a request."""
         headers = request.headers
         return cls(
@@ -79,13 +79,13 @@ class Asked:
     def begins_download(self, status: int) -> bool:
         """Whether a response of this status begins a download: a GET from the first byte on.
 
-        Not of a later range or of the tail, not of the first byte alone, by which clients ask for
+        Not of a later range or of the tail, not of the first byte alone, with which clients ask for
         the size, and not where the client has the bytes already.
         """
         if self.method != "GET" or status == HTTPStatus.NOT_MODIFIED:
             return False
-        found = _RANGE.fullmatch(self.range) if self.range else None
-        return found is None or (found.group(1) == "0" and found.group(2) != "0")
+        match = _RANGE.fullmatch(self.range) if self.range else None
+        return match is None or (match.group(1) == "0" and match.group(2) != "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ class Answer:
     length: int
 
 
-def answer(asked: Asked, blob: Blob, filename: str, *, immutable: bool, tag: str = "") -> Answer:
+def answer(
+    request: DownloadRequest, blob: Blob, filename: str, *, immutable: bool, tag: str = ""
+) -> Answer:
     """What to answer who asks for a file's bytes; raises RangeNotSatisfiable."""
     etag = f'"{tag or blob.sha256}"'
     headers = {
@@ -110,14 +112,14 @@ def answer(asked: Asked, blob: Blob, filename: str, *, immutable: bool, tag: str
         "Cache-Control": "public, max-age=31536000, immutable"
         if immutable
         else "private, no-cache",
-        "Repr-Digest": f"sha-256=:{_base64(blob.sha256)}:",
+        "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(blob.sha256)).decode()}:",
     }
-    if etag in asked.if_none_match:
+    if etag in request.if_none_match:
         return Answer(304, headers, 0, 0)
     start, length = 0, blob.size
     status = 200
-    if asked.range and asked.if_range in (None, etag):
-        part = _part(asked.range, blob.size)
+    if request.range and request.if_range in (None, etag):
+        part = _part(request.range, blob.size)
         if part is not None:
             start, length = part
             status = 206
@@ -145,8 +147,8 @@ def open_part(
 
 
 def begins_download(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether a response begins a download, see ``Asked``."""
-    return Asked.of(request).begins_download(response.status_code)
+    """Whether a response begins a download, see ``DownloadRequest``."""
+    return DownloadRequest.of(request).begins_download(response.status_code)
 
 
 def send(
@@ -164,24 +166,24 @@ def send(
     Its ETag is ``tag``, another name for exactly these bytes, where one is given, else the SHA-256.
     Raises RangeNotSatisfiable, and Unavailable where storage has other bytes than the row says.
     """
-    found = answer(Asked.of(request), blob, filename, immutable=immutable, tag=tag)
-    if found.status == 304:
-        return HttpResponseNotModified(headers=found.headers)
+    result = answer(DownloadRequest.of(request), blob, filename, immutable=immutable, tag=tag)
+    if result.status == 304:
+        return HttpResponseNotModified(headers=result.headers)
     if request.method == "HEAD":
-        return HttpResponse(status=found.status, headers=found.headers)
-    stream = FileResponse(open_part(blob, found, opened), status=found.status)
+        return HttpResponse(status=result.status, headers=result.headers)
+    stream = FileResponse(open_part(blob, result, opened), status=result.status)
     stream.block_size = BLOCK_BYTES
-    for name, value in found.headers.items():
+    for name, value in result.headers.items():
         stream[name] = value
     return stream
 
 
-def _part(asked: str, size: int) -> tuple[int, int] | None:
+def _part(header: str, size: int) -> tuple[int, int] | None:
     """Start and length of the one range asked for; None for what RFC 9110 lets a server ignore."""
-    found = _RANGE.fullmatch(asked.strip())
-    if found is None or found.groups() == ("", ""):
+    match = _RANGE.fullmatch(header.strip())
+    if match is None or match.groups() == ("", ""):
         return None
-    first, last = found.groups()
+    first, last = match.groups()
     if not first:
         length = min(int(last), size)
         start, end = size - length, size - 1
@@ -192,7 +194,3 @@ def _part(asked: str, size: int) -> tuple[int, int] | None:
     if start >= size or end < start:
         raise problems.RangeNotSatisfiable(f"The file has {size} bytes.", size=size)
     return start, end - start + 1
-
-
-def _base64(hex_digits: str) -> str:
-    return base64.b64encode(bytes.fromhex(hex_digits)).decode()

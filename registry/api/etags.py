@@ -30,8 +30,8 @@ def of(data: Any) -> str:
 def respond(request: Request, data: Any, *, status: int = 200) -> Response:
     """An answer with its tag; 304 where the caller has it already."""
     tag = of(data)
-    known = request.headers.get("If-None-Match", "")
-    unchanged = request.method in ("GET", "HEAD") and tag in known
+    condition = request.headers.get("If-None-Match", "")
+    unchanged = request.method in ("GET", "HEAD") and tag in condition
     response = Response(status=304) if unchanged else Response(data, status=status)
     response["ETag"] = tag
     response["Cache-Control"] = "private, no-cache"
@@ -40,12 +40,12 @@ def respond(request: Request, data: Any, *, status: int = 200) -> Response:
 
 def require(request: Request, tag: str) -> None:
     """Raise unless `If-Match` names ``tag``: PreconditionRequired, PreconditionFailed."""
-    given = request.headers.get("If-Match", "")
-    if not given:
+    condition = request.headers.get("If-Match", "")
+    if not condition:
         raise problems.PreconditionRequired(
             "Send If-Match with the ETag you read, so that no other change is overwritten."
         )
-    if given.strip() != "*" and tag not in given:
+    if condition.strip() != "*" and tag not in condition:
         raise problems.PreconditionFailed(
             "This changed since you last read it. Read it again, then repeat your change."
         )

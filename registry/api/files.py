@@ -34,16 +34,16 @@ class FileDetail(APIView):
         self, request: Request, namespace: str, name: str, number: int, path: str
     ) -> HttpResponseBase:
         """The content of the file; supports ranges and conditional requests."""
-        found = summaries.public_file(namespace, name, number, path)
-        if found is None:
+        public = summaries.public_file(namespace, name, number, path)
+        if public is None:
             version = selectors.version(request.user, namespace, name, number)
             selectors.require_files(request.user, version.model)
-            found = selectors.file(version, path).blob, version.model_id
+            public = selectors.file(version, path).blob, version.model_id
             model = version.model
             is_public = model.is_public and not (version.is_draft or model.is_gated)
         else:
             is_public = True
-        blob, model_id = found
+        blob, model_id = public
         answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
         if path.endswith(".onnx") and downloads.begins_download(request._request, answer):  # noqa: SLF001
             usage.notes.add_download(model_id)
@@ -57,8 +57,8 @@ class FileDetail(APIView):
     def put(self, request: Request, namespace: str, name: str, number: int, path: str) -> Response:
         """Set the blob for a path of a draft."""
         version = selectors.version(request.user, namespace, name, number)
-        given = parse(shapes.FileInput, request.data)
-        file, created = files.put(request.user, version=version, path=path, digest=given["blob"])
+        data = parse(shapes.FileInput, request.data)
+        file, created = files.put(request.user, version=version, path=path, digest=data["blob"])
         file.version = version
         return Response(shapes.FileOutput(file).data, status=201 if created else 200)
 
@@ -117,7 +117,7 @@ class CardDetail(APIView):
 
 
 class BlobDetail(APIView):
-    """Bytes by their digest, for whoever may read a version that holds them."""
+    """Bytes by their digest, for users who may read a version that holds them."""
 
     @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, sha256: str) -> HttpResponseBase:

@@ -16,7 +16,7 @@ from rest_framework import parsers, serializers
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rest_framework.request import Request
 
@@ -73,7 +73,7 @@ class JSONParser(parsers.JSONParser):
 
 
 class FilesParser(JSONParser):
-    """JSON that tells of every file of a version: two thousand of them with a few values each."""
+    """JSON that lists every file of a version: two thousand of them with a few values each."""
 
     most_values = 20_000
 
@@ -133,5 +133,21 @@ def parse(shape: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]
 
 @cache
 def _reader(shape: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
-    """One serializer for all requests: reading leaves nothing in it, and making one is slow."""
-    return shape()
+    """One serializer for all requests: reading leaves nothing in it, and making one is slow.
+
+    Its choice fields list their choices when they refuse a value, which DRF's own message does not.
+    """
+    reader = shape()
+    for field in _choice_fields(reader):
+        choices = ", ".join(str(choice) for choice in field.choices if choice != "")
+        refusal = field.error_messages["invalid_choice"]
+        field.error_messages["invalid_choice"] = f"{refusal} Choose one of {choices}."
+    return reader
+
+
+def _choice_fields(field: Any) -> Iterator[serializers.ChoiceField]:
+    if isinstance(field, serializers.ChoiceField):
+        yield field
+    for part in [*getattr(field, "fields", {}).values(), getattr(field, "child", None)]:
+        if part is not None:
+            yield from _choice_fields(part)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
 PLAIN = (
-    "sort", "opset_max", "max_bytes", "max_parameters", "contains", *speeds.Setup._fields,
+    "sort", "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
+    "contains", *speeds.Setup._fields,
 )  # fmt: skip
 
 
@@ -51,24 +52,26 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     """The counts of some groups; nothing where none was asked for."""
     if not groups:
         return {}
-    found = facet_counts.count(actor, query)
-    told = {
+    facets = facet_counts.count(actor, query)
+    data = {
         group: [
-            *({"value": value, "count": count} for value, count in found[group]),
-            *([{"value": None, "count": found.untold[group]}] if found.untold.get(group) else []),
+            *({"value": value, "count": count} for value, count in facets[group]),
+            *([{"value": None, "count": facets.untold[group]}] if facets.untold.get(group) else []),
         ]
         for group in groups
     }
-    return {"facets": told, "facets_capped": found.capped}
+    return {"facets": data, "facets_capped": facets.capped}
 
 
 def _listed(rows: Sequence[summaries.Summary], setup: speeds.Setup | None) -> list[dict[str, Any]]:
     """Models as a list gives them, with their speeds where a setup was asked for."""
     items = [shapes.model_summary(row) for row in rows]
     if setup is not None:
-        known = speeds.of_documents([row.pk for row in rows], setup)
+        by_document = speeds.of_documents([row.pk for row in rows], setup)
         for row, item in zip(rows, items, strict=True):
-            item["speed"] = shapes.speed(known[row.pk], row) if row.pk in known else None
+            item["speed"] = (
+                shapes.speed(by_document[row.pk], row) if row.pk in by_document else None
+            )
     return items
 
 
@@ -100,19 +103,19 @@ class ModelList(APIView):
     def get(self, request: Request) -> Response:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
 
-        With `sort=fastest`, `device`, `runtime` or `provider` each model has its `speed` in the
-        `setup` that these name: models are ordered by it, each with its own input; that is no
-        ranking (see /benchmarks).
+        With `sort=fastest`, `max_p50`, `device`, `runtime` or `provider` each model has its
+        `speed` in the `setup` that these name. With `fastest` models are ordered by it, each with
+        its own input; that is no ranking (see /benchmarks).
         """
-        given = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
+        lists = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
         plain = {
             key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
         }
-        asked = parse(queries.ModelsQuery, plain | given)
-        chosen: dict[str, Any] = {key: asked[key] for key in PLAIN}
-        chosen |= {key: tuple(asked[key]) for key in LISTS}
-        query = Query(text=asked["q"], **chosen)
-        timed = query.sort == search.FASTEST or any(query.setup)
+        data = parse(queries.ModelsQuery, plain | lists)
+        chosen: dict[str, Any] = {key: data[key] for key in PLAIN}
+        chosen |= {key: tuple(data[key]) for key in LISTS}
+        query = Query(text=data["q"], **chosen)
+        timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)
         if timed:
             offers = speeds.offers(request.user)
             setup = speeds.settled(offers, query.setup, query.measured_on)
@@ -131,7 +134,7 @@ class ModelList(APIView):
             count=page.count,
             count_capped=page.capped,
             **({"setup": query.setup._asdict() if query.device else None} if timed else {}),
-            **_facets(request.user, query, asked["facets"]),
+            **_facets(request.user, query, data["facets"]),
         )
 
     @extend_schema(
@@ -139,9 +142,9 @@ class ModelList(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create a model without versions."""
-        given = parse(shapes.ModelInput, request.data)
-        namespace = people_selectors.namespace(given.pop("namespace"))
-        model = registered_models.create(request.user, namespace=namespace, **given)
+        body = parse(shapes.ModelInput, request.data)
+        namespace = people_selectors.namespace(body.pop("namespace"))
+        model = registered_models.create(request.user, namespace=namespace, **body)
         data = fresh_model_data(request.user, model)
         response = etags.respond(request, data, status=201)
         response["Location"] = shapes.api_url("models", model.ref)

@@ -73,24 +73,22 @@ class NameList(APIView):
     def put(self, request: Request, namespace: str, name: str) -> Response:
         """Confirm which entry a name refers to."""
         model = selectors.model(request.user, namespace, name)
-        given = parse(NameInput, request.data)
-        given["kind"] = Mention.Kind(given["kind"])
-        services.confirm(request.user, model=model, **given)
+        data = parse(NameInput, request.data)
+        data["kind"] = Mention.Kind(data["kind"])
+        services.confirm(request.user, model=model, **data)
         return _respond(request, model)
 
     @extend_schema(operation_id="names_withdraw", parameters=[NameQuery], responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
         """Remove a confirmation."""
         model = selectors.model(request.user, namespace, name)
-        given = parse(NameQuery, request.query_params.dict())
+        data = parse(NameQuery, request.query_params.dict())
         services.withdraw(
-            request.user, model=model, kind=Mention.Kind(given["kind"]), name=given["name"]
+            request.user, model=model, kind=Mention.Kind(data["kind"]), name=data["name"]
         )
         return Response(status=204)
 
 
 def _respond(request: Request, model: RegisteredModel) -> Response:
     rows = [asdict(one) for one in names.of_model(request.user, model)]
-    response = Response({"items": rows})
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return Response({"items": rows}, headers={"Cache-Control": "private, no-store"})

@@ -76,9 +76,16 @@ def by_number(
         if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
             raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
         rows = rows.filter(**{f"{column}__lt": int(cursor)})
-    found = list(rows.order_by(f"-{column}")[: limit + 1])
-    more = len(found) > limit
-    return found[:limit], str(getattr(found[limit - 1], column)) if more else None
+    page = list(rows.order_by(f"-{column}")[: limit + 1])
+    more = len(page) > limit
+    return page[:limit], str(getattr(page[limit - 1], column)) if more else None
+
+
+def highest_first(
+    request: Request, output: type[serializers.Serializer[Any]], rows: QuerySet[Any], column: str
+) -> Response:
+    """The page of ``rows`` that a request asks for, from the highest ``column`` down."""
+    return respond(request, output, *by_number(request, rows, column, limit_of(request)))
 
 
 def by_time(
@@ -92,8 +99,8 @@ def by_time(
         if at is None or not key:
             raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
         rows = rows.filter(Q(**{f"{column}__lt": at}) | Q(**{column: at, "pk__lt": key}))
-    found = list(rows.order_by(f"-{column}", "-pk")[: limit + 1])
-    if len(found) <= limit:
-        return found, None
-    last = found[limit - 1]
-    return found[:limit], f"{getattr(last, column).isoformat()}~{last.pk}"
+    page = list(rows.order_by(f"-{column}", "-pk")[: limit + 1])
+    if len(page) <= limit:
+        return page, None
+    last = page[limit - 1]
+    return page[:limit], f"{getattr(last, column).isoformat()}~{last.pk}"

@@ -69,26 +69,28 @@ def expect(request: HttpRequest, view: Callable[..., Any]) -> None:
         return
     cls = getattr(view, "cls", None)
     if cls is None:
-        known = getattr(view, _NAMES, None)
+        accepted = getattr(view, _NAMES, None)
     elif cls.schema is None:  # the Hub protocol checks for itself, and answers in its own form
         return
     else:
-        known = getattr(getattr(cls, "get", None), _NAMES, None)
-    if known is not None:
-        check(request.GET, known)
+        accepted = getattr(getattr(cls, "get", None), _NAMES, None)
+    if accepted is not None:
+        check(request.GET, accepted)
 
 
-def check(given: Iterable[str], known: frozenset[str]) -> None:
+def check(names: Iterable[str], accepted: frozenset[str]) -> None:
     """Raise InvalidRequest for names that are not known, with those that are near."""
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in names if name not in accepted]
     if not unknown:
         return
-    near = {name[:_LONGEST]: _near(name, known) for name in unknown[:_SHOWN]}
-    all_of = f"Known: {', '.join(sorted(known))}." if known else "This endpoint has no parameters."
+    near = {name[:_LONGEST]: _near(name, accepted) for name in unknown[:_SHOWN]}
+    all_of = (
+        f"Known: {', '.join(sorted(accepted))}." if accepted else "This endpoint has no parameters."
+    )
     words = [
         f"Unknown parameter {name!r}. "
-        + (f"Did you mean {' or '.join(found)}?" if found else all_of)
-        for name, found in near.items()
+        + (f"Did you mean {' or '.join(close)}?" if close else all_of)
+        for name, close in near.items()
     ]
     raise problems.InvalidRequest(
         " ".join(words),
@@ -104,14 +106,16 @@ def expect_of(request: HttpRequest | Request, handler: Callable[..., Any] | None
 
     There a name may end in ``[]``, as some clients write lists.
     """
-    known: frozenset[str] | None = getattr(handler, _NAMES, None)
-    if known is not None:
-        check([name.removesuffix("[]") for name in request.GET], known)
+    accepted: frozenset[str] | None = getattr(handler, _NAMES, None)
+    if accepted is not None:
+        check([name.removesuffix("[]") for name in request.GET], accepted)
 
 
-def _near(name: str, known: Iterable[str]) -> list[str]:
+def _near(name: str, candidates: Iterable[str]) -> list[str]:
     """The known names that look most like this one, best first."""
     plain = name.lower()
-    holding = [one for one in sorted(known) if len(plain) > 2 and (plain in one or one in plain)]
-    close = get_close_matches(plain, sorted(known), n=3, cutoff=0.6)
+    holding = [
+        one for one in sorted(candidates) if len(plain) > 2 and (plain in one or one in plain)
+    ]
+    close = get_close_matches(plain, sorted(candidates), n=3, cutoff=0.6)
     return list(dict.fromkeys([*close, *holding]))[:3]

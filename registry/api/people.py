@@ -145,9 +145,9 @@ class NamespaceDetail(APIView):
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Rename a namespace (owners) or change its quota (administrators)."""
-        found = people_selectors.own_namespace(request.user, slug)
+        row = people_selectors.own_namespace(request.user, slug)
         changed = namespaces.edit(
-            request.user, namespace=found, **parse(NamespaceChange, request.data)
+            request.user, namespace=row, **parse(NamespaceChange, request.data)
         )
         return _detail(changed)
 
@@ -158,8 +158,8 @@ class MemberList(APIView):
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """Every member by name, for members."""
-        found = people_selectors.own_namespace(request.user, slug)
-        return Response([MemberOutput(row).data for row in people_selectors.members(found)])
+        space = people_selectors.own_namespace(request.user, slug)
+        return Response([MemberOutput(row).data for row in people_selectors.members(space)])
 
 
 class MemberDetail(APIView):
@@ -168,22 +168,22 @@ class MemberDetail(APIView):
     @extend_schema(operation_id="members_set", request=RoleInput, responses=MemberOutput)
     def put(self, request: Request, slug: str, username: str) -> Response:
         """Set the role of a member; for owners."""
-        found, user = (
+        row, user = (
             people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
         )
         role = parse(RoleInput, request.data)["role"]
-        namespaces.set_member(request.user, namespace=found, user=user, role=role)
+        namespaces.set_member(request.user, namespace=row, user=user, role=role)
         return Response({"username": user.username, "role": role})
 
     @extend_schema(operation_id="members_remove", responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
         """Remove a member; for owners. The last owner cannot be removed."""
-        found, user = (
+        row, user = (
             people_selectors.own_namespace(request.user, slug),
             people_selectors.user(username),
         )
-        namespaces.set_member(request.user, namespace=found, user=user, role=None)
+        namespaces.set_member(request.user, namespace=row, user=user, role=None)
         return Response(status=204)
 
 
@@ -194,10 +194,8 @@ class UserList(APIView):
     @asks(*PAGED)
     def get(self, request: Request) -> Response:
         """List accounts, newest first; for administrators."""
-        rows, cursor = pagination.by_number(
-            request, people_selectors.users(request.user), "pk", pagination.limit_of(request)
-        )
-        return pagination.respond(request, UserOutput, rows, cursor)
+        rows = people_selectors.users(request.user)
+        return pagination.highest_first(request, UserOutput, rows, "pk")
 
     @extend_schema(
         operation_id="users_create", request=UserInput, responses={201: NewPasswordOutput}

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
+from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.vocabularies import TASKS_OF
 from registry.catalogue.facets import GROUPS
 from registry.catalogue.search import FASTEST, SORTS
-from registry.catalogue.searchable import EVIDENCE, PERSONAL_DATA, PIXEL_FORMATS
+from registry.catalogue.searchable import EVIDENCE, PIXEL_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +85,19 @@ class ModelsQuery(serializers.Serializer[Any]):
     opset_max = serializers.IntegerField(required=False, allow_null=True, default=None)
     max_bytes = _bound("total size of the files in bytes")
     max_parameters = _bound("number of parameters")
-    device = _named("device class whose speeds are shown and sorted by; does not filter")
+    max_macs = _bound("multiply-accumulate operations of a run, for usual sizes")
+    max_memory = _bound("bytes of weights and activations, for usual sizes")
+    max_p50 = serializers.FloatField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        help_text="maximum median latency in milliseconds of an accepted result in the setup that "
+        "`device`, `runtime` and `provider` name",
+    )
+    device = _named(
+        "device class whose speeds are shown and sorted by; filters only with `max_p50`"
+    )
     runtime = _named("runtime of these speeds (default: the most used one)")
     provider = _named("execution provider of these speeds (default: the most used one)")
 

@@ -27,9 +27,9 @@ class RefDetail(APIView):
     def put(self, request: Request, namespace: str, name: str, ref: str) -> Response:
         """Create a tag or alias, or move an alias."""
         model = selectors.model(request.user, namespace, name)
-        given = parse(shapes.RefInput, request.data)
+        data = parse(shapes.RefInput, request.data)
         row, created = ref_services.put(
-            request.user, model=model, name=ref, kind=given["kind"], number=given["version"]
+            request.user, model=model, name=ref, kind=data["kind"], number=data["version"]
         )
         return Response(shapes.RefOutput(row).data, status=201 if created else 200)
 
@@ -51,12 +51,12 @@ class Resolve(APIView):
     @asks(queries.ResolveQuery)
     def get(self, request: Request) -> Response:
         """Resolve a reference to a version and variant."""
-        given = parse(queries.ResolveQuery, request.query_params)
-        ref = refs.parse(given["ref"])
+        query = parse(queries.ResolveQuery, request.query_params)
+        ref = refs.parse(query["ref"])
         model = selectors.model(request.user, ref.namespace, ref.model)
         version = selectors.find_version(request.user, model, ref)
         variant = selectors.variant(
-            version, given["variant"] or ref.variant, given["opset"], given["precision"]
+            version, query["variant"] or ref.variant, query["opset"], query["precision"]
         )
         files_ = selectors.files_for(variant)
         for file in files_:

@@ -1,4 +1,4 @@
-"""The REST API over cards that were refused: reading one to mend it, and dropping it."""
+"""The REST API over refused cards: reading one to correct it, and deleting it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry.api.cards import CardFindingOutput, finding_data
+from registry.api.cards import CardFindingOutput, findings_data
 from registry.api.parameters import asks
 from registry.cards import refused_cards
 from registry.models import RefusedCard
@@ -47,7 +47,7 @@ class RefusedCardsOutput(serializers.Serializer[Any]):
 
 
 class RefusedCardList(APIView):
-    """The refused cards of a model: the caller's own, and for maintainers everybody's."""
+    """The refused cards of a model: the caller's own; maintainers see all."""
 
     @asks()
     @extend_schema(operation_id="refused_cards_list", responses=RefusedCardsOutput)
@@ -66,10 +66,10 @@ class RefusedCardDetail(APIView):
         """The text that was sent, with its findings."""
         model = selectors.model(request.user, namespace, name)
         row = refused_cards.one(request.user, model, card_id)
-        told = dict(RefusedCardOutput(row).data)
-        told["text"] = refused_cards.text(row)
-        told["findings"] = [finding_data(one) for one in refused_cards.check(row).findings]
-        return _private(Response(told))
+        data = dict(RefusedCardOutput(row).data)
+        data["text"] = refused_cards.text(row)
+        data["findings"] = findings_data(refused_cards.check(row).findings)
+        return _private(Response(data))
 
     @extend_schema(operation_id="refused_cards_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str, card_id: int) -> Response:

@@ -20,7 +20,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 def add_problem_answers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Give every operation the one shape in which errors are told (RFC 9457)."""
+    """Add the common error responses (RFC 9457) to every operation."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = {
         "type": "object",

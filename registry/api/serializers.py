@@ -9,8 +9,6 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from hub.protocol import stored
-from hub.protocol.inputs import parse
 from registry.api.inputs import Input, Items
 from registry.models import (
     Check,
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from registry.catalogue.summaries import Detail, Summary
 
 
+MACS = "multiply-accumulate operations of a run for usual sizes; null if they were not counted"
+MEMORY = "bytes of weights and activations for usual sizes; null if they were not counted"
 PARAMETERS = (
     "number of stored weights (elements) by scope, and of those in attributes; null if they "
     "were not counted"
@@ -73,6 +73,8 @@ class LatestOutput(serializers.Serializer[Any]):
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
     parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
+    macs = serializers.IntegerField(allow_null=True, default=None, help_text=MACS)
+    memory_bytes = serializers.IntegerField(allow_null=True, default=None, help_text=MEMORY)
     size = serializers.IntegerField(help_text="total size of the uploaded files in bytes")
     entry = serializers.CharField(allow_null=True)
     training_carbon_kg = serializers.FloatField(
@@ -278,6 +280,8 @@ class VariantOutput(serializers.Serializer[Variant]):
     ir_version = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
     parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
+    macs = serializers.IntegerField(allow_null=True, default=None, help_text=MACS)
+    memory_bytes = serializers.IntegerField(allow_null=True, default=None, help_text=MEMORY)
     origin = serializers.ChoiceField(Variant.Origin.choices)
     proof = serializers.SerializerMethodField()
     derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
@@ -345,8 +349,7 @@ class VersionOutput(VersionSummaryOutput):
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_inputs(self, version: Version) -> dict[str, Any]:
-        card = stored.mapping(version.card)
-        return {one.name: one.document() for one in parse(card.get("inputs"))}
+        return {one.name: one.document() for one in version.typed_card.inputs}
 
     @extend_schema_field(FileOutput(many=True))
     def get_files(self, version: Version) -> Any:

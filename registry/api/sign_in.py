@@ -68,7 +68,7 @@ class CountingBackend(ModelBackend):
 def confirm(request: HttpRequest, user: User, password: str) -> bool:
     """Whether ``password`` is that of the user who is signed in; raises Throttled.
 
-    Counted by session: nobody else can use up these tries.
+    Counted by session, so that no one else can use up these tries.
     """
     who = f"session:{_digest(str(request.session.session_key))}"
     with _counted(_own_limits(who), address=address_of(request)) as attempt:
@@ -77,7 +77,7 @@ def confirm(request: HttpRequest, user: User, password: str) -> bool:
 
 
 def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Give the browser of somebody who has just signed in the device cookie of their account."""
+    """Set the device cookie of the account in the browser of a user who has just signed in."""
     name, salt = _cookie(user.username)
     response.set_signed_cookie(
         name,
@@ -157,5 +157,5 @@ def _cookie(username: str) -> tuple[str, str]:
 
 
 def _digest(text: str) -> str:
-    """A key of fixed length, which says nothing about the name to whoever reads the cache."""
+    """A key of fixed length, which reveals nothing of the name to readers of the cache."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]

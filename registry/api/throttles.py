@@ -60,8 +60,8 @@ def address_of(request: HttpRequest) -> str:
 
     Of IPv6 it is the network of 64 bits.
     """
-    asked: Any = request
-    return AnonThrottle().get_ident(asked) or "unknown"
+    plain: Any = request
+    return AnonThrottle().get_ident(plain) or "unknown"
 
 
 def _subscriber(address: str) -> str:

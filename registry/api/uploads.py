@@ -89,14 +89,14 @@ def _number(request: Request, header: str) -> int:
 
 
 def _metadata(request: Request) -> dict[str, str]:
-    found = {}
+    metadata = {}
     for pair in filter(None, request.headers.get("Upload-Metadata", "").split(",")):
         key, _, value = pair.strip().partition(" ")
         try:
-            found[key] = base64.b64decode(value, validate=True).decode()
+            metadata[key] = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError) as error:
             raise problems.InvalidRequest(f"Upload-Metadata: {key} is not base64 text.") from error
-    return found
+    return metadata
 
 
 class UploadList(TusView):

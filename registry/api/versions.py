@@ -49,13 +49,8 @@ class VersionList(APIView):
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List versions, newest first."""
         model = selectors.model(request.user, namespace, name)
-        rows, cursor = pagination.by_number(
-            request,
-            selectors.versions(request.user, model),
-            "number",
-            pagination.limit_of(request),
-        )
-        return pagination.respond(request, shapes.VersionSummaryOutput, rows, cursor)
+        rows = selectors.versions(request.user, model)
+        return pagination.highest_first(request, shapes.VersionSummaryOutput, rows, "number")
 
     @extend_schema(
         operation_id="versions_create",
@@ -103,8 +98,8 @@ class VersionAction(APIView):
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """Do it; the answer is the version in its new state."""
         version = selectors.version(request.user, namespace, name, number)
-        given = parse(self.shape, request.data or {})
-        version = type(self).service(request.user, version=version, **given)
+        data = parse(self.shape, request.data or {})
+        version = type(self).service(request.user, version=version, **data)
         return etags.respond(request, version_data(version))
 
 
@@ -112,18 +107,18 @@ def action(
     name: str, shape: type[fields.Serializer[Any]], service: Callable[..., Version]
 ) -> type[VersionAction]:
     """A view of one verb."""
-    made = type(
+    view = type(
         f"Version{name.title()}",
         (VersionAction,),
         {"shape": shape, "service": staticmethod(service)},
     )
-    told = extend_schema(
+    describe = extend_schema(
         operation_id=f"versions_{name}",
         request=shape,
         responses=shapes.VersionOutput,
         description=service.__doc__,
     )
-    return extend_schema_view(post=told)(made)
+    return extend_schema_view(post=describe)(view)
 
 
 ACTIONS = {

@@ -1,4 +1,4 @@
-"""Reading a card: YAML front matter and the text below it, written by strangers.
+"""Reading a card: YAML front matter and the text below it, both untrusted.
 
 The front matter becomes plain JSON: no aliases (they can make a small file enormous), no
 constructors, no values that JSON lacks. Source: Hugging Face model card specification.
@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs, problems
-from registry.cards import fields, licences, source
+from hub.protocol.cards import Card
+from registry.cards import fields, source
 from registry.cards.findings import Finding, Notes, nearest
 from registry.core import parsing
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from hub.protocol.facts import Port
-    from hub.protocol.inputs import DeclaredInput
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000
@@ -35,60 +35,16 @@ _EMPHASIS = re.compile(r"[*`]|(?<!\w)_|_(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A card's structured part, its text, and what lists show of it."""
+class Checked:
+    """A card as far as it can be read, and what is wrong with it: front matter, prose, findings."""
 
     front: dict[str, Any]
     body: str
-
-    @property
-    def license(self) -> str:
-        """The licence, or several, in few characters; ``licenses`` has each."""
-        return licences.text(self.front.get("license"))
-
-    @property
-    def licenses(self) -> tuple[str, ...]:
-        """Each licence that the card names; the name of its own for one that is `other`."""
-        own = str(self.front.get("license_name") or "")[: licences.LONGEST]
-        names = licences.named(self.front.get("license"))
-        return tuple(own if own and name.lower() == "other" else name for name in names)
-
-    @property
-    def task(self) -> str:
-        return _words(self.front.get("pipeline_tag"))[:64]
-
-    @property
-    def keywords(self) -> list[str]:
-        tags = self.front.get("tags")
-        if isinstance(tags, str):
-            tags = [tags]
-        return [str(tag)[:64] for tag in tags][:50] if isinstance(tags, list) else []
-
-    @property
-    def inputs(self) -> tuple[DeclaredInput, ...]:
-        """What it declares of the model's inputs; a declaration with an error is left out."""
-        return inputs.parse(self.front.get("inputs"))
-
-    @property
-    def summary(self) -> str:
-        """The front matter's ``summary``, else the first sentence of prose."""
-        said = _words(self.front.get("summary"))
-        if not said:
-            blocks = (block.strip() for block in re.split(r"\n\s*\n", self.body))
-            prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
-            said = _plain_words(next(prose, "")[:_BEGINNING])
-        said = " ".join(said.split())
-        sentence = re.match(r".{20,}?[.!?](?= |$)", said)
-        said = sentence.group() if sentence else said
-        return said if len(said) <= 300 else said[:299].rstrip() + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A card that was looked at: what it says as far as it can be read, and what is wrong."""
-
-    card: Card
     findings: tuple[Finding, ...]
+
+    @property
+    def card(self) -> Card:
+        return Card.read(self.front)
 
     @property
     def errors(self) -> list[Finding]:
@@ -110,7 +66,7 @@ def check(text: str) -> Checked:
             "Move the rest to a file.",
             line=1,
         )
-        return Checked(Card({}, ""), notes.in_order())
+        return Checked({}, "", notes.in_order())
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
         notes.error(
@@ -119,15 +75,13 @@ def check(text: str) -> Checked:
             "Save it as plain UTF-8 text.",
             line=line,
         )
-        return Checked(Card({}, ""), notes.in_order())
+        return Checked({}, "", notes.in_order())
     parts = source.split(text)
     if parts.start:
         front, findings = parsing.run(_examined, text[: parts.body])
     else:
         front, findings = _examined(text)
-    return Checked(
-        Card(front, text[parts.body :]), tuple(Finding(**finding) for finding in findings)
-    )
+    return Checked(front, text[parts.body :], tuple(Finding(**finding) for finding in findings))
 
 
 def _examined(head: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -150,12 +104,30 @@ def contradictions(
     return tuple(replace(one, line=line_of(text, one.pointer)) for one in notes.in_order())
 
 
-def accept(text: str) -> Card:
-    """The card that somebody wants to save; raises CardInvalid naming every error at once."""
+def accept(text: str) -> Checked:
+    """A card without errors, to be saved; raises CardInvalid naming every error at once."""
     checked = check(text)
     if errors := checked.errors:
-        raise refusal(errors)
-    return checked.card
+        detail = errors[0].detail
+        if len(errors) > 1:
+            detail = f"{detail} And {len(errors) - 1} more."
+        raise problems.CardInvalid(
+            detail, errors=[{"pointer": one.pointer, "detail": one.detail} for one in errors]
+        )
+    return checked
+
+
+def summary(declared: str, body: str) -> str:
+    """A card's declared summary, else the first sentence of its prose; at most 300 characters."""
+    if not declared:
+        blocks = (block.strip() for block in re.split(r"\n\s*\n", body))
+        prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
+        text = _LINK.sub(r"\1", _PICTURE.sub("", next(prose, "")[:_BEGINNING]))
+        declared = _EMPHASIS.sub("", text)
+    text = " ".join(declared.split())
+    sentence = re.match(r".{20,}?[.!?](?= |$)", text)
+    text = sentence.group() if sentence else text
+    return text if len(text) <= 300 else text[:299].rstrip() + "…"
 
 
 def body(readme: str) -> str:
@@ -164,18 +136,8 @@ def body(readme: str) -> str:
 
 
 def digest(readme: str) -> str:
-    """What tells one text of a card from another: 32 hexadecimal digits of its SHA-256."""
+    """Identifies the text of a card: 32 hexadecimal digits of its SHA-256."""
     return hashlib.sha256(readme.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def refusal(errors: list[Finding]) -> problems.CardInvalid:
-    """The problem that tells of these errors, each with its pointer, line and cure."""
-    detail = errors[0].detail
-    if len(errors) > 1:
-        detail = f"{detail} And {len(errors) - 1} more."
-    return problems.CardInvalid(
-        detail, errors=[{"pointer": one.pointer, "detail": one.detail} for one in errors]
-    )
 
 
 def line_of(readme: str, pointer: str) -> int | None:
@@ -184,21 +146,10 @@ def line_of(readme: str, pointer: str) -> int | None:
     ``pointer`` is a JSON pointer such as ``/training_data/1/name``; of what is missing inside a
     field, the line of the part that lacks it. None where the field itself is not there.
     """
-    if found := re.fullmatch(r"/line/([1-9][0-9]{0,8})", pointer):
-        return int(found.group(1))
+    if line := re.fullmatch(r"/line/([1-9][0-9]{0,8})", pointer):
+        return int(line.group(1))
     return parsing.run(_nearest_line, readme[: source.split(readme).body], pointer)
 
 
 def _nearest_line(head: str, pointer: str) -> int | None:
     return nearest(source.read(head).notes.lines, pointer)
-
-
-def _plain_words(markdown: str) -> str:
-    """A paragraph without its marks: links keep their words, pictures go."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\1", _PICTURE.sub("", markdown)))
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(str(item) for item in value)
-    return "" if value is None else str(value)

@@ -1,6 +1,6 @@
 """Changing fields of a card and nothing else: comments, order and prose stay byte for byte.
 
-The lines of a changed field are written anew; PyYAML's marks say which lines those are.
+The lines of a changed field are rewritten; PyYAML's marks say which lines those are.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from registry.core import parsing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from registry.cards.findings import Finding
 
 _WIDTH = 100
 _SHORT = 88
@@ -86,7 +84,11 @@ def change(text: str, changes: Mapping[str, Any]) -> str:
 def _changed(text: str, changes: Mapping[str, Any], newline: str) -> str:
     front = source.read(text)
     if not front.readable:
-        raise unreadable(front.notes.in_order()[0])
+        finding = front.notes.in_order()[0]
+        raise problems.CardInvalid(
+            f"Fix the YAML of the card before you edit single fields. {finding.detail}",
+            errors=[{"pointer": finding.pointer, "detail": finding.detail}],
+        )
     changes = {
         name: value for name, value in changes.items() if value is not None or name in front.values
     }
@@ -105,26 +107,15 @@ def _changed(text: str, changes: Mapping[str, Any], newline: str) -> str:
     parts = front.parts
     changed = text[: parts.start] + source_text + text[parts.stop :]
     # Lines say where a field ends in all YAML that people write; for others there is the long way.
-    if source.read(changed).values != _set(front.values, changes):
+    removed = {name for name, value in changes.items() if value is None}
+    values = {**front.values, **changes}
+    if source.read(changed).values != {name: values[name] for name in values.keys() - removed}:
         return text[: parts.start] + _rewritten(front, changes) + text[parts.stop :]
     return changed
 
 
-def _set(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    gone = {name for name, value in changes.items() if value is None}
-    return {name: value for name, value in {**values, **changes}.items() if name not in gone}
-
-
-def unreadable(finding: Finding) -> problems.CardInvalid:
-    """The problem of changing a field of YAML that cannot be read."""
-    return problems.CardInvalid(
-        f"Fix the YAML of the card before you edit single fields. {finding.detail}",
-        errors=[{"pointer": finding.pointer, "detail": finding.detail}],
-    )
-
-
 def _rewritten(front: source.Front, changes: Mapping[str, Any]) -> str:
-    """A front matter in braces has no lines of its own for a field: all of it is written anew."""
+    """A front matter in braces has no lines of its own for a field: all of it is rewritten."""
     values = {
         name: value for name, value in {**front.values, **changes}.items() if value is not None
     }
@@ -146,9 +137,9 @@ def _replaced(front: source.Front, changes: Mapping[str, Any], newline: str) -> 
         fresh = waiting.pop(name)
         pieces.append(text[done:start])
         if fresh is not None:
-            said = _lines(written(name, fresh), newline)
-            one_line = tail and said.count("\n") == 1
-            pieces.append(said.rstrip("\r\n") + tail + newline if one_line else said)
+            lines = _lines(written(name, fresh), newline)
+            one_line = tail and lines.count("\n") == 1
+            pieces.append(lines.rstrip("\r\n") + tail + newline if one_line else lines)
         done = end
     pieces.append(text[done:])
     fresh = "".join(
@@ -156,10 +147,10 @@ def _replaced(front: source.Front, changes: Mapping[str, Any], newline: str) -> 
         for name, value in waiting.items()
         if value is not None
     )
-    kept = "".join(pieces)
-    if fresh and kept and not kept.endswith("\n"):
-        kept += newline
-    return kept + fresh
+    result = "".join(pieces)
+    if fresh and result and not result.endswith("\n"):
+        result += newline
+    return result + fresh
 
 
 def _end(text: str, value: yaml.Node, stop: int) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""What a card says of carbon and energy, in their units, and what is probably in another one."""
+"""Carbon and energy on a card: their units, how they were determined, and probable slips."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from registry.cards.values import chosen, mapping, number, text
 
 if TYPE_CHECKING:
+    from hub.protocol.cards import Emissions
     from registry.cards.findings import Notes
     from registry.cards.values import Check
 
 
-# How a figure was come by: told without a method, computed with assumptions, or by a meter.
+# How a figure was determined: stated without a method, computed from assumptions, or metered.
 KINDS = ("declared", "estimated", "measured")
 # Tools that compute emissions from assumptions about machines and grids.
 _ESTIMATING = re.compile(
@@ -24,19 +25,15 @@ _ESTIMATING = re.compile(
 LEAST_G_PER_KWH, MOST_G_PER_KWH = 1.0, 2000.0
 
 
-def kind_of(card: dict[str, Any]) -> str:
-    """One of KINDS for the emissions that a card tells: its own word, else by the tool it names.
+def kind_of(emissions: Emissions) -> str:
+    """One of KINDS for the emissions of a card: its own word, else by the tool it names.
 
-    A number without either is declared: nobody knows how it was come by.
+    A number without either is declared: how it was determined is unknown.
     """
-    said = card.get("co2_eq_emissions")
-    whole = said if isinstance(said, dict) else {}
-    word = str(whole.get("kind") or "").strip().lower()
-    if word in KINDS:
-        return word
-    methods = (whole.get("source"), card.get("carbon_method"))
-    written = " ".join(str(one) for one in methods if isinstance(one, str | list))
-    return "estimated" if _ESTIMATING.search(written[:2000]) else "declared"
+    if emissions.kind in KINDS:
+        return emissions.kind
+    methods = " ".join(emissions.methods)[:2000]
+    return "estimated" if _ESTIMATING.search(methods) else "declared"
 
 
 def carbon(notes: Notes, pointer: str, value: Any) -> None:
@@ -49,7 +46,7 @@ def carbon(notes: Notes, pointer: str, value: Any) -> None:
             "geographical_location": text,
             "hardware_used": text,
         }
-        mapping(parts, wanted="grams, or a mapping with emissions")(notes, pointer, value)
+        mapping(parts, expected="grams, or a mapping with emissions")(notes, pointer, value)
     else:
         _grams(notes, pointer, value)
 
@@ -59,10 +56,10 @@ _UNITS = {"mg": 0.001, "g": 1, "kg": 1000, "t": 1_000_000}
 
 def _grams(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, str):
-        said = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(mg|kg|g|t)\b", value)
+        match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(mg|kg|g|t)\b", value)
         cure = "Write grams, digits only; leave it out if it was not measured."
-        if said:
-            grams = float(said.group(1)) * _UNITS[said.group(2)]
+        if match:
+            grams = float(match.group(1)) * _UNITS[match.group(2)]
             cure = f"Write grams, digits only: {grams:.10g}."
         notes.error(pointer, f"{value[:60]!r} is text; emissions are a number in grams.", cure)
         return
@@ -82,7 +79,7 @@ _ENERGY: dict[str, Check] = {
 
 def energy(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, dict):
-        mapping(_ENERGY, wanted="kilowatt-hours, or a mapping with kwh")(notes, pointer, value)
+        mapping(_ENERGY, expected="kilowatt-hours, or a mapping with kwh")(notes, pointer, value)
     else:
         number(unit="kWh")(notes, pointer, value)
 

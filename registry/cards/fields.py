@@ -31,7 +31,7 @@ def _risk(notes: Notes, pointer: str, value: Any) -> None:
     parts: dict[str, Check] = dict.fromkeys(
         ("title", "description", "severity", "probability", "mitigation"), word
     )
-    mapping(parts, wanted="a risk with title or description", needs=("title", "description"))(
+    mapping(parts, expected="a risk with title or description", needs=("title", "description"))(
         notes, pointer, value
     )
 
@@ -40,23 +40,23 @@ def _inputs(notes: Notes, pointer: str, value: Any) -> None:
     inputs.parse(value, notes, pointer)
 
 
-_texts = listed(text, wanted="text or a list of texts")
+_texts = listed(text, expected="text or a list of texts")
 _precision = usual(
     {*vocabularies.PRECISIONS, *vocabularies.OTHER_PRECISIONS}, what="type of weights"
 )
 FIELDS: dict[str, Check] = {
-    "license": listed(licence, wanted="an SPDX id such as apache-2.0"),
+    "license": listed(licence, expected="an SPDX id such as apache-2.0"),
     "license_name": text,
     "license_link": text,
     "library_name": text,
     "pipeline_tag": usual(TASKS, what="task"),
-    "tags": listed(word, wanted="a list of words"),
-    "language": listed(values.language, wanted="a language code or a list of them"),
-    "datasets": listed(text, wanted="a list of data sets"),
-    "metrics": listed(word, wanted="a list of metrics"),
+    "tags": listed(word, expected="a list of words"),
+    "language": listed(values.language, expected="a language code or a list of them"),
+    "datasets": listed(text, expected="a list of data sets"),
+    "metrics": listed(word, expected="a list of metrics"),
     "model-index": results.model_index,
-    "eval_results": listed(results.eval_result, wanted="a list of results", alone=False),
-    "base_model": listed(word, wanted="a model's name or a list of names"),
+    "eval_results": listed(results.eval_result, expected="a list of results", alone=False),
+    "base_model": listed(word, expected="a model's name or a list of names"),
     "base_model_relation": chosen(vocabularies.RELATIONS, what="relation to a base model"),
     "new_version": text,
     "co2_eq_emissions": emissions.carbon,
@@ -66,19 +66,19 @@ FIELDS: dict[str, Check] = {
     "validated_on": origins.datasets,
     "tested_on": origins.datasets,
     "personal_data": origins.personal,
-    "precision": listed(_precision, wanted="a type such as float32"),
+    "precision": listed(_precision, expected="a type such as float32"),
     "inputs": _inputs,
     "preprocessing": _texts,
     "postprocessing": _texts,
     "architecture": _texts,
-    "hyperparameters": mapping({}, wanted="a mapping of names and values", open_=True),
+    "hyperparameters": mapping({}, expected="a mapping of names and values", open_=True),
     "hardware": _texts,
     "energy": emissions.energy,
     "carbon_method": _texts,
     "intended_use": _texts,
     "limitations": _texts,
     "bias": _texts,
-    "risks": listed(_risk, wanted="a list of risks"),
+    "risks": listed(_risk, expected="a list of risks"),
     "citation": _texts,
     "doi": doi,
     "date": date,
@@ -163,7 +163,7 @@ def _together(notes: Notes, front: dict[str, Any]) -> None:
 
 
 def _paths(notes: Notes, pointer: str, value: Any) -> None:
-    """Warn of folders of somebody's own machine anywhere in the values."""
+    """Warn of local paths of the author's machine anywhere in the values."""
     if isinstance(value, str):
         if _LOCAL_PATH.search(value[:20_000]):
             notes.warn(

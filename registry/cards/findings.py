@@ -68,7 +68,7 @@ class Notes:
         self.found.append(Finding(severity, pointer, line, message, cure))
 
     def in_order(self) -> tuple[Finding, ...]:
-        """By line, errors first on a line; a card that is all wrong is told so 100 times."""
+        """By line, errors first on a line; at most 100."""
         rows = sorted(self.found, key=lambda one: (one.line or 0, one.severity))
         return tuple(rows[:LISTED])
 
@@ -80,11 +80,11 @@ def escaped(name: object) -> str:
 
 def dotted(pointer: str) -> str:
     """``/training_data/1/name`` as ``training_data[1].name``."""
-    said = ""
+    path = ""
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        said += f"[{name}]" if name.isdecimal() and said else f".{name}" if said else name
-    return said
+        path += f"[{name}]" if name.isdecimal() and path else f".{name}" if path else name
+    return path
 
 
 def nearest(lines: dict[str, int], pointer: str) -> int | None:

@@ -6,61 +6,62 @@ Source: SPDX 3 annex D (licence expressions), Hugging Face model card specificat
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from registry.cards import vocabularies
+
+if TYPE_CHECKING:
+    from hub.protocol.cards import Card
 
 LONGEST = 64
 _OPERATOR = re.compile(r"\s+(?:and|or)\s+|[()]", re.IGNORECASE)
 _MOST = 50
 
 
-def named(value: Any) -> tuple[str, ...]:
-    """Each licence that a card's field or a row names, as it is written there, without its choice.
+def named(*written: str) -> tuple[str, ...]:
+    """Each licence that texts of a card or a row name, as it is written there, without its choice.
 
     An expression of SPDX names several; an exception stays with its licence.
     """
-    items = value if isinstance(value, list) else [value]
-    found = (
-        part
-        for item in items[:_MOST]
-        if isinstance(item, str | int | float) and not isinstance(item, bool)
-        for part in _parts(str(item).strip())
-    )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(part for text in written[:_MOST] for part in _parts(text.strip())))
 
 
-def expression(value: Any) -> str:
-    """A choice or sum of licences as SPDX writes it; empty for one licence, and for a list.
+def of_card(card: Card) -> tuple[str, ...]:
+    """Each licence that a card names; the name of its own for one that is `other`."""
+    own = card.license_name[:LONGEST]
+    names = named(*card.licenses)
+    return tuple(own if own and name.lower() == "other" else name for name in names)
+
+
+def expression(*written: str) -> str:
+    """A choice or sum of licences as SPDX writes it; empty for one licence, and for several texts.
 
     A list does not say whether one of its licences holds, or all of them.
     """
-    items = value if isinstance(value, list) else [value]
-    if len(items) != 1 or not isinstance(items[0], str) or len(named(items)) < 2:
+    if len(written) != 1 or len(named(*written)) < 2:
         return ""
     try:
-        return str(canonicalize_license_expression(items[0].strip()))
+        return str(canonicalize_license_expression(written[0].strip()))
     except InvalidLicenseExpression:
         return ""
 
 
-def text(value: Any) -> str:
+def text(*written: str) -> str:
     """The licences in at most LONGEST characters, for columns and lists: none is cut in two."""
-    items = value if isinstance(value, list) else [value]
-    if len(items) == 1 and isinstance(items[0], str) and len(items[0].strip()) <= LONGEST:
-        return items[0].strip()
-    names = named(value)
+    if len(written) == 1 and len(written[0].strip()) <= LONGEST:
+        return written[0].strip()
+    names = named(*written)
     if len(names) == 1:
         return names[0][:LONGEST]
-    shown = ""
+    listing = ""
     for name in names:
-        longer = f"{shown}, {name}" if shown else name
+        longer = f"{listing}, {name}" if listing else name
         if len(longer) > LONGEST - 3:
-            return f"{shown} …" if shown else f"{name[: LONGEST - 1]}…"
-        shown = longer
-    return shown
+            return f"{listing} …" if listing else f"{name[: LONGEST - 1]}…"
+        listing = longer
+    return listing
 
 
 def _parts(written: str) -> list[str]:

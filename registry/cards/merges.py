@@ -34,8 +34,8 @@ def _joined(name: str, now: Any, value: Any) -> Any:
     if name in _ROWS and isinstance(value, list):
         return _rows(now if isinstance(now, list) else [now], value)
     if name in _WORDS and isinstance(value, list):
-        known = now if isinstance(now, list) else [now]
-        return [*known, *(one for one in value if one not in known)]
+        items = now if isinstance(now, list) else [now]
+        return [*items, *(one for one in value if one not in items)]
     if name in _MAPPINGS and isinstance(now, dict) and isinstance(value, dict):
         return {**now, **value}
     return value
@@ -43,32 +43,28 @@ def _joined(name: str, now: Any, value: Any) -> Any:
 
 def _rows(now: list[Any], value: list[Any]) -> list[Any]:
     for new in value:
-        at = next((at for at, old in enumerate(now) if _same(old, new)), None)
+        at = next((at for at, old in enumerate(now) if _names(old) & _names(new)), None)
         if at is None:
             now.append(new)
         elif isinstance(new, dict):
             old = now[at] if isinstance(now[at], dict) else {"name": now[at]}
             # What a person wrote stays; a proposal fills what was left open.
-            now[at] = {**new, **{key: said for key, said in old.items() if said is not None}}
+            now[at] = {**new, **{key: part for key, part in old.items() if part is not None}}
             now[at] = {key: now[at][key] for key in [*old, *(key for key in new if key not in old)]}
     return now
 
 
-def _same(one: Any, other: Any) -> bool:
-    return bool(_names(one) & _names(other))
-
-
 def _names(row: Any) -> set[str]:
-    said: list[Any] = [row] if isinstance(row, str) else []
+    names: list[Any] = [row] if isinstance(row, str) else []
     if isinstance(row, dict):
-        said = [row.get(key) for key in ("iri", "orcid", "name", "title") if row.get(key)]
-    return {str(one).strip().lower() for one in said}
+        names = [row.get(key) for key in ("iri", "orcid", "name", "title") if row.get(key)]
+    return {str(one).strip().lower() for one in names}
 
 
 def _results(now: Any, value: list[Any]) -> Any:
     if not isinstance(now, list) or not all(isinstance(model, dict) for model in now):
         return now
     results = now[0].get("results")
-    known = list(results) if isinstance(results, list) else []
-    fresh = [row for model in value for row in model.get("results", []) if row not in known]
-    return [{**now[0], "results": [*known, *fresh]}, *now[1:]]
+    rows = list(results) if isinstance(results, list) else []
+    fresh = [row for model in value for row in model.get("results", []) if row not in rows]
+    return [{**now[0], "results": [*rows, *fresh]}, *now[1:]]

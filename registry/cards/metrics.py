@@ -1,6 +1,6 @@
 """The metrics that cards report: their names, and values on one scale for each.
 
-A share is told as a fraction from 0 to 1, whether somebody writes 66.6, 66.6 per cent or 0.666.
+A share is given as a fraction from 0 to 1, whether a card has 66.6, 66.6 per cent or 0.666.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def canonical(name: str) -> str:
 
 def scale_of(name: str) -> Scale:
     """The scale of a metric; a number for one that the vocabulary lacks."""
-    known = REPORTED_METRICS.get(canonical(name))
-    return known.scale if known else "number"
+    metric = REPORTED_METRICS.get(canonical(name))
+    return metric.scale if metric else "number"
 
 
 def unit_of(written: object) -> str:

@@ -1,6 +1,6 @@
 """The names in a model's cards, what each means here, and what a maintainer may confirm it to mean.
 
-Suggestions are made of what the maintainer may see anyway; who sees less is told less.
+Suggestions contain only what the maintainer may see.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from django.db.models import Q
 from django.db.models.functions import Lower
 
+from hub.protocol.cards import Card
 from registry.cards import mentions, resolution
 from registry.core.permissions import require
 from registry.models import Dataset, Mention, NameConfirmation, RegisteredModel, Version
@@ -41,7 +42,7 @@ class Name:
 
 
 def of_model(actor: Actor, model: RegisteredModel) -> list[Name]:
-    """Every name in the cards of a model, drafts included; raises NotAllowed but for maintainers.
+    """Every name in the cards of a model, drafts included, for maintainers; raises NotAllowed.
 
     Base models that are named with a version or by address need no confirmation and are left out.
     """
@@ -53,22 +54,19 @@ def of_model(actor: Actor, model: RegisteredModel) -> list[Name]:
 
 def named(model: RegisteredModel) -> dict[MentionKind, list[str]]:
     """The keys of the names in a model's cards, by kind: at most MOST of each."""
-    found: dict[MentionKind, set[str]] = {kind: set() for kind in MentionKind}
+    keys: dict[MentionKind, set[str]] = {kind: set() for kind in MentionKind}
     rows = Mention.objects.filter(version__model=model).order_by("-version")
     for kind, name in rows.values_list("kind", "name").distinct()[: 10 * MOST]:
-        found[MentionKind(kind)].add(name)
+        keys[MentionKind(kind)].add(name)
     drafts = Version.objects.filter(model=model, state=Version.State.DRAFT)
-    for card in drafts.values_list("card", flat=True)[:_SUGGESTED]:
-        found[MentionKind.DATASET] |= mentions.datasets_in(card)
-        found[MentionKind.MODEL] |= mentions.models_in(card)
-    models = {name for name in found[MentionKind.MODEL] if _is_bare(name)}
-    found[MentionKind.MODEL] = models
-    return {kind: sorted(names)[:MOST] for kind, names in found.items()}
-
-
-def _is_bare(name: str) -> bool:
-    """Whether a base model is named as `namespace/name`, which may be one here or elsewhere."""
-    return name.count("/") == 1 and ":" not in name
+    for card in map(Card.read, drafts.values_list("card", flat=True)[:_SUGGESTED]):
+        keys[MentionKind.DATASET] |= mentions.datasets_in(card)
+        keys[MentionKind.MODEL] |= mentions.models_in(card)
+    # Named as `namespace/name`, which may be one here or elsewhere.
+    keys[MentionKind.MODEL] = {
+        name for name in keys[MentionKind.MODEL] if name.count("/") == 1 and ":" not in name
+    }
+    return {kind: sorted(names)[:MOST] for kind, names in keys.items()}
 
 
 def _datasets(model: RegisteredModel, keys: list[str]) -> list[Name]:
@@ -80,7 +78,7 @@ def _datasets(model: RegisteredModel, keys: list[str]) -> list[Name]:
     for entry in same.filter(Q(slug__in=keys) | Q(same__in=keys)).order_by("slug"):
         for key in mentions.keys_of(entry):
             others.setdefault(key, []).append(entry.slug)
-    found = []
+    names = []
     for key in keys:
         entry_meant = meant.get(key)
         target = confirmed.get(key) or (entry_meant.slug if entry_meant else "")
@@ -89,19 +87,19 @@ def _datasets(model: RegisteredModel, keys: list[str]) -> list[Name]:
             by = "address" if key == resolution.address_key(entry_meant) else "namespace"
         rest = [slug for slug in others.get(key, []) if slug != target]
         suggested = tuple(rest[:_SUGGESTED])
-        found.append(Name(MentionKind.DATASET, key, by, target or "", suggested))
-    return found
+        names.append(Name(MentionKind.DATASET, key, by, target or "", suggested))
+    return names
 
 
-def _models(actor: Actor, model: RegisteredModel, wanted: list[str]) -> list[Name]:
-    if not wanted:
+def _models(actor: Actor, model: RegisteredModel, keys: list[str]) -> list[Name]:
+    if not keys:
         return []
     visible = RegisteredModel.objects.visible_to(actor)
-    meant = resolution.models_of(model, wanted, visible)
-    confirmed = {name for _, name in resolution.confirmed_models([model.pk], wanted)}
-    spaces, own = zip(*(name.split("/", 1) for name in wanted), strict=True)
+    meant = resolution.models_of(model, keys, visible)
+    confirmed = {name for _, name in resolution.confirmed_models([model.pk], keys)}
+    spaces, own = zip(*(name.split("/", 1) for name in keys), strict=True)
     rows = visible.exclude(pk=model.pk).alias(space=Lower("namespace__slug"), own=Lower("name"))
-    rows = rows.filter(space__in=spaces, own__in=own) | rows.filter(former_names__name__in=wanted)
+    rows = rows.filter(space__in=spaces, own__in=own) | rows.filter(former_names__name__in=keys)
     refs = {
         row.pk: row.ref for row in visible.filter(pk__in=meant.values()).select_related("namespace")
     }
@@ -109,10 +107,10 @@ def _models(actor: Actor, model: RegisteredModel, wanted: list[str]) -> list[Nam
     for row in rows.select_related("namespace").prefetch_related("former_names").distinct():
         for key in (row.ref.lower(), *(former.name for former in row.former_names.all())):
             others.setdefault(key, set()).add(row.ref)
-    found = []
-    for key in wanted:
+    names = []
+    for key in keys:
         target = refs.get(meant.get(key, 0), "")
         by: By = "confirmation" if key in confirmed else "namespace" if target else ""
         suggested = tuple(sorted(others.get(key, set()) - {target}))[:_SUGGESTED]
-        found.append(Name(MentionKind.MODEL, key, by, target, suggested))
-    return found
+        names.append(Name(MentionKind.MODEL, key, by, target, suggested))
+    return names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from registry.cards import values, vocabularies
+from hub.protocol.cards import PERSONAL_DATA
+from registry.cards import values
 from registry.cards.values import (
     chosen,
     date,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PERSONAL_PARTS: dict[str, Check] = {
-    "categories": listed(text, wanted="a list of categories"),
+    "categories": listed(text, expected="a list of categories"),
     "legal_basis": text,
     "note": text,
 }
@@ -32,13 +33,13 @@ _PERSONAL_PARTS: dict[str, Check] = {
 
 def _status(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, bool):
-        said = "yes" if value else "no"
+        answer = "yes" if value else "no"
         notes.warn(
-            pointer, f"YAML reads {said} as {str(value).lower()}.", f'Write "{said}" in quotes.'
+            pointer, f"YAML reads {answer} as {str(value).lower()}.", f'Write "{answer}" in quotes.'
         )
         return
-    # What is meant by another word is for nobody to guess: it is about people.
-    status = chosen(vocabularies.PERSONAL, what="status of personal data", guess=False)
+    # The meaning of another word is never guessed: it is about people.
+    status = chosen(PERSONAL_DATA, what="status of personal data", guess=False)
     status(notes, pointer, value)
 
 
@@ -50,7 +51,7 @@ def personal(notes: Notes, pointer: str, value: Any) -> None:
     parts: dict[str, Check] = {"status": _status, **_PERSONAL_PARTS}
     if value.get("status") is None:
         notes.error(pointer, "status is missing.", "Write yes, no, anonymised or unknown.")
-    mapping(parts, wanted="a word or a mapping")(notes, pointer, value)
+    mapping(parts, expected="a word or a mapping")(notes, pointer, value)
     if value.get("status") in ("yes", True) and not value.get("legal_basis"):
         notes.warn(
             pointer,
@@ -73,8 +74,8 @@ def person(notes: Notes, pointer: str, value: Any) -> None:
     """A person or organisation: a name, or a mapping with it."""
     if isinstance(value, str):
         return
-    wanted = "a name or a mapping with one"
-    mapping(_PERSON, wanted=wanted, needs=("name", "orcid", "ror"))(notes, pointer, value)
+    expected = "a name or a mapping with one"
+    mapping(_PERSON, expected=expected, needs=("name", "orcid", "ror"))(notes, pointer, value)
     if isinstance(value, dict) and value.get("email"):
         notes.warn(
             f"{pointer}/email",
@@ -83,7 +84,7 @@ def person(notes: Notes, pointer: str, value: Any) -> None:
         )
 
 
-people = listed(person, wanted="a list of people")
+people = listed(person, expected="a list of people")
 _DATASET: dict[str, Check] = {
     "name": text,
     "iri": iri,
@@ -107,8 +108,8 @@ def dataset(notes: Notes, pointer: str, value: Any) -> None:
     """A data set: its name or IRI, or a mapping with one of them."""
     if isinstance(value, str):
         return
-    wanted = "a data set, with name or iri"
-    mapping(_DATASET, wanted=wanted, needs=("name", "iri"))(notes, pointer, value)
+    expected = "a data set, with name or iri"
+    mapping(_DATASET, expected=expected, needs=("name", "iri"))(notes, pointer, value)
 
 
-datasets = listed(dataset, wanted="a list of data sets", alone=False)
+datasets = listed(dataset, expected="a list of data sets", alone=False)

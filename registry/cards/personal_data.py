@@ -69,12 +69,12 @@ _BASIS_BY_WORDS = {
 
 
 def category(written: str) -> str:
-    """The name in PD of a category that somebody wrote, by name or words; empty for none."""
+    """The name in PD of a category as written, by name or words; empty for none."""
     return _BY_WORDS.get(_plain(written), "")
 
 
 def legal_basis(written: str) -> str:
-    """The name in DPV of a legal basis that somebody wrote, by name or words; empty for none."""
+    """The name in DPV of a legal basis as written, by name or words; empty for none."""
     return _BASIS_BY_WORDS.get(_plain(written), "")
 
 

@@ -1,4 +1,4 @@
-"""Keeping cards that were refused, so that nothing that was sent is lost, until they are mended.
+"""Keeping cards that were refused, so that nothing that was sent is lost, until they are corrected.
 
 They count towards the namespace's quota. Of one author KEPT are held for a model; a newer one takes
 the place of the oldest.
@@ -43,12 +43,12 @@ def keeping(
     try:
         yield
     except problems.CardInvalid as refusal:
-        kept = _keep(actor, model, content(), version, refusal.detail)
+        row = _keep(actor, model, content(), version, refusal.detail)
         page = f"{settings.HUB_PUBLIC_URL}/models/{model.ref}/refused-cards"
-        if kept is not None:
+        if row is not None:
             refusal.detail = f"{refusal.detail} The card is saved at {page}."
             refusal.extensions["refused_card"] = (
-                f"{settings.HUB_PUBLIC_URL}/api/v1/models/{model.ref}/refused-cards/{kept.pk}"
+                f"{settings.HUB_PUBLIC_URL}/api/v1/models/{model.ref}/refused-cards/{row.pk}"
             )
         raise
     RefusedCard.objects.filter(
@@ -59,7 +59,7 @@ def keeping(
 def of_model(actor: Actor, model: RegisteredModel) -> QuerySet[RefusedCard]:
     """The refused cards of a model, newest first: maintainers see all, others their own.
 
-    Raises NotAllowed but for writers.
+    Raises NotAllowed, except for writers.
     """
     user = require(actor, "version.edit", model)
     rows = RefusedCard.objects.filter(model=model).select_related("author", "version")
@@ -67,7 +67,7 @@ def of_model(actor: Actor, model: RegisteredModel) -> QuerySet[RefusedCard]:
 
 
 def count(actor: Actor, model: RegisteredModel) -> int:
-    """How many of them the actor may see; none for a stranger."""
+    """How many of them the actor may see; none for other users."""
     if not actor.is_authenticated or not can(actor, "version.edit", model):
         return 0
     return of_model(actor, model).count()
@@ -75,10 +75,10 @@ def count(actor: Actor, model: RegisteredModel) -> int:
 
 def one(actor: Actor, model: RegisteredModel, pk: int) -> RefusedCard:
     """A refused card by its number; raises NotFound, also for what others sent."""
-    found = of_model(actor, model).filter(pk=pk).first()
-    if found is None:
+    row = of_model(actor, model).filter(pk=pk).first()
+    if row is None:
         raise problems.NotFound(f"{model.ref} has no rejected card {pk} that you can see.")
-    return found
+    return row
 
 
 def text(of: RefusedCard) -> str:

@@ -1,8 +1,8 @@
-"""What names in cards mean: the one law by which a name leads to an entry of this hub.
+"""What names in cards mean: the one rule for how a name leads to an entry of this hub.
 
 A name leads to an entry of the card's own namespace, to one that is named by its address here, and
-to one that a maintainer of the model confirmed; to nothing else. Anybody may register a name that
-other people's cards hold already: what they tell under it must not become what those cards say.
+to one that a maintainer of the model confirmed; to nothing else. Anyone may register a name that
+other people's cards hold already; what they publish under it must not change those cards.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def datasets_of(model: RegisteredModel, names: Iterable[str]) -> dict[str, Datas
     rows = rows.filter(
         Q(slug__in={*addressed.values(), *keys}) | Q(pk__in=confirmed.values()) | Q(same__in=keys)
     )
-    found: dict[str, Dataset] = {}
+    entries: dict[str, Dataset] = {}
     for entry in rows.order_by("slug"):
         is_ours = entry.namespace_id == model.namespace_id
         names_of = set(mentions.keys_of(entry))
@@ -59,13 +59,8 @@ def datasets_of(model: RegisteredModel, names: Iterable[str]) -> dict[str, Datas
             else:
                 means = is_ours and key in names_of
             if means:
-                found[key] = entry
-    return found
-
-
-def mentions_of(dataset: Dataset) -> QuerySet[Mention]:
-    """The names in submitted cards that mean a data set."""
-    return _with_meaning([dataset]).filter(meaning=dataset.pk)
+                entries[key] = entry
+    return entries
 
 
 def like(dataset: Dataset) -> QuerySet[Mention]:
@@ -75,7 +70,25 @@ def like(dataset: Dataset) -> QuerySet[Mention]:
 
 def meanings(datasets: Sequence[Dataset]) -> QuerySet[Any]:
     """The names in submitted cards that mean one of some data sets, each with its ``meaning``."""
-    return _with_meaning(datasets).filter(meaning__in=[one.pk for one in datasets])
+    confirmed = NameConfirmation.objects.filter(
+        model=OuterRef("version__model"), kind=Mention.Kind.DATASET, name=OuterRef("name")
+    )
+    whens = [
+        *(When(name=address_key(one), then=Value(one.pk)) for one in datasets),
+        When(confirmed__isnull=False, then=F("confirmed")),
+        *(
+            When(
+                name__in=mentions.keys_of(one),
+                version__model__namespace=one.namespace_id,
+                then=Value(one.pk),
+            )
+            for one in datasets
+        ),
+    ]
+    rows = Mention.objects.filter(kind=Mention.Kind.DATASET, name__in=_names_of(datasets))
+    rows = rows.annotate(confirmed=Subquery(confirmed.values("dataset")[:1]))
+    rows = rows.annotate(meaning=Case(*whens, output_field=IntegerField()))
+    return rows.filter(meaning__in=[one.pk for one in datasets])
 
 
 def models_of(
@@ -85,11 +98,11 @@ def models_of(
 
     ``names`` are of the form `namespace/name`, without a number, in lower case.
     """
-    wanted = set(names)
-    confirmed = {name: pk for (_, name), pk in confirmed_models([model.pk], wanted).items()}
-    known = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
-    found = {name: pk for name, pk in confirmed.items() if pk in known}
-    own = {name for name in wanted - confirmed.keys() if is_own(model, name)}
+    keys = set(names)
+    confirmed = {name: pk for (_, name), pk in confirmed_models([model.pk], keys).items()}
+    visible_keys = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
+    models = {name: pk for name, pk in confirmed.items() if pk in visible_keys}
+    own = {name for name in keys - confirmed.keys() if is_own(model, name)}
     if own:
         rows = visible.filter(namespace=model.namespace_id).alias(own=Lower("name"))
         rows = rows.filter(own__in={name.partition("/")[2] for name in own})
@@ -100,8 +113,8 @@ def models_of(
         if lacking := own - here.keys():
             former = visible.filter(former_names__name__in=lacking)
             here |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
-        found |= {name: pk for name, pk in here.items() if name in own}
-    return found
+        models |= {name: pk for name, pk in here.items() if name in own}
+    return models
 
 
 def is_own(model: RegisteredModel, name: str) -> bool:
@@ -122,10 +135,10 @@ def undecided(version: Version, names: Iterable[str]) -> set[str]:
 
     Where they mean none that the reader may see, it is not known that one elsewhere is meant.
     """
-    wanted = set(names)
-    own = {name for name in wanted if is_own(version.model, name)}
-    confirmed = {name for _, name in confirmed_models([version.model_id], wanted)}
-    return own | confirmed | _namesakes(wanted, before=version.created_at)
+    keys = set(names)
+    own = {name for name in keys if is_own(version.model, name)}
+    confirmed = {name for _, name in confirmed_models([version.model_id], keys)}
+    return own | confirmed | _namesakes(keys, before=version.created_at)
 
 
 def _namesakes(names: Iterable[str], *, before: datetime) -> set[str]:
@@ -133,16 +146,16 @@ def _namesakes(names: Iterable[str], *, before: datetime) -> set[str]:
 
     A model that comes later changes nothing that older cards say.
     """
-    wanted = set(names)
-    if not wanted:
+    keys = set(names)
+    if not keys:
         return set()
     public = RegisteredModel.objects.filter(listed_for_everybody(), created_at__lt=before)
-    spaces, own = zip(*(name.split("/", 1) for name in wanted), strict=True)
+    spaces, own = zip(*(name.split("/", 1) for name in keys), strict=True)
     rows = public.alias(space=Lower("namespace__slug"), own=Lower("name"))
     here = rows.filter(space__in=spaces, own__in=own).values_list("namespace__slug", "name")
-    former = public.filter(former_names__name__in=wanted).values_list("former_names__name")
-    found = {f"{space}/{name}".lower() for space, name in here} | {name for (name,) in former}
-    return found & wanted
+    former = public.filter(former_names__name__in=keys).values_list("former_names__name")
+    taken = {f"{space}/{name}".lower() for space, name in here} | {name for (name,) in former}
+    return taken & keys
 
 
 def elsewhere(written: str, *, dataset: bool = False) -> str:
@@ -172,26 +185,3 @@ def _names_of(datasets: Sequence[Dataset]) -> set[str]:
     confirmed = NameConfirmation.objects.filter(dataset__in=datasets).values_list("name", flat=True)
     names = {key for one in datasets for key in (*mentions.keys_of(one), address_key(one))}
     return names | set(confirmed)
-
-
-def _with_meaning(datasets: Sequence[Dataset]) -> QuerySet[Any]:
-    """The mentions with names of some data sets; ``meaning`` is that of each, perhaps another."""
-    confirmed = NameConfirmation.objects.filter(
-        model=OuterRef("version__model"), kind=Mention.Kind.DATASET, name=OuterRef("name")
-    )
-    whens = [
-        *(When(name=address_key(one), then=Value(one.pk)) for one in datasets),
-        When(confirmed__isnull=False, then=F("confirmed")),
-        *(
-            When(
-                name__in=mentions.keys_of(one),
-                version__model__namespace=one.namespace_id,
-                then=Value(one.pk),
-            )
-            for one in datasets
-        ),
-    ]
-    rows = Mention.objects.filter(kind=Mention.Kind.DATASET, name__in=_names_of(datasets))
-    return rows.annotate(confirmed=Subquery(confirmed.values("dataset")[:1])).annotate(
-        meaning=Case(*whens, output_field=IntegerField())
-    )

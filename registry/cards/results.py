@@ -105,7 +105,7 @@ def _measured(notes: Notes, pointer: str, value: Any) -> None:
         "verified": anything,
         "verifyToken": anything,
     }
-    mapping(parts, wanted="a metric with type and value", needs=("type", "name"))(
+    mapping(parts, expected="a metric with type and value", needs=("type", "name"))(
         notes, pointer, value
     )
     if not isinstance(value, dict):
@@ -142,29 +142,29 @@ def _evaluated_on(notes: Notes, pointer: str, value: Any) -> None:
         "revision": word,
         "args": anything,
     }
-    mapping(parts, wanted="a data set with type and name")(notes, pointer, value)
+    mapping(parts, expected="a data set with type and name")(notes, pointer, value)
 
 
 _RESULT: dict[str, Check] = {
-    "task": mapping({"type": text, "name": text}, wanted="a task with a type"),
+    "task": mapping({"type": text, "name": text}, expected="a task with a type"),
     "dataset": _evaluated_on,
-    "metrics": listed(_measured, wanted="a list of metrics", alone=False),
-    "source": mapping({"name": text, "url": iri}, wanted="a source with name and url"),
+    "metrics": listed(_measured, expected="a list of metrics", alone=False),
+    "source": mapping({"name": text, "url": iri}, expected="a source with name and url"),
 }
 model_index = listed(
     mapping(
         {
             "name": text,
             "results": listed(
-                mapping(_RESULT, wanted="a result with dataset and metrics"),
-                wanted="a list of results",
+                mapping(_RESULT, expected="a result with dataset and metrics"),
+                expected="a list of results",
                 alone=False,
             ),
         },
-        wanted="a model with its results",
+        expected="a model with its results",
         needs=("results",),
     ),
-    wanted="a list of results",
+    expected="a list of results",
     alone=False,
 )
 
@@ -172,17 +172,18 @@ model_index = listed(
 def eval_result(notes: Notes, pointer: str, value: Any) -> None:
     parts: dict[str, Check] = {
         "dataset": mapping(
-            {"id": text, "task_id": text, "revision": word}, wanted="a data set with id and task_id"
+            {"id": text, "task_id": text, "revision": word},
+            expected="a data set with id and task_id",
         ),
         "value": anything,
         "unit": _unit,
         "metric": text,
         "date": date,
-        "source": mapping({"url": iri, "name": text, "user": text}, wanted="a source with url"),
+        "source": mapping({"url": iri, "name": text, "user": text}, expected="a source with url"),
         "notes": text,
         "verifyToken": anything,
     }
-    mapping(parts, wanted="a result with dataset and value")(notes, pointer, value)
+    mapping(parts, expected="a result with dataset and value")(notes, pointer, value)
     if isinstance(value, dict):
         if value.get("value") is None:
             notes.error(pointer, "The value of the result is missing.", "Write the measured value.")

@@ -51,7 +51,7 @@ class Loader(yaml.SafeLoader):
 
 
 class _Bounded(Loader):
-    """The same within limits, for what somebody sends now."""
+    """The same within limits, for new uploads."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
@@ -263,10 +263,10 @@ def _take(front: Front, node: yaml.Node | None, above: int) -> None:
         for key, value in node.value
         if isinstance(key, yaml.ScalarNode)
     ]
-    known = dict(front.notes.lines)
+    lines = dict(front.notes.lines)
     for name, value in _mapping(node, front.notes, "", above).items():
         if name in front.values:
-            first = known[f"/{escaped(name)}"]
+            first = lines[f"/{escaped(name)}"]
             front.notes.error(
                 f"/{escaped(name)}",
                 f"{name} is given twice, first on line {first}.",
@@ -295,7 +295,7 @@ def _salvage(front: Front, whole: Exception) -> None:
 
 def _pieces(source: str) -> Iterator[tuple[int, str]]:
     starts = [
-        found.start() for found in _FIELD_START.finditer(source) if found.start() < len(source)
+        match.start() for match in _FIELD_START.finditer(source) if match.start() < len(source)
     ]
     for start, stop in zip([0, *starts], [*starts, len(source)], strict=True):
         if source[start:stop].strip():

@@ -69,34 +69,26 @@ class Suggestion:
 
 def of(facts: Facts) -> list[Suggestion]:
     """What the facts of a described file suggest, one for each field, the best source first."""
-    found: dict[str, Suggestion] = {}
+    best: dict[str, Suggestion] = {}
     for one in _all(facts):
         if one.value not in (None, "", [], {}):
-            found.setdefault(one.name, one)
-    return list(found.values())
+            best.setdefault(one.name, one)
+    return list(best.values())
 
 
 def _all(facts: Facts) -> Iterator[Suggestion]:
     props = facts.metadata
-    yield from _standard(props)
-    yield from _embedded_card(props.get("model_card", ""))
+    authors = [words(name, 200) for name in props.get("model_author", "").split(",")]
+    yield Suggestion("creators", [name for name in authors if name][:50], "model_author")
+    yield Suggestion("license", _licence(props.get("model_license", "")), "model_license")
+    card = props.get("model_card", "")
+    for name, value in parsing.run(_good_fields, card[: source.split(card).body]).items():
+        yield Suggestion(name, value, "model_card")
     if "names" in props and ("stride" in props or "imgsz" in props):
         yield from _ultralytics(props)
     if images := _images(props):
         yield Suggestion("preprocessing", images, "Image.* properties")
     yield from _plain(facts)
-
-
-def _standard(props: Mapping[str, str]) -> Iterator[Suggestion]:
-    authors = [words(name, 200) for name in props.get("model_author", "").split(",")]
-    yield Suggestion("creators", [name for name in authors if name][:50], "model_author")
-    yield Suggestion("license", _licence(props.get("model_license", "")), "model_license")
-
-
-def _embedded_card(text: str) -> Iterator[Suggestion]:
-    """The fields of a card in ``model_card``; one that only is an address has none."""
-    for name, value in parsing.run(_good_fields, text[: source.split(text).body]).items():
-        yield Suggestion(name, value, "model_card")
 
 
 def _good_fields(head: str) -> dict[str, Any]:
@@ -127,17 +119,17 @@ def _ultralytics(props: Mapping[str, str]) -> Iterator[Suggestion]:
     names = _literal(props.get("names", ""))
     classes = list(names.values()) if isinstance(names, dict) else names
     if isinstance(classes, list) and classes:
-        told = ", ".join(f"{at} {words(name, 60)}" for at, name in enumerate(classes[:20]))
+        listing = ", ".join(f"{at} {words(name, 60)}" for at, name in enumerate(classes[:20]))
         more = f" and {len(classes) - 20} more" if len(classes) > 20 else ""
-        yield Suggestion("postprocessing", f"Classes by index: {told}{more}.", "names")
+        yield Suggestion("postprocessing", f"Classes by index: {listing}{more}.", "names")
 
 
 def _images(props: Mapping[str, str]) -> str:
-    said = []
+    parts = []
     for key, value in props.items():
         if form := _IMAGES.get(key.lower()):
-            said.append(form.format(words(_RANGES.get(value.lower(), value), 60)))
-    return f"Pictures: {', '.join(sorted(said))}." if said else ""
+            parts.append(form.format(words(_RANGES.get(value.lower(), value), 60)))
+    return f"Pictures: {', '.join(sorted(parts))}." if parts else ""
 
 
 def _plain(facts: Facts) -> Iterator[Suggestion]:
@@ -149,9 +141,9 @@ def _plain(facts: Facts) -> Iterator[Suggestion]:
     yield Suggestion("precision", _PRECISIONS.get(facts.precision), "the weights")
 
 
-def _licence(said: str) -> str:
+def _licence(written: str) -> str:
     """A licence id of what a file says; of "AGPL-3.0 License (https://...)" its first word."""
-    text = words(said, 200)
+    text = words(written, 200)
     first = text.split(" ")[0].strip("(),;") if text else ""
     for candidate in (text, first):
         if candidate and vocabularies.is_licence(candidate):

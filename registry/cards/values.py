@@ -56,7 +56,7 @@ def word(notes: Notes, pointer: str, value: Any) -> None:
         )
 
 
-def listed(check: Check, *, wanted: str, alone: bool = True) -> Check:
+def listed(check: Check, *, expected: str, alone: bool = True) -> Check:
     """A list of what ``check`` takes; ``alone`` allows one of them without the list."""
 
     def each(notes: Notes, pointer: str, value: Any) -> None:
@@ -70,14 +70,16 @@ def listed(check: Check, *, wanted: str, alone: bool = True) -> Check:
             check(notes, pointer, value)
         else:
             notes.error(
-                pointer, f"This must be {wanted} and is {kind(value)}.", "Start the line with a -."
+                pointer,
+                f"This must be {expected} and is {kind(value)}.",
+                "Start the line with a -.",
             )
 
     return each
 
 
 def mapping(
-    parts: Mapping[str, Check], *, wanted: str, needs: Collection[str] = (), open_: bool = False
+    parts: Mapping[str, Check], *, expected: str, needs: Collection[str] = (), open_: bool = False
 ) -> Check:
     """A mapping with known parts; of ``needs``, one must be there. Others are kept.
 
@@ -87,7 +89,7 @@ def mapping(
     def inside(notes: Notes, pointer: str, value: Any) -> None:
         if not isinstance(value, dict):
             notes.error(
-                pointer, f"This must be {wanted} and is {kind(value)}.", "See docs/cards.md."
+                pointer, f"This must be {expected} and is {kind(value)}.", "See docs/cards.md."
             )
             return
         for name, part in value.items():
@@ -118,10 +120,10 @@ def chosen(words: Collection[str], *, what: str, guess: bool = True) -> Check:
         meant = notes.guess(value, words, 0.6) if guess and isinstance(value, str) else ""
         listing = ", ".join(sorted(words))
         cure = f"{value} -> {meant}." if meant else f"Write one of {listing}."
-        said = f"{str(value)[:60]!r} is no {what}"
+        message = f"{str(value)[:60]!r} is no {what}"
         if not isinstance(value, str):
-            said = f"This must be a {what} and is {kind(value)}"
-        notes.error(pointer, f"{said}.", cure)
+            message = f"This must be a {what} and is {kind(value)}"
+        notes.error(pointer, f"{message}.", cure)
 
     return one
 
@@ -189,28 +191,28 @@ def language(notes: Notes, pointer: str, value: Any) -> None:
     text(notes, pointer, value)
     if not isinstance(value, str):
         return
-    said = value.strip().lower()
-    if said in vocabularies.LANGUAGES:
+    code = value.strip().lower()
+    if code in vocabularies.LANGUAGES:
         notes.warn(
             pointer,
             f"{value} is a language name, not a code.",
-            f"{value} -> {vocabularies.LANGUAGES[said]}.",
+            f"{value} -> {vocabularies.LANGUAGES[code]}.",
         )
-    elif not (_LANGUAGE.fullmatch(said) or said in ("multilingual", "code")):
+    elif not (_LANGUAGE.fullmatch(code) or code in ("multilingual", "code")):
         notes.warn(pointer, f"{value[:60]!r} is not a language code.", "Write en, de, zh-Hant ...")
 
 
 def date(notes: Notes, pointer: str, value: Any) -> None:
     """A day or a time as ISO 8601 writes it; a year alone may be a number."""
-    said = str(value).strip() if not isinstance(value, bool) else ""
+    day = str(value).strip() if not isinstance(value, bool) else ""
     cure = "Write it as 2026-01-31."
-    if not _DATE.fullmatch(said):
+    if not _DATE.fullmatch(day):
         notes.error(pointer, f"{str(value)[:60]!r} is not a date.", cure)
         return
     try:
-        datetime.datetime.fromisoformat(f"{said}-01-01"[:10] if len(said) < 10 else said)
+        datetime.datetime.fromisoformat(f"{day}-01-01"[:10] if len(day) < 10 else day)
     except ValueError as error:
-        notes.error(pointer, f"{said} is not a date: {error}.", cure)
+        notes.error(pointer, f"{day} is not a date: {error}.", cure)
 
 
 def doi(notes: Notes, pointer: str, value: Any) -> None:
@@ -227,35 +229,35 @@ def iri(notes: Notes, pointer: str, value: Any) -> None:
     text(notes, pointer, value)
     if not isinstance(value, str):
         return
-    said = value.strip()
-    if _DOI_AT.fullmatch(said):
-        doi(notes, pointer, said)
-    elif _DOI.fullmatch(said):
-        notes.warn(pointer, "This is a DOI without its URL.", f"https://doi.org/{said}")
-    elif not _IRI.fullmatch(said):
+    address = value.strip()
+    if _DOI_AT.fullmatch(address):
+        doi(notes, pointer, address)
+    elif _DOI.fullmatch(address):
+        notes.warn(pointer, "This is a DOI without its URL.", f"https://doi.org/{address}")
+    elif not _IRI.fullmatch(address):
         notes.error(
-            pointer, f"{said[:80]!r} is not a web address.", "Begin with https://, doi: or urn:."
+            pointer, f"{address[:80]!r} is not a web address.", "Begin with https://, doi: or urn:."
         )
 
 
 def orcid(notes: Notes, pointer: str, value: Any) -> None:
     """A person's ORCID iD with its check digit (ISO 7064 MOD 11-2)."""
-    found = _ORCID.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    match = _ORCID.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
         notes.error(
             pointer,
             f"{str(value)[:60]!r} is not an ORCID iD.",
             "Write it like 0000-0002-1825-0097.",
         )
-    elif not is_orcid(found.group(1)):
+    elif not is_orcid(match.group(1)):
         notes.error(
-            pointer, f"The check digit of {found.group(1)} is wrong.", "Copy the ORCID iD again."
+            pointer, f"The check digit of {match.group(1)} is wrong.", "Copy the ORCID iD again."
         )
 
 
-def is_orcid(said: str) -> bool:
+def is_orcid(written: str) -> bool:
     """Whether four groups of four have the right check digit."""
-    digits = said.replace("-", "")
+    digits = written.replace("-", "")
     total = 0
     for digit in digits[:-1]:
         total = (total + int(digit)) * 2

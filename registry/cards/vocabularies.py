@@ -1,4 +1,4 @@
-"""Words that cards use, and finding the one that somebody meant."""
+"""Words that cards use, and finding the one that was probably meant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ OTHER_PRECISIONS = {
     "fp8": "float8e4m3fn",
 }
 RELATIONS = ("adapter", "finetune", "merge", "quantized")
-PERSONAL = ("anonymised", "no", "unknown", "yes")
 LANGUAGES = {
     "arabic": "ar", "chinese": "zh", "czech": "cs", "danish": "da", "dutch": "nl",
     "english": "en", "finnish": "fi", "french": "fr", "german": "de", "greek": "el",
@@ -43,9 +42,9 @@ LANGUAGES = {
 
 def near(word: str, words: Iterable[str], likeness: float = 0.75) -> str:
     """The word that was probably meant, whatever its case and punctuation; empty if none is."""
-    known = {_bare(one): one for one in words}
-    found = difflib.get_close_matches(_bare(word)[:64], known, 1, likeness)
-    return known[found[0]] if found else ""
+    plain = {_bare(one): one for one in words}
+    matches = difflib.get_close_matches(_bare(word)[:64], plain, 1, likeness)
+    return plain[matches[0]] if matches else ""
 
 
 def is_licence(name: str) -> bool:

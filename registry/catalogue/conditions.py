@@ -9,7 +9,7 @@ from django.db.models import Q
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
 from registry.catalogue import full_text, tags
-from registry.models import DocumentFact, DocumentKeyword
+from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -28,16 +28,19 @@ FACTS = (
 )  # fmt: skip
 CUMULATIVE = ("passes_on", "evidence")
 # Sorts by what not every model has, and its column: those without it are left out.
-SPARSE = {"size": "size", "largest": "size", "carbon": "carbon_kg", "parameters": "parameters"}
+SPARSE = {
+    "size": "size", "largest": "size", "carbon": "carbon_kg", "parameters": "parameters",
+    "macs": "macs", "memory": "memory_bytes",
+}  # fmt: skip
 
 
 def matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
-    """What the actor may see and the query asks for, public and own apart unless told."""
+    """What the query matches and the actor may see, public and own models apart by default."""
     parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
     conditions = of(query)
     if query.text:
-        found = full_text.match(query.text, near=query.near)
-        return [rows.filter(conditions).filter(found) for rows in parts] if found else []
+        matches = full_text.match(query.text, near=query.near)
+        return [rows.filter(conditions).filter(matches) for rows in parts] if matches else []
     return [rows.filter(conditions) for rows in parts] if conditions else parts
 
 
@@ -45,13 +48,13 @@ def of(query: Query) -> Q:
     """Everything that the query asks for but its text."""
     tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
     conditions = Q()
-    for column, asked, values in (
+    for column, chosen, values in (
         ("namespace_slug__in", query.namespace, query.namespace),
         ("task__in", query.task, query.task),
         ("task__in", query.domain, tuple(tasks)),
         ("precision__in", query.precision, query.precision),
     ):
-        if asked:
+        if chosen:
             conditions &= Q(**{column: values})
     if query.license:
         conditions &= _licensed(query.license)
@@ -63,14 +66,18 @@ def of(query: Query) -> Q:
         ("opset__lte", query.opset_max),
         ("size__lte", query.max_bytes),
         ("parameters__lte", query.max_parameters),
+        ("macs__lte", query.max_macs),
+        ("memory_bytes__lte", query.max_memory),
     ):
         if bound is not None:
             conditions &= Q(**{column: bound})
     if query.contains:
         part = query.contains
-        said = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
-        conditions &= Q(latest__isnull=False) & said
-    conditions &= _told(query) & _tagged(query.tags)
+        part_matches = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
+        conditions &= Q(latest__isnull=False) & part_matches
+    conditions &= _has_facts(query) & _is_fast(query)
+    for tag in query.tags:
+        conditions &= _has_tag(tag)
     if query.sort in SPARSE:
         conditions &= Q(**{f"{SPARSE[query.sort]}__isnull": False})
     return conditions
@@ -91,7 +98,7 @@ def _licensed(values: Iterable[str]) -> Q:
     return conditions
 
 
-def _told(query: Query) -> Q:
+def _has_facts(query: Query) -> Q:
     """The condition that the facts of a model are those that are asked for."""
     conditions = Q()
     for group in FACTS:
@@ -103,15 +110,18 @@ def _told(query: Query) -> Q:
     return conditions
 
 
-def _tagged(wanted: Iterable[str]) -> Q:
-    """The condition that a model has all these tags of the Hub protocol."""
-    conditions = Q()
-    for tag in wanted:
-        conditions &= _has_tag(tag)
-    return conditions
+def _is_fast(query: Query) -> Q:
+    """The condition that an accepted result in the query's setup keeps its limit."""
+    if query.max_p50 is None:
+        return Q()
+    results = DocumentSpeed.objects.filter(
+        **query.setup._asdict(), status=DocumentSpeed.Status.ACCEPTED, p50_ms__lte=query.max_p50
+    )
+    return Q(pk__in=results.values("document_id"))
 
 
 def _has_tag(tag: str) -> Q:
+    """The condition that a model has a tag of the Hub protocol."""
     if tag == "onnx":
         return Q(latest__isnull=False)  # nothing is published without a model
     prefix, _, value = tag.partition(":")

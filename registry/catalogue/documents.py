@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Sum
 
-from registry.cards import cards, resolution
-from registry.cards.cards import Card
+from registry.cards import cards, licences, resolution
 from registry.catalogue import facets, searchable, speeds
 from registry.core import events, outbox
 from registry.models import (
@@ -23,6 +22,9 @@ from registry.models import (
 )
 from registry.models.search import EVERYBODY
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 BODY_CHARACTERS = 20_000
 
 
@@ -34,7 +36,7 @@ def connect() -> None:
 
 
 def contribute(name: str, verbs: tuple[str, ...], reader: searchable.Reader) -> None:
-    """Have ``reader`` tell facts of versions that a search can ask for, anew after ``verbs``."""
+    """Have ``reader`` give facts of versions to search by, again after ``verbs``."""
     searchable.contribute(reader)
     outbox.subscribe(f"registry.search.{name}", verbs, _on_event)
 
@@ -51,7 +53,7 @@ def _on_event(subject: outbox.Subject) -> None:
 
 
 def _on_dataset(subject: outbox.Subject) -> None:
-    """What is told of a data set counts for every model whose card names it."""
+    """The entry of a data set counts for every model whose card names it."""
     for dataset in Dataset.objects.filter(pk=subject.key):
         for model_id in set(resolution.like(dataset).values_list("version__model", flat=True)):
             refresh(model_id)
@@ -75,24 +77,28 @@ def _newest(model: RegisteredModel) -> tuple[Version | None, Variant | None]:
 def _columns(
     model: RegisteredModel, version: Version | None, main: Variant | None
 ) -> dict[str, Any]:
-    told = _told(model, version)
-    latest = _latest(version, main) if version else None
+    declared = _declared(model, version)
+    latest = _latest(version, main) if version else {}
     return {
         "title": model.ref,
         "audience": EVERYBODY if model.is_public else model.namespace_id,
-        "body": _body(model, version, told),
+        "body": _body(model, version, declared),
         "namespace_slug": model.namespace.slug,
-        "license": told.license.lower(),
-        "task": told.task,
-        "keywords": sorted({str(word).lower()[:64] for word in told.keywords if str(word).strip()}),
-        "precision": (latest or {}).get("precision") or "",
-        "opset": (latest or {}).get("opset"),
-        "size": (latest or {}).get("size"),
-        "parameters": (latest or {}).get("parameters"),
-        "carbon_kg": (latest or {}).get("training_carbon_kg"),
+        "license": declared.license.lower(),
+        "task": declared.task,
+        "keywords": sorted(
+            {str(word).lower()[:64] for word in declared.keywords if str(word).strip()}
+        ),
+        "precision": latest.get("precision") or "",
+        "opset": latest.get("opset"),
+        "size": latest.get("size"),
+        "parameters": latest.get("parameters"),
+        "macs": latest.get("macs"),
+        "memory_bytes": latest.get("memory_bytes"),
+        "carbon_kg": latest.get("training_carbon_kg"),
         "downloads": model.downloads,
         "updated_at": (version and version.published_at) or model.created_at,
-        "latest": latest,
+        "latest": latest or None,
     }
 
 
@@ -112,9 +118,9 @@ def refresh(model_id: int) -> None:
     words = columns["keywords"]
     document, _ = SearchDocument.objects.update_or_create(model=model, defaults=columns)
     document.words.exclude(word__in=words).delete()
-    known = set(document.words.values_list("word", flat=True))
+    existing = set(document.words.values_list("word", flat=True))
     DocumentKeyword.objects.bulk_create(
-        [DocumentKeyword(document=document, word=word) for word in words if word not in known]
+        [DocumentKeyword(document=document, word=word) for word in words if word not in existing]
     )
     facts = searchable.facts_of(version, main) if version else set()
     _keep(document, facts)
@@ -124,23 +130,25 @@ def refresh(model_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What people say of a model: the newest published version's card, else the model's row."""
+class _Declared:
+    """What is declared of a model: by the newest published version's card, else the model's row."""
 
-    license: str
-    task: str
-    keywords: list[str]
+    license: str = ""
+    task: str = ""
+    keywords: Sequence[str] = ()
 
 
-def _told(model: RegisteredModel, version: Version | None) -> _Told:
+def _declared(model: RegisteredModel, version: Version | None) -> _Declared:
     if version is not None:
-        card = Card(version.card, "")
-        return _Told(
-            card.license or model.license, card.task or model.task, card.keywords or model.keywords
+        card = version.typed_card
+        return _Declared(
+            licences.text(*card.licenses) or model.license,
+            card.task or model.task,
+            card.keywords or model.keywords,
         )
     if model.first_published_at is None:
-        return _Told(model.license, model.task, model.keywords)
-    return _Told("", "", [])  # what was said, was said of versions that are published no more
+        return _Declared(model.license, model.task, model.keywords)
+    return _Declared()  # the declarations were of versions that are no longer published
 
 
 def _keep(document: SearchDocument, facts: set[searchable.Fact]) -> None:
@@ -166,24 +174,28 @@ def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
         "ir_version": variant.ir_version if variant else None,
         "precision": variant.precision if variant else "",
         "parameters": variant.parameters if variant else None,
+        "macs": variant.macs if variant else None,
+        "memory_bytes": variant.memory_bytes if variant else None,
         "entry": variant.entry.path if variant else None,
         "size": sizes["sum"] or 0,
         "files": sizes["n"],
         "barcode": variant.facts.get("barcode") if variant else None,
         "summary": summary_of(version),
-        "training_carbon_kg": searchable.training_carbon_kg(version.card),
+        "training_carbon_kg": version.typed_card.emissions.kilograms,
     }
 
 
 def summary_of(version: Version) -> str:
     """One sentence: the card's summary, else the first sentence of its prose, else the model's."""
-    return Card(version.card, cards.body(version.readme)).summary or version.model.summary
+    own = cards.summary(version.typed_card.summary, cards.body(version.readme))
+    return own or version.model.summary
 
 
-def _body(model: RegisteredModel, version: Version | None, told: _Told) -> str:
-    parts = [model.summary, told.task, told.license, " ".join(map(str, told.keywords))]
+def _body(model: RegisteredModel, version: Version | None, declared: _Declared) -> str:
+    parts = [model.summary, declared.task, declared.license]
+    parts.append(" ".join(map(str, declared.keywords)))
     if version:
-        parts.append(Card(version.card, version.readme).body)
+        parts.append(version.readme)
         parts += [
             " ".join(one.title for one in row.typed_facts.operators)
             for row in version.variants.all()

@@ -9,7 +9,7 @@ from registry.models.search import EVERYBODY
 def of_task(task: str, *, apart_from: int, limit: int) -> list[SearchDocument]:
     """The public models of a task that declare the carbon of their training, the least first.
 
-    Each is told by its newest published version. ``apart_from`` is the key of the model that asks.
+    Each is represented by its newest published version. ``apart_from`` is a model's key.
     At most ``limit``; none for a model without a task.
     """
     if not task:

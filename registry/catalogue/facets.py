@@ -1,7 +1,7 @@
 """What each group of a list's filters offers, and how many models each value would leave.
 
 Over everything the counts are up to ``kept.SECONDS`` old; over a choice they are made from at most
-``MATCHES`` matches. What somebody may not see is counted nowhere.
+``MATCHES`` matches. What a user may not see is not counted for them.
 """
 
 from __future__ import annotations
@@ -45,11 +45,15 @@ GROUPS = {
     "measured_on": "",
     "max_bytes": "size",
     "max_parameters": "parameters",
+    "max_macs": "macs",
+    "max_memory": "memory_bytes",
 }
 # Groups of one bound: what a model has at most.
 BOUNDS = {
     "max_bytes": (10**6, 10**7, 10**8, 10**9),
     "max_parameters": (10**6, 10**7, 10**8, 10**9),
+    "max_macs": (10**7, 10**8, 10**9, 10**10),
+    "max_memory": (10**7, 10**8, 5 * 10**8, 10**9, 8 * 10**9),
 }
 
 
@@ -74,22 +78,22 @@ class Facets(dict[str, list[tuple[str, int]]]):
 
 def count(actor: Actor, query: Query) -> Facets:
     """What each group offers while the choices of the other groups hold."""
-    wanted: dict[Query, list[str]] = {}
+    queries: dict[Query, list[str]] = {}
     for group in GROUPS:
-        wanted.setdefault(query.without(group).in_any_order, []).append(group)
-    found = Facets()
-    for wider, groups in wanted.items():
+        queries.setdefault(query.without(group).in_any_order, []).append(group)
+    facets = Facets()
+    for wider, groups in queries.items():
         if wider == Query():
             counted, capped = _counted_everywhere(actor)
         else:
             counted, capped = _counted(conditions.matching(actor, wider), groups)
-        found.capped |= capped
+        facets.capped |= capped
         for group in groups:
-            found[group] = _listed(group, counted[group])
+            facets[group] = _listed(group, counted[group])
             if GROUPS[group] not in ("", "keywords"):
-                found.untold[group] = counted[group][""] + counted[group][None]
-    if any(found.values()) or query.near or not full_text.is_nowhere(actor, query.text):
-        return found
+                facets.untold[group] = counted[group][""] + counted[group][None]
+    if any(facets.values()) or query.near or not full_text.is_nowhere(actor, query.text):
+        return facets
     return count(actor, replace(query, near=True))
 
 
@@ -99,17 +103,17 @@ def pairs(document: SearchDocument, facts: Collection[tuple[str, str]]) -> str:
     Of a group of bounds it is the least that is kept; each group that a document has one value of
     is there, with nothing behind the colon where it has none.
     """
-    told: list[tuple[str, Any]] = [
+    values: list[tuple[str, Any]] = [
         (group, getattr(document, column))
         for group, column in GROUPS.items()
         if column not in ("", "keywords") and group not in BOUNDS and group not in KEPT_AS
     ]
     if several := [fact for fact in facts if fact[0] == "license"]:
-        told = [pair for pair in told if pair[0] != "license"] + several
-    told += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
-    told += [("keyword", word) for word in document.keywords]
-    told += [fact for fact in facts if GROUPS.get(fact[0]) == ""]
-    written = (f"{group}:{'' if value is None else value}" for group, value in told)
+        values = [pair for pair in values if pair[0] != "license"] + several
+    values += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
+    values += [("keyword", word) for word in document.keywords]
+    values += [fact for fact in facts if GROUPS.get(fact[0]) == ""]
+    written = (f"{group}:{'' if value is None else value}" for group, value in values)
     return _BETWEEN.join(pair for pair in written if _BETWEEN not in pair)
 
 
@@ -124,10 +128,10 @@ def _least(group: str, value: int | None) -> int | None:
 def of_documents(pks: Iterable[int], groups: Iterable[str]) -> dict[int, set[tuple[str, str]]]:
     """Group and value of each fact of these documents, which the actor may see, by their keys."""
     facts = DocumentFact.objects.filter(document__in=list(pks), group__in=list(groups)).order_by()
-    found: dict[int, set[tuple[str, str]]] = {}
+    by_document: dict[int, set[tuple[str, str]]] = {}
     for document, *fact in facts.values_list("document_id", "group", "value"):
-        found.setdefault(document, set()).add((fact[0], fact[1]))
-    return found
+        by_document.setdefault(document, set()).add((fact[0], fact[1]))
+    return by_document
 
 
 def totals(actor: Actor) -> dict[str, int]:
@@ -203,9 +207,9 @@ def _bounded(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
         str(bound): Count("pk", filter=Q(**{f"{column}__lte": bound})) for bound in BOUNDS[group]
     }
     none = Count("pk", filter=Q(**{f"{column}__isnull": True}))
-    found = rows.order_by().aggregate(**within, untold=none)
-    untold = found.pop("untold")
-    return Counter({int(bound): models for bound, models in found.items()} | {None: untold})
+    counts = rows.order_by().aggregate(**within, untold=none)
+    untold = counts.pop("untold")
+    return Counter({int(bound): models for bound, models in counts.items()} | {None: untold})
 
 
 def _counted(
@@ -219,8 +223,8 @@ def _counted(
     is_plain = column not in ("", "keywords", "license")
     rows: list[Any] = []
     for part in parts:
-        told = part.order_by().values_list(column if is_plain else "facets__pairs", flat=True)
-        rows += told[: MATCHES + 1 - len(rows)]
+        values = part.order_by().values_list(column if is_plain else "facets__pairs", flat=True)
+        rows += values[: MATCHES + 1 - len(rows)]
     capped = len(rows) > MATCHES
     rows = rows[:MATCHES]
     return {groups[0]: _counter(groups[0], rows)} if is_plain else _of_pairs(rows, groups), capped
@@ -237,12 +241,12 @@ def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counte
         is_number = group in BOUNDS or group == "opset_max"
         counted[group][(int(value) if value else None) if is_number else value] = models
     for group in counted.keys() & BOUNDS.keys():
-        told = counted[group]
+        counts = counted[group]
         within = {
-            bound: sum(models for least, models in told.items() if least and least <= bound)
+            bound: sum(models for least, models in counts.items() if least and least <= bound)
             for bound in BOUNDS[group]
         }
-        counted[group] = Counter({None: told[None]} | within)
+        counted[group] = Counter({None: counts[None]} | within)
     return {group: counted[KEPT_AS.get(group, group)] for group in groups}
 
 
@@ -251,9 +255,9 @@ def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
     if group not in BOUNDS:
         return Counter(column)
     values = list(column)
-    told = sorted(value for value in values if value is not None)
-    within = {bound: bisect_right(told, bound) for bound in BOUNDS[group]}
-    return Counter({None: len(values) - len(told)} | within)
+    numbers = sorted(value for value in values if value is not None)
+    within = {bound: bisect_right(numbers, bound) for bound in BOUNDS[group]}
+    return Counter({None: len(values) - len(numbers)} | within)
 
 
 def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:

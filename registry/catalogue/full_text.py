@@ -35,38 +35,38 @@ def is_nowhere(actor: Actor, text: str) -> bool:
     """Whether nothing that the actor may see holds a text that is a name with a typo perhaps."""
     if not typos.may_be(terms(text)):
         return False
-    found = match(text)
-    return not any(rows.filter(found).exists() for rows in selectors.documents_apart(actor))
+    matches = match(text)
+    return not any(rows.filter(matches).exists() for rows in selectors.documents_apart(actor))
 
 
 def _name_words() -> list[str]:
     """Every word in the names of public models, in order; up to ``kept.SECONDS`` old."""
     titles = SearchDocument.objects.filter(audience=EVERYBODY).order_by().values_list("title")
-    found: list[str] = public_counts.counted(
+    vocabulary: list[str] = public_counts.counted(
         "search:words",
         lambda: sorted({word for (title,) in titles.iterator() for word in words(title)}),
     )
-    return found
+    return vocabulary
 
 
 def match(text: str, *, near: bool = False) -> RawSQL | None:
     """Whether title or body hold every term, or a word that begins with it.
 
-    With ``near`` the title holds a word that one term is but for a typo, see registry.core.typos.
+    With ``near`` the title holds a word that is one term with a typo, see registry.core.typos.
     """
     asked_for = terms(text)
     corrected = typos.expression(asked_for, _name_words(), connection.vendor) if near else ""
     if not asked_for or (near and not corrected):
         return None
     if connection.vendor == "postgresql":
-        asked = corrected or " & ".join(f"{term}:*" for term in asked_for)
+        expression = corrected or " & ".join(f"{term}:*" for term in asked_for)
         sql = "registry_searchdocument.vector @@ to_tsquery('simple', %s)"
-        return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
-    asked = corrected or " ".join(f'"{term}"*' for term in asked_for)
-    found = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
+        return RawSQL(sql, [expression], BooleanField())  # noqa: S611 - the text is a parameter
+    expression = corrected or " ".join(f'"{term}"*' for term in asked_for)
+    matches = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({found} LIMIT {COMMON + 1})", [asked])  # noqa: S608
+        cursor.execute(f"SELECT count(*) FROM ({matches} LIMIT {COMMON + 1})", [expression])  # noqa: S608
         common = cursor.fetchone()[0] > COMMON
     # The plus sign bars the index of ids: rows come in the order wanted, not sorted afterwards.
-    sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({found})"
-    return RawSQL(sql, [asked], BooleanField())  # noqa: S611 - the text is a parameter
+    sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({matches})"
+    return RawSQL(sql, [expression], BooleanField())  # noqa: S611 - the text is a parameter

@@ -29,6 +29,11 @@ class Query:
     opset_max: int | None = None
     max_bytes: int | None = None
     max_parameters: int | None = None
+    max_macs: int | None = None
+    max_memory: int | None = None
+    max_p50: float | None = None
+    """Milliseconds of an accepted result in the setup below."""
+
     tags: tuple[str, ...] = ()
     """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
 
@@ -42,7 +47,7 @@ class Query:
     device: str = ""
     runtime: str = ""
     provider: str = ""
-    """These three name the setup whose speeds are meant; they narrow nothing."""
+    """These three name the setup whose speeds are meant; they narrow nothing but with max_p50."""
 
     near: bool = False
     """Whether names with one typo in them are meant, since no text holds what was written."""
@@ -54,8 +59,11 @@ class Query:
 
     @property
     def in_any_order(self) -> Query:
-        """The same models in the usual order, whatever their speeds."""
-        return replace(self, sort="updated", device="", runtime="", provider="")
+        """The same models in the usual order, whatever speeds are shown."""
+        plain = replace(self, sort="updated")
+        if self.max_p50 is not None:
+            return plain
+        return replace(plain, device="", runtime="", provider="")
 
     @property
     def setup(self) -> speeds.Setup:

@@ -1,7 +1,7 @@
 """Listing and searching models: one index, two engines (SQLite FTS5, PostgreSQL full text).
 
 Pages go on from a key, never from an offset; counts stop at 1,000; only a bounded set of candidates
-is ranked. What somebody may not see takes part in nothing: not in pages, counts or facets.
+is ranked. What a user may not see appears nowhere: not in pages, counts or facets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from registry.core.prepared_queries import Prepared
 from registry.models import DocumentSpeed, SearchDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from django.db.models import QuerySet
 
@@ -39,7 +39,13 @@ SORTS = {
     "name": ("title", False),
     "size": ("size", False),
     "carbon": ("carbon_kg", False),
+    "macs": ("macs", False),
+    "memory": ("memory_bytes", False),
 }
+# Column -> its name in what a list shows of the newest version.
+_IN_LATEST = {
+    "carbon_kg": "training_carbon_kg", "macs": "macs", "memory_bytes": "memory_bytes",
+}  # fmt: skip
 # The orders of the Hub protocol, all of them with the largest first.
 ORDERS = SORTS | {
     "created": ("pk", True),
@@ -74,16 +80,15 @@ def find(
     if query.sort != FASTEST and query.sort not in ORDERS:
         words = ", ".join((*SORTS, FASTEST))
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {words}.")
-    page = _way(query)(actor, query, limit, cursor, columns)
+    if query.sort == FASTEST:
+        page = _fastest(actor, query, limit, cursor, columns)
+    elif query.text and query.sort == "updated":
+        page = _ranked(actor, query, limit, cursor, columns)
+    else:
+        page = _keyset(actor, query, limit, cursor, columns)
     if page.items or query.near or not full_text.is_nowhere(actor, query.text):
         return page
     return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
-
-
-def _way(query: Query) -> Callable[[Actor, Query, int, str, Sequence[str]], Page]:
-    if query.sort == FASTEST:
-        return _fastest
-    return _ranked if query.text and query.sort == "updated" else _keyset
 
 
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
@@ -93,15 +98,15 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
         popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
         candidates += popular[: CANDIDATES + 1]
     candidates.sort(reverse=True)
-    wanted = query.text.strip().lower()
+    text = query.text.strip().lower()
     terms = full_text.terms(query.text)
 
     def rank(title: str) -> int:
         full = title.lower()
         name = full.partition("/")[2]
-        if wanted in (full, name):
+        if text in (full, name):
             return 0
-        if name.startswith(wanted) or full.startswith(wanted):
+        if name.startswith(text) or full.startswith(text):
             return 1
         if not all(term in full for term in terms):
             return 4
@@ -126,25 +131,25 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     """
     parts = conditions.matching(actor, query)
     begun, cursor = _part_of(cursor)
-    found: list[tuple[Any, int]] = []
+    keys: list[tuple[Any, int]] = []
     for part, (status, sign) in enumerate(_MEASURED):
-        if part >= begun and len(found) <= limit:
+        if part >= begun and len(keys) <= limit:
             at = cursor if part == begun else ""
-            rows = _measured(parts, query, status, at, limit + 1 - len(found))
-            found += [(sign * p50, pk) for p50, pk in rows]
-    if len(found) <= limit:
+            rows = _measured(parts, query, status, at, limit + 1 - len(keys))
+            keys += [(sign * p50, pk) for p50, pk in rows]
+    if len(keys) <= limit:
         at_rest = begun == len(_MEASURED)
         after = cursors.after("updated_at", cursor, down=True) if at_rest else Q()
         rest: list[tuple[Any, int]] = []
         for documents in parts:
             others = speeds.unmeasured(documents, query.setup).filter(after)
             rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
-        found += sorted(rest, reverse=True)[: limit + 1 - len(found)]
+        keys += sorted(rest, reverse=True)[: limit + 1 - len(keys)]
     following = None
-    if len(found) > limit:
-        value, pk = found[limit - 1]
+    if len(keys) > limit:
+        value, pk = keys[limit - 1]
         following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
-    items = _chosen([pk for _, pk in found[:limit]], columns)
+    items = _chosen([pk for _, pk in keys[:limit]], columns)
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
 
@@ -164,11 +169,11 @@ def _measured(
 ) -> list[tuple[float, int]]:
     """The p50 and the key of those with a result of this status, from the least."""
     after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
-    found: list[tuple[float, int]] = []
+    keys: list[tuple[float, int]] = []
     for documents in parts:
         there = speeds.measured(documents, query.setup, status).filter(after)
-        found += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
-    return sorted(found)[:most]
+        keys += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
+    return sorted(keys)[:most]
 
 
 def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
@@ -177,7 +182,7 @@ def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
     Asked for the audience again, SQLite would walk all of it.
     """
     rows = SearchDocument.objects.filter(pk__in=pks).order_by()
-    by_pk = {row.pk: row for row in _shown(rows, columns)}
+    by_pk = {row.pk: row for row in _selected(rows, columns)}
     return [by_pk[pk] for pk in pks if pk in by_pk]
 
 
@@ -213,15 +218,16 @@ def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     return sum(counts)
 
 
-def _shown(rows: QuerySet[SearchDocument], columns: Sequence[str]) -> QuerySet[Any, Any]:
+def _selected(rows: QuerySet[SearchDocument], columns: Sequence[str]) -> QuerySet[Any, Any]:
     if columns:
         return rows.values_list(*columns, named=True)
     return rows.select_related("model")
 
 
 def _key(row: Any, column: str) -> Any:
-    """What a row is sorted by; carbon is also in the part that is shown of it."""
-    return row.latest["training_carbon_kg"] if column == "carbon_kg" else getattr(row, column)
+    """What a row is sorted by; of the columns of a summary some are in `latest` alone."""
+    name = _IN_LATEST.get(column, "")
+    return row.latest[name] if name and not hasattr(row, column) else getattr(row, column)
 
 
 def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
@@ -230,18 +236,18 @@ def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
     # Only the database knows the order of names (its collation), so their parts are not merged.
     parts = conditions.matching(actor, query, apart=column != "title")
     after = cursors.after(column, cursor, down=down) if cursor else None
-    found: list[Any] = []
+    documents: list[Any] = []
     if columns == COLUMNS and not (actor.is_authenticated or cursor or _narrows(query)):
-        found += [Summary(*row) for row in _front(query.sort, limit).rows()]
+        documents += [Summary(*row) for row in _front(query.sort, limit).rows()]
     else:
         for rows in parts:
             rest = rows.filter(after) if after else rows
-            found += _shown(_ordered(rest, query.sort), columns)[: limit + 1]
+            documents += _selected(_ordered(rest, query.sort), columns)[: limit + 1]
     if len(parts) > 1:
-        found.sort(key=lambda row: (_key(row, column), row.pk), reverse=down)
-    items = found[:limit]
+        documents.sort(key=lambda row: (_key(row, column), row.pk), reverse=down)
+    items = documents[:limit]
     following = None
-    if len(found) > limit:
+    if len(documents) > limit:
         value = _key(items[-1], column)
         key = value.isoformat() if column == "updated_at" else value
         following = cursors.encode([key, items[-1].pk])

@@ -49,7 +49,7 @@ class Speed(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A setup in which somebody may see models measured, and how many."""
+    """A setup in which the user can see models measured, and how many."""
 
     setup: Setup
     device_title: str
@@ -61,9 +61,9 @@ _readers: list[Reader] = []
 
 
 def contribute(reader: Reader) -> None:
-    """Have ``reader`` tell how fast a released main variant is, at most once for each setup.
+    """Have ``reader`` give the speeds of a released main variant, at most one for each setup.
 
-    It is asked whenever a document is made anew, see registry.catalogue.documents.
+    It is called whenever a document is refreshed, see registry.catalogue.documents.
     """
     if reader not in _readers:
         _readers.append(reader)
@@ -71,7 +71,7 @@ def contribute(reader: Reader) -> None:
 
 def keep(document: SearchDocument, main: Variant | None) -> None:
     """Make the stored speeds of a document those of its main variant."""
-    told = [speed for reader in _readers for speed in (reader(main) if main else ())]
+    speeds = [speed for reader in _readers for speed in (reader(main) if main else ())]
     rows = [
         DocumentSpeed(
             document=document,
@@ -83,7 +83,7 @@ def keep(document: SearchDocument, main: Variant | None) -> None:
             p50_ms=speed.p50_ms,
             result=speed.result,
         )
-        for speed in told
+        for speed in speeds
     ]
     stored = {row.result: row for row in document.speeds.all()}
     if stored.keys() == {row.result for row in rows}:  # results are never changed
@@ -99,28 +99,28 @@ def offers(actor: Actor) -> list[Offer]:
     """
     public, *own = selectors.documents_apart(actor)
     counted: list[Offer] = public_counts.counted("search:setups", lambda: _counted(public))
-    found = {offer.setup: offer for offer in counted}
+    by_setup = {offer.setup: offer for offer in counted}
     for rows in own:
         for offer in _counted(rows):
-            known = found.get(offer.setup)
-            more = known.models if known else 0
-            found[offer.setup] = offer._replace(models=offer.models + more)
-    return _most_first(found.values())
+            before = by_setup.get(offer.setup)
+            more = before.models if before else 0
+            by_setup[offer.setup] = offer._replace(models=offer.models + more)
+    return _most_first(by_setup.values())
 
 
-def settled(known: Sequence[Offer], wanted: Setup, devices: Sequence[str] = ()) -> Setup:
-    """The setup that is meant where it is told in part, or not at all: the most measured such one.
+def settled(offered: Sequence[Offer], partial: Setup, devices: Sequence[str] = ()) -> Setup:
+    """The setup that is meant where it is given in part, or not at all: the most measured such one.
 
-    Of several device classes that a list is narrowed to, one is taken where none is told. What
-    nothing was measured on stays as it is told.
+    Of several device classes that a list is narrowed to, one is taken where none is given. What
+    nothing was measured on stays as it is given.
     """
     fitting = [
         offer.setup
-        for offer in known
-        if all(told in ("", own) for told, own in zip(wanted, offer.setup, strict=True))
+        for offer in offered
+        if all(part in ("", own) for part, own in zip(partial, offer.setup, strict=True))
     ]
     narrowed = [setup for setup in fitting if setup.device in devices]
-    return next(iter(narrowed or fitting), wanted)
+    return next(iter(narrowed or fitting), partial)
 
 
 def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, DocumentSpeed]:

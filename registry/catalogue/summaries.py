@@ -79,7 +79,7 @@ def compose(actor: Actor, model: RegisteredModel) -> Detail:
 
 
 def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple[Blob, int] | None:
-    """The blob that everybody may read at an address, and its model's id; None for all else.
+    """The blob that everyone may read at an address, and its model's id; None for all else.
 
     The three questions that this one replaces cost more than sending a small file does.
     """

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hub.protocol.cards import Card
 
 GROUP = "tag"
 LONGEST = 96
-# Word of the prefix -> field of the card.
-FIELDS = {
-    "library": "library_name",
-    "language": "language",
-    "dataset": "datasets",
-    "base_model": "base_model",
-}
 # Of these the protocol's tag is the value alone.
 BARE = ("library", "language")
 
 
-def of_card(front: Any) -> list[str]:
+def of_card(card: Card) -> list[str]:
     """Each as `prefix:value`: library, languages, data sets and base models that a card names."""
-    found: list[str] = []
-    for prefix, field in FIELDS.items():
-        value = front.get(field) if isinstance(front, dict) else None
-        items = value if isinstance(value, list) else [value]
-        said = [item.strip() for item in items if isinstance(item, str) and item.strip()]
-        found += [f"{prefix}:{item}"[:LONGEST] for item in said]
-    return list(dict.fromkeys(found))
+    words = [
+        *(f"library:{name}" for name in filter(None, [card.library])),
+        *(f"language:{code}" for code in card.languages),
+        *(f"dataset:{one.name}" for one in card.datasets if one.name),
+        *(f"base_model:{name}" for name in card.base_models),
+    ]
+    return list(dict.fromkeys(word[:LONGEST] for word in words))
 
 
 def spellings(tag: str) -> list[str]:

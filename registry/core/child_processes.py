@@ -101,7 +101,7 @@ class Child:
             self._take_in(until, watch)
 
     def ready(self, until: float) -> bytes:
-        """The payload of the first frame, by which a child says that it can be used.
+        """The payload of the first frame, with which a child reports that it can be used.
 
         Raises TimeoutError at ``until`` (monotonic seconds), and LostError.
         """
@@ -143,7 +143,7 @@ class Child:
 
 
 class Reusable(Protocol):
-    """What a pool holds. `is_fit` tells whether it may take another task."""
+    """What a pool holds. `is_fit` says whether it may take another task."""
 
     is_fit: bool
 
@@ -194,7 +194,7 @@ class Pool(Generic[_Process]):
             process.kill()
 
     def _start_ahead(self) -> None:
-        with contextlib.suppress(Exception):  # whoever takes one next is told why
+        with contextlib.suppress(Exception):  # the next caller gets the error
             process = self._start()
             with self._lock:
                 self._idle.append(process)

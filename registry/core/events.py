@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from registry.models import RegisteredModel, User
 
-# What happens to versions that were released; before that nothing of them is shown or told.
+# What happens to versions that were released; before that nothing of them is published.
 RELEASE_VERBS = (
     "version.published", "version.yanked", "version.restored", "version.withdrawn",
     "version.annotated", "version.described",
@@ -43,7 +43,7 @@ def record(
         data=data,
     )
     released = not isinstance(subject, Version) or subject.state in Version.VISIBLE
-    told = outbox.consumers_of(verb, released=released)
-    Delivery.objects.bulk_create([Delivery(event=event, consumer=name) for name in told])
+    consumers = outbox.consumers_of(verb, released=released)
+    Delivery.objects.bulk_create([Delivery(event=event, consumer=name) for name in consumers])
     transaction.on_commit(outbox.nudge)
     return event

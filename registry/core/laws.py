@@ -1,6 +1,6 @@
-"""Laws: what a database refuses whoever writes, as triggers on SQLite and PostgreSQL alike.
+"""Laws: what a database refuses for every writer, as triggers on SQLite and PostgreSQL alike.
 
-Migrations name them; a refusal arrives as IntegrityError. SQLite makes a table anew for most
+Migrations name them; a refusal arrives as IntegrityError. SQLite recreates a table for most
 changes of its columns and forgets its triggers then, so a migration that changes a table with laws
 lifts them first and sets them again.
 """
@@ -41,17 +41,17 @@ def gained(*names: str) -> str:
 
 def set_by(laws: Iterable[Law]) -> migrations.RunPython:
     """The operation that sets laws; undone, it lifts them."""
-    kept = tuple(laws)
+    names = tuple(laws)
     return migrations.RunPython(
-        lambda _, editor: _create(editor, kept), lambda _, editor: _drop(editor, kept)
+        lambda _, editor: _create(editor, names), lambda _, editor: _drop(editor, names)
     )
 
 
 def lifted(laws: Iterable[Law]) -> migrations.RunPython:
     """The operation that lifts laws; undone, it sets them."""
-    kept = tuple(laws)
+    names = tuple(laws)
     return migrations.RunPython(
-        lambda _, editor: _drop(editor, kept), lambda _, editor: _create(editor, kept)
+        lambda _, editor: _drop(editor, names), lambda _, editor: _create(editor, names)
     )
 
 

@@ -11,23 +11,27 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
+from registry.core.prepared_queries import Prepared
 from registry.models import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
-    from registry.models import Event
+    from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
 
 LONGEST_DELAY_SECONDS = 3600
-# How long whoever takes a delivery that is made apart has it for itself.
+# How long a delivery outside a transaction is reserved for the process that takes it.
 APART_SECONDS = 30
 # How long a delivery waits for rows that another process holds; then it is tried again later.
 LOCK_MILLISECONDS = 2_000
@@ -63,12 +67,12 @@ def subscribe(
     apart: bool = False,
     released: bool = False,
 ) -> None:
-    """Have ``handler`` told of events whose verb starts with one of ``verbs``.
+    """Call ``handler`` for events whose verb starts with one of ``verbs``.
 
     What takes long belongs in the ``background``: no request waits for it. The process that keeps
-    graphs tells it within a second, and so do workers that wait for jobs. What waits for another
-    process is told ``apart``, in no transaction: nobody's writes wait for it. Who cares for
-    ``released`` versions alone hears of none before `version.published`, which it has to ask for.
+    graphs delivers it within a second, and so do workers that wait for jobs. What waits for another
+    process is delivered ``apart``, outside any transaction, so that no writes wait for it. With
+    ``released``, events of a version arrive from `version.published` on, which ``verbs`` must name.
     """
     _handlers[consumer] = handler
     _verbs[consumer] = verbs
@@ -84,14 +88,12 @@ def consumers_of(verb: str, *, released: bool) -> list[str]:
 
 
 def deliver(limit: int = 1000, *, background: bool = True) -> int:
-    """Tell whoever is due, each once; returns how many deliveries were settled or put off."""
+    """Make the deliveries that are due, each once; returns how many were settled or postponed."""
     settled = 0
-    failed: list[int] = []
+    due = _due(frozenset() if background else frozenset(_background))
+    began = timezone.now()
     with _bounded_waits():
-        while settled < limit:
-            done = _deliver_next(failed, background=background)
-            if not done:
-                break
+        while settled < limit and (done := _deliver_next(due, began)):
             settled += done
     return settled
 
@@ -109,47 +111,69 @@ def nudge() -> None:
         log.warning("outbox_nudge_failed", exc_info=True)
 
 
-def _deliver_next(failed: list[int], *, background: bool) -> int:
-    taken: Delivery | None = None
+class _Delivery(NamedTuple):
+    """A delivery that is due, and what its event was about."""
+
+    key: int
+    consumer: str
+    attempts: int
+    event_id: int
+    subject: Subject
+
+
+def _locked(rows: QuerySet[Delivery], *columns: str) -> QuerySet[Any, Any]:
+    """Columns of deliveries that no other process has; those that it has are left out."""
+    if connection.features.has_select_for_update_skip_locked:
+        rows = rows.select_for_update(skip_locked=True, of=("self",))
+    return rows.values_list("pk", *columns)
+
+
+@cache
+def _due(excluded: frozenset[str]) -> Prepared:
+    """The next delivery at a time to other consumers than these.
+
+    What was tried before must have been due when the pass began: so each is tried once in it.
+    """
+
+    def make(now: datetime, began: datetime) -> QuerySet[Any, Any]:
+        rows = Delivery.objects.filter(Q(attempts=0) | Q(next_at__lte=began), next_at__lte=now)
+        columns = ("consumer", "attempts", "event", "event__subject_kind", "event__subject_id")
+        return _locked(rows.exclude(consumer__in=excluded), *columns, "event__model")[:1]
+
+    return Prepared(make)
+
+
+def _deliver_next(due: Prepared, began: datetime) -> int:
     with transaction.atomic():
-        due = Delivery.objects.filter(next_at__lte=timezone.now()).select_related("event")
-        if failed:
-            due = due.exclude(pk__in=failed)
-        if not background:
-            due = due.exclude(consumer__in=_background)
-        if connection.features.has_select_for_update_skip_locked:
-            due = due.select_for_update(skip_locked=True, of=("self",))
-        delivery = due.first()
-        if delivery is None:
+        rows = due.rows(timezone.now(), began)
+        if not rows:
             return 0
-        event = delivery.event
+        ((key, consumer, attempts, event_id, *subject),) = rows
+        delivery = _Delivery(key, consumer, attempts, event_id, Subject(*subject))
         handler = _handlers.get(delivery.consumer)
+        row = Delivery.objects.filter(pk=delivery.key)
         if handler is None:  # a subscriber that this release no longer has
-            delivery.delete()
+            row.delete()
             return 1
         if delivery.consumer not in _apart:
             try:
                 with transaction.atomic():
-                    handler(_subject(event))
+                    handler(delivery.subject)
             except Exception as error:  # noqa: BLE001 - one failure must not stop the others
-                failed.append(_postpone(delivery, error))
-                return 1
+                return _postpone(delivery, error)
             return _settle(delivery)
-        delivery.next_at = timezone.now() + timedelta(seconds=APART_SECONDS)
-        delivery.save(update_fields=["next_at"])
-        taken = delivery
+        row.update(next_at=timezone.now() + timedelta(seconds=APART_SECONDS))
     try:
-        handler(_subject(taken.event))
+        handler(delivery.subject)
     except Exception as error:  # noqa: BLE001 - one failure must not stop the others
-        failed.append(_postpone(taken, error))
-        return 1
+        return _postpone(delivery, error)
     with transaction.atomic():
-        return _settle(taken)
+        return _settle(delivery)
 
 
 @contextmanager
 def _bounded_waits() -> Iterator[None]:
-    """Bound what is waited for locks meanwhile, since their holder may be frozen for good."""
+    """Bound the wait for locks meanwhile, since their holder may be frozen permanently."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -168,35 +192,42 @@ def _wait_for_locks(milliseconds: int) -> None:
         cursor.execute(f"SET lock_timeout = {milliseconds}")
 
 
-def _subject(event: Event) -> Subject:
-    return Subject(event.subject_kind, event.subject_id, event.model_id)
-
-
-def _settle(delivery: Delivery) -> int:
-    """Forget a delivery, and what waited beside it about the same subject: it was served too."""
-    event = delivery.event
-    same = Delivery.objects.filter(
-        consumer=delivery.consumer,
-        event__subject_kind=event.subject_kind,
-        event__subject_id=event.subject_id,
-        event_id__lte=event.pk,
+def _same_subject(consumer: str, kind: str, key: str, event_id: int) -> QuerySet[Any, Any]:
+    return _locked(
+        Delivery.objects.filter(
+            consumer=consumer,
+            event__subject_kind=kind,
+            event__subject_id=key,
+            event__lte=event_id,
+        )
     )
-    if connection.features.has_select_for_update_skip_locked:
-        # What somebody else is delivering is theirs; each could wait for the other for ever.
-        free = same.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
-        same = Delivery.objects.filter(pk__in=list(free))
-    return same.delete()[0]
 
 
-def _postpone(delivery: Delivery, error: Exception) -> int:
+_SAME_SUBJECT = Prepared(_same_subject)
+
+
+def _settle(delivery: _Delivery) -> int:
+    """Forget a delivery, and what waited beside it about the same subject: it was served too.
+
+    What another process is delivering is left to it: each could wait for the other indefinitely.
+    """
+    subject = delivery.subject
+    keys = _SAME_SUBJECT.rows(delivery.consumer, subject.kind, subject.key, delivery.event_id)
+    return Delivery.objects.filter(pk__in=[key for (key,) in keys]).delete()[0]
+
+
+def _postpone(delivery: _Delivery, error: Exception) -> int:
+    """Have it tried again after twice the time; returns 1, the deliveries put off."""
     if getattr(error.__cause__, "pgcode", "") == _LOCK_NOT_AVAILABLE:
         _wait_for_locks(LOCK_MILLISECONDS_LATER)
-    delivery.attempts += 1
-    delay = min(2**delivery.attempts, LONGEST_DELAY_SECONDS)
-    delivery.next_at = timezone.now() + timedelta(seconds=delay)
-    delivery.error = f"{type(error).__name__}: {error}"[:2000]
-    delivery.save(update_fields=["attempts", "next_at", "error"])
+    attempts = delivery.attempts + 1
+    delay = min(2**attempts, LONGEST_DELAY_SECONDS)
+    Delivery.objects.filter(pk=delivery.key).update(
+        attempts=attempts,
+        next_at=timezone.now() + timedelta(seconds=delay),
+        error=f"{type(error).__name__}: {error}"[:2000],
+    )
     log.error(
         "delivery_failed", consumer=delivery.consumer, event_id=delivery.event_id, exc_info=error
     )
-    return delivery.pk
+    return 1

@@ -57,17 +57,17 @@ ACTIONS = {
 
 
 def role_in(actor: Actor, namespace: Namespace) -> str | None:
-    """The role of ``actor`` in ``namespace``; None for a stranger."""
+    """The role of ``actor`` in ``namespace``; None for others."""
     if not actor.is_authenticated:
         return None
     if is_bound_elsewhere(actor, namespace):
         return None
     if actor.is_admin:
         return Membership.Role.OWNER.value
-    found = Membership.objects.filter(namespace=namespace, user=actor).values_list(
+    roles = Membership.objects.filter(namespace=namespace, user=actor).values_list(
         "role", flat=True
     )
-    return found.first()
+    return roles.first()
 
 
 def is_bound_elsewhere(actor: User, target: Namespace | RegisteredModel) -> bool:
@@ -94,8 +94,8 @@ def has_scope(actor: Actor, scope: str) -> bool:
         return False
     if actor.access_token is None:
         return True
-    held = [SCOPES.index(known) for known in actor.access_token.scopes if known in SCOPES]
-    return bool(held) and max(held) >= SCOPES.index(scope)
+    levels = [SCOPES.index(name) for name in actor.access_token.scopes if name in SCOPES]
+    return bool(levels) and max(levels) >= SCOPES.index(scope)
 
 
 def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> User:

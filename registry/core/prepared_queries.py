@@ -6,6 +6,7 @@ The rules of who sees what stay where they are, in the queryset.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from threading import local
 from typing import TYPE_CHECKING, Any
 
@@ -18,29 +19,42 @@ if TYPE_CHECKING:
 
 
 class Prepared(local):
-    """The rows of ``make(*values)``, whose SQL must not depend on the values: strings and ids."""
+    """The rows of ``make(*values)``, whose SQL must not depend on the values.
+
+    They are strings, ids and aware times.
+    """
 
     def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
         self._make = make
         self._written: dict[str, tuple[str, list[Any], Any, Any]] = {}
 
-    def rows(self, *values: str | int) -> list[tuple[Any, ...]]:
+    def rows(self, *values: str | int | datetime) -> list[tuple[Any, ...]]:
         """Each row as the queryset's ``values_list`` would give it."""
-        # Stand for the values while the SQL is written; no condition of ours looks like them.
-        marks = [
-            f"\0{index}\0" if isinstance(value, str) else 1_000_000_007 + index
-            for index, value in enumerate(values)
-        ]
-        known = self._written.get(connection.vendor)
-        if known is None:
+        marks = [_mark(index, value) for index, value in enumerate(values)]
+        written = self._written.get(connection.vendor)
+        if written is None:
             compiler = self._make(*marks).query.get_compiler(connection=connection)
             sql, parameters = compiler.as_sql()
             converters = compiler.get_converters([column for column, *_ in compiler.select])
-            known = (sql, list(parameters), compiler, converters)
-            self._written[connection.vendor] = known
-        sql, parameters, compiler, converters = known
-        given = dict(zip(marks, values, strict=True))
+            written = (sql, list(parameters), compiler, converters)
+            self._written[connection.vendor] = written
+        sql, parameters, compiler, converters = written
+        by_mark = dict(zip(map(_parameter, marks), map(_parameter, values), strict=True))
         with connection.cursor() as cursor:
-            cursor.execute(sql, [given.get(each, each) for each in parameters])
-            found = cursor.fetchall()
-        return [tuple(row) for row in compiler.apply_converters(found, converters)]
+            cursor.execute(sql, [by_mark.get(each, each) for each in parameters])
+            rows = cursor.fetchall()
+        return [tuple(row) for row in compiler.apply_converters(rows, converters)]
+
+
+def _mark(index: int, value: str | int | datetime) -> str | int | datetime:
+    """What stands for a value while the SQL is written; no condition of ours looks like it."""
+    if isinstance(value, datetime):
+        return datetime(1900, 1, 1 + index, tzinfo=UTC)
+    return f"\0{index}\0" if isinstance(value, str) else 1_000_000_007 + index
+
+
+def _parameter(value: str | int | datetime) -> Any:
+    """A value as the database takes it."""
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value

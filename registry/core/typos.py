@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Names are written with these; the index is in lower case.
 _LETTERS = string.ascii_lowercase + string.digits
-# In shorter words every typo makes another word; longer ones nobody types.
+# In shorter words every typo makes another word; no one types longer ones.
 SHORTEST, LONGEST = 4, 24
 # Of more words than this none is taken for a name with a typo.
 MOST_TERMS = 4
@@ -34,20 +34,20 @@ def may_be(terms: Sequence[str]) -> bool:
 def neighbours(word: str) -> set[str]:
     """Every word that one keystroke makes of ``word``, which is in lower case."""
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
-    found = {left + right[1:] for left, right in cuts if right}
-    found |= {
+    near = {left + right[1:] for left, right in cuts if right}
+    near |= {
         word[:at] + pair[1] + pair[0] + word[at + 2 :] for at, pair in enumerate(pairwise(word))
     }
-    found |= {left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS}
-    found |= {left + letter + right for left, right in cuts for letter in _LETTERS}
-    return found - {word}
+    near |= {left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS}
+    near |= {left + letter + right for left, right in cuts for letter in _LETTERS}
+    return near - {word}
 
 
 def corrections(term: str, words: Sequence[str]) -> list[str]:
     """Those of the sorted ``words`` that begin with a neighbour of ``term``, in their order."""
     if not SHORTEST <= len(term) <= LONGEST:
         return []
-    found: set[str] = set()
+    matches: set[str] = set()
     for near in neighbours(term):
         if len(near) < SHORTEST:
             continue
@@ -55,8 +55,8 @@ def corrections(term: str, words: Sequence[str]) -> list[str]:
         for word in words[at : at + _MOST_ALIKE]:
             if not word.startswith(near):
                 break
-            found.add(word)
-    return sorted(found)[:_MOST_WORDS]
+            matches.add(word)
+    return sorted(matches)[:_MOST_WORDS]
 
 
 def expression(terms: Sequence[str], words: Sequence[str], vendor: str) -> str:

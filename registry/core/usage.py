@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 FLUSH_SECONDS = 3.0
 # How long a process that ends waits for another writer before it gives its last notes up.
 LAST_FLUSH_MILLISECONDS = 2_000
-# Rows of one transaction, so that nobody waits for it for long.
+# Rows of one transaction, so that no one waits long for it.
 BATCH = 200
 
 # A model that was removed meanwhile has no row to count in.
@@ -71,8 +71,8 @@ class Notes:
     def add_use(self, stamp: Stamp, pk: int, at: datetime) -> None:
         """Note that a row was used; the latest time counts."""
         with self._lock:
-            known = self._uses.get((stamp, pk))
-            self._uses[stamp, pk] = max(known, at) if known else at
+            use = self._uses.get((stamp, pk))
+            self._uses[stamp, pk] = max(use, at) if use else at
         self._call_writer()
 
     def start(self) -> None:
@@ -113,7 +113,7 @@ class Notes:
             self._uses.clear()
 
     def restart_after_fork(self) -> None:
-        """Begin anew in a child: the parent writes its own notes, with its own thread."""
+        """Start empty in a child: the parent writes its own notes, with its own thread."""
         has_writer = self._has_writer
         Notes.__init__(self)
         self._has_writer = has_writer

@@ -1,4 +1,4 @@
-"""Finding data sets, and who uses them: everybody sees the entries, and of models what they may."""
+"""Finding data sets, and who uses them: everyone sees the entries, and visible models."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NOT_USED = (Version.State.DRAFT, Version.State.WITHDRAWN)
 
 def dataset(slug: str) -> Dataset:
     """The entry of that name, ignoring case; raises NotFound."""
-    found = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
-    if found is None:
+    entry = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
+    if entry is None:
         raise problems.NotFound(f"Data set {slug} not found. See /datasets for the list.")
-    return found
+    return entry
 
 
 def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]:
@@ -44,10 +44,10 @@ def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]
 
 def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:
     """The newest version of each model the actor may see whose card names a data set."""
-    rows = _visible(actor).filter(pk__in=resolution.mentions_of(of).values("version"))
+    rows = _visible(actor).filter(pk__in=resolution.meanings([of]).values("version"))
     newest = rows.order_by().values("model").annotate(newest=Max("pk")).values("newest")
-    found = Version.objects.filter(pk__in=newest).select_related("model__namespace")
-    return list(found.order_by("-published_at", "-pk")[:limit])
+    versions = Version.objects.filter(pk__in=newest).select_related("model__namespace")
+    return list(versions.order_by("-published_at", "-pk")[:limit])
 
 
 def use_counts(actor: Actor, of: Sequence[Dataset]) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Describing data sets, and withdrawing what should not have been described.
 
-An entry is public from its first moment: it tells of data, and holds none of them.
+An entry is public from its first moment: it describes data, and holds none of them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -
 
 @transaction.atomic
 def edit(actor: Actor, *, dataset: Dataset, **described: Any) -> Dataset:
-    """Change what is told of a data set; fields left out stay. Raises what ``create`` does."""
+    """Change the description of a data set; fields left out stay. Raises what ``create`` does."""
     require(actor, "dataset.edit", dataset.namespace)
     dataset = _lock(dataset)
     _describe(dataset, described)
@@ -124,8 +124,8 @@ def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
         if not fits(dataset)
     ]
     if dataset.iri.lower().startswith(f"{settings.HUB_PUBLIC_URL}/".lower()):
-        told = "The IRI must be the data's own public identifier, not an address of this hub."
-        errors.append({"pointer": "/iri", "detail": told})
+        message = "The IRI must be the data's own public identifier, not an address of this hub."
+        errors.append({"pointer": "/iri", "detail": message})
     if errors:
         raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)
     try:

@@ -10,12 +10,9 @@ class FederatedConfig(AppConfig):
 
     def ready(self) -> None:
         from registry.core import outbox  # noqa: PLC0415 - models must be loaded first
-        from registry.federated import held_blobs  # noqa: PLC0415
-        from registry.federated.services import trainings  # noqa: PLC0415
+        from registry.federated.services import retention, trainings  # noqa: PLC0415
         from registry.storage import holders  # noqa: PLC0415
 
         outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
-        holders.register(
-            "trainings",
-            holders.Holder(held_blobs.of_trainings, held_blobs.bytes_of_contributions),
-        )
+        holder = holders.Holder(retention.of_trainings, retention.bytes_of_contributions)
+        holders.register("trainings", holder)

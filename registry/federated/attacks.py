@@ -44,7 +44,7 @@ class Measured:
     figures: tuple[Figure, ...]
 
     def worst(self, rule: str, data: str, attackers: int) -> Figure:
-        """The lowest accuracy of a rule over all attacks by so many attackers."""
+        """The lowest accuracy of a rule over all attacks by this many attackers."""
         rows = (
             row
             for row in self.figures
@@ -78,16 +78,16 @@ class Measured:
 @functools.cache
 def measured() -> Measured:
     """Read the figures; the file is part of the program."""
-    said: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
-    setting = said["setting"]
+    document: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    setting = document["setting"]
     return Measured(
-        script=said["script"],
-        measured_on=said["measured_on"],
+        script=document["script"],
+        measured_on=document["measured_on"],
         devices=setting["devices"],
         rounds=setting["rounds"],
         data=setting["data"],
         network=setting["network"],
-        figures=tuple(Figure(**row) for row in said["figures"]),
+        figures=tuple(Figure(**row) for row in document["figures"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""How a version came of rounds, as far as everybody may know who sees the version."""
+"""The rounds that made a version, as far as everyone who sees the version may know."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from registry.federated.privacy import Statement
     from registry.models import Version
 
-# A version tells of so many rounds, the newest ones.
+# Rounds that a version lists, the newest ones.
 MOST = 200
-# From so many contributions on, everybody may read the median of their norms.
+# From this many contributions on, everyone may read the median of their norms.
 FEWEST_OPEN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RoundSummary:
     """A round without its participants: their number, and what was left out by reason.
 
     ``noise_multiplier`` is None where no noise was added.
@@ -31,7 +31,7 @@ class Told:
     contributions: int
     examples: int | None
     rule: str
-    parameters: dict[str, Any]
+    parameters: dict[str, float]
     opened_at: datetime
     ended_at: datetime | None
     result_sha256: str
@@ -45,7 +45,7 @@ class History:
 
     training: int
     base: int
-    rounds: tuple[Told, ...]
+    rounds: tuple[RoundSummary, ...]
     privacy: Statement
 
 
@@ -54,59 +54,59 @@ def of(version: Version) -> History | None:
     last = Round.objects.filter(version=version).select_related("training__base").first()
     if last is None:
         return None
-    made = Round.objects.filter(
+    rounds = Round.objects.filter(
         training=last.training_id, state=Round.State.AGGREGATED, number__lte=last.number
     ).select_related("aggregate")
     return History(
         training=last.training.number,
         base=last.training.base.number,
-        rounds=tuple(_told(row) for row in reversed(made.order_by("-number")[:MOST])),
+        rounds=tuple(_summary(row) for row in reversed(rounds.order_by("-number")[:MOST])),
         privacy=privacy.of_round(last),
     )
 
 
-def open_examples(made: Aggregate) -> int | None:
-    """How many examples a round had, where that may be told; None where noise hides each device.
+def open_examples(aggregate: Aggregate) -> int | None:
+    """How many examples a round had, where that is public; None where noise hides each device.
 
-    An exact sum beside an epsilon would tell more than that epsilon admits.
+    An exact sum beside an epsilon would reveal more than that epsilon admits.
     """
-    return None if _is_noisy(made) else made.examples
+    return None if _is_noisy(aggregate) else aggregate.examples
 
 
-def open_figures(made: Aggregate) -> dict[str, Any]:
-    """The figures of an aggregate that everybody may read; maintainers read them all.
+def open_figures(aggregate: Aggregate) -> dict[str, Any]:
+    """The figures of an aggregate that everyone may read; maintainers read them all.
 
     A median of few norms is the norm of one device, and no exact figure stands beside noise.
     """
-    hidden = {"median_norm", "examples"} if _is_noisy(made) else set()
-    if len(made.inputs) < FEWEST_OPEN:
+    hidden = {"median_norm", "examples"} if _is_noisy(aggregate) else set()
+    if len(aggregate.inputs) < FEWEST_OPEN:
         hidden.add("median_norm")
-    return {name: value for name, value in made.figures.items() if name not in hidden}
+    return {name: value for name, value in aggregate.figures.items() if name not in hidden}
 
 
-def _is_noisy(made: Aggregate) -> bool:
-    return made.rules.get("noise_multiplier") is not None
+def _is_noisy(aggregate: Aggregate) -> bool:
+    return aggregate.typed_rules.noise_multiplier is not None
 
 
 def tally(left_out: dict[str, str]) -> dict[str, int]:
     """How many contributions were left out, by reason."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for reason in left_out.values():
-        found[reason] = found.get(reason, 0) + 1
-    return dict(sorted(found.items()))
+        counts[reason] = counts.get(reason, 0) + 1
+    return dict(sorted(counts.items()))
 
 
-def _told(row: Round) -> Told:
-    made = row.aggregate
-    return Told(
+def _summary(row: Round) -> RoundSummary:
+    aggregate, rules = row.aggregate, row.aggregate.typed_rules
+    return RoundSummary(
         number=row.number,
-        contributions=len(made.inputs),
-        examples=open_examples(made),
-        rule=str(made.rules.get("rule", "")),
-        parameters=dict(made.rules.get("parameters", {})),
+        contributions=len(aggregate.inputs),
+        examples=open_examples(aggregate),
+        rule=rules.rule,
+        parameters=rules.parameters,
         opened_at=row.opened_at,
         ended_at=row.ended_at,
-        result_sha256=made.result_sha256,
-        noise_multiplier=made.rules.get("noise_multiplier"),
-        left_out=tally(made.left_out),
+        result_sha256=aggregate.result_sha256,
+        noise_multiplier=rules.noise_multiplier,
+        left_out=tally(aggregate.left_out),
     )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import privacy
 from hub.protocol.privacy import Term
-from hub.protocol.training_rules import Rules
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData
 
@@ -97,14 +96,14 @@ def of_training(training: Training) -> Statement:
 
 def _compose(training: Training, number: int | None) -> Statement:
     """Walk from the newest training to the version that no round of this hub made."""
-    rules = Rules.from_json(training.rules)
+    rules = training.typed_rules
     terms: list[Term] = []
     trainings: list[int] = []
     cause = culprit = ""
     while True:
-        made = Round.objects.filter(training=training, state=Round.State.AGGREGATED)
-        count = (made if number is None else made.filter(number__lte=number)).count()
-        noise = Rules.from_json(training.rules).noise_multiplier
+        rounds = Round.objects.filter(training=training, state=Round.State.AGGREGATED)
+        count = (rounds if number is None else rounds.filter(number__lte=number)).count()
+        noise = training.typed_rules.noise_multiplier
         trainings.append(training.number)
         if noise is not None:
             terms.append(Term(count, noise))

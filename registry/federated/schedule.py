@@ -28,11 +28,11 @@ _BOUNDS = {
 class Schedule:
     """A round ends with ``target`` accepted contributions (0: none does), or at its deadline.
 
-    Below ``quorum`` it fails then. With ``cohort`` (0: none) so many participants are drawn for
+    Below ``quorum`` it fails then. With ``cohort`` (0: none) this many participants are drawn for
     each round, with ``cohort_fraction`` this share of them; otherwise all are asked. Uploads that
     began in time have ``grace_seconds`` more. After ``most_rounds`` aggregated rounds (0: never)
     the training is finished. Contributions' bytes are kept for ``retention_days`` after their
-    round, the newest ``checkpoints_kept`` results for good.
+    round, the newest ``checkpoints_kept`` results permanently.
     """
 
     mode: str = SYNC
@@ -60,10 +60,10 @@ class Schedule:
         """Read a schedule, defaults filled in; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/schedule", "The schedule must be a JSON object.")
-        known = {one.name for one in fields(cls)}
+        names = {one.name for one in fields(cls)}
         for name, value in data.items():
-            if name not in known:
-                raise _wrong(str(name)[:80], f"Valid fields: {', '.join(sorted(known))}.")
+            if name not in names:
+                raise _wrong(str(name)[:80], f"Valid fields: {', '.join(sorted(names))}.")
             _refuse_wrong(name, value)
         schedule = cls(**data)
         schedule._refuse_unfit()
@@ -83,16 +83,13 @@ def _refuse_wrong(name: str, value: Any) -> None:
         if value not in MODES:
             raise _wrong(name, f"The mode must be one of {', '.join(MODES)}.")
     elif name == "cohort_fraction":
-        if value is not None and not _is_share(value):
+        is_share = type(value) in (int, float) and 0 < value <= 1
+        if value is not None and not is_share:
             raise _wrong(name, "This must be a number above 0 and up to 1, or null.")
     else:
         least, most = _BOUNDS[name]
         if type(value) is not int or not least <= value <= most:
             raise _wrong(name, f"This must be a whole number from {least} to {most}.")
-
-
-def _is_share(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value <= 1
 
 
 def _wrong(name: str, words: str) -> problems.InvalidRequest:

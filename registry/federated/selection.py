@@ -2,8 +2,8 @@
 
 A training's seed is made when it opens, and its digest is shown from then on; each round's seed
 comes of it and is shown with the round; the training's own is shown when the training is over, so
-that no round's seed is chosen by whom it draws. A participant's ticket is the SHA-256 of the
-round's seed and its pseudonym, and the lowest tickets are drawn.
+that no round's seed is chosen for the participants it draws. A participant's ticket is the SHA-256
+of the round's seed and its pseudonym, and the lowest tickets are drawn.
 """
 
 from __future__ import annotations
@@ -11,29 +11,24 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from registry.federated.models import Participant, Training
-from registry.federated.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from registry.federated.schedule import Schedule
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What was drawn, from how many, by which seed (64 hex digits)."""
+    """What was drawn, from how many, with which seed (64 hex digits)."""
 
     seed: str
     candidates: int
     selected: list[str]
-
-
-def new_seed() -> str:
-    """Make a training's seed: 64 hex digits, secret until the training is over."""
-    return secrets.token_hex(32)
 
 
 def commitment(seed: str) -> str:
@@ -51,23 +46,23 @@ def ticket(seed: str, pseudonym: str) -> str:
     return hashlib.sha256(bytes.fromhex(seed) + pseudonym.encode()).hexdigest()
 
 
-def wanted(schedule: Schedule, candidates: int) -> int:
-    """How many of so many are asked; never fewer than quorum and target need."""
+def cohort_size(schedule: Schedule, candidates: int) -> int:
+    """How many of the candidates are asked; never fewer than quorum and target need."""
     count = schedule.cohort or math.ceil((schedule.cohort_fraction or 0.0) * candidates)
     return max(count, schedule.quorum, schedule.target)
 
 
 def draw(training: Training, number: int) -> Draw | None:
-    """Draw for a round among the active participants; None where anybody may answer.
+    """Draw for a round among the active participants; None where anyone may answer.
 
     That is so without a cohort, and while there are no more participants than would be drawn.
     """
-    schedule = Schedule.from_json(training.schedule)
+    schedule = training.typed_schedule
     if not schedule.has_cohort:
         return None
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     candidates = list(active.values_list("pseudonym", flat=True))
-    count = wanted(schedule, len(candidates))
+    count = cohort_size(schedule, len(candidates))
     if count >= len(candidates):
         return None
     seed = round_seed(training.selection_seed, number)
@@ -80,5 +75,5 @@ def lowest(seed: str, candidates: Iterable[str], count: int) -> list[str]:
 
 
 def limit(seed: str, selected: list[str]) -> str:
-    """The highest ticket that was drawn: whoever was there and has none above it is asked."""
+    """The highest ticket that was drawn: candidates with a ticket up to it are asked."""
     return max(ticket(seed, name) for name in selected)

@@ -1,6 +1,6 @@
 """The only doors to rows of trainings: who sees a model sees its trainings, a device its own.
 
-Pseudonyms and figures of single contributions are for maintainers; everybody else gets counts.
+Pseudonyms and figures of single contributions are for maintainers; everyone else gets counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """Who asks: somebody of the hub, or a device by its own token."""
+    """The caller: a user of the hub, or a device with its own token."""
 
     actor: Actor
     participant: Participant | None = None
@@ -45,7 +45,7 @@ class Seeker:
 
 
 def trainings(actor: Actor, of: RegisteredModel) -> QuerySet[Training]:
-    """The trainings of a model, itself seen by the actor; drafts for those who write there."""
+    """The trainings of a model, itself seen by the actor; drafts for writers."""
     rows = Training.objects.filter(model=of)
     rows = rows.select_related("model__namespace", "base", "created_by")
     if registry.sees_drafts(registry.role(actor, of)):
@@ -61,14 +61,14 @@ def training(seeker: Seeker, namespace: str, name: str, number: int) -> Training
         if own.model.deleted_at is None and _is_named(own.model, f"{namespace}/{name}"):
             return own
     of = registry.model(seeker.actor, namespace, name)
-    found = trainings(seeker.actor, of).filter(number=number).first()
-    if found is None:
+    row = trainings(seeker.actor, of).filter(number=number).first()
+    if row is None:
         raise problems.NotFound(f"{of.ref} has no training {number} that you can see.")
-    return found
+    return row
 
 
 def admitted(namespace: str, name: str, number: int) -> Training | None:
-    """A training, whoever may see it: for those alone who show an invitation to it."""
+    """A training regardless of visibility: only for callers who present an invitation to it."""
     rows = Training.objects.select_related("model__namespace", "base", "created_by").filter(
         model__namespace__slug__iexact=namespace,
         model__name__iexact=name,
@@ -80,11 +80,11 @@ def admitted(namespace: str, name: str, number: int) -> Training | None:
 
 def round_(of: Training, number: int) -> Round:
     """A round of a training, itself seen by the caller; raises NotFound."""
-    found = rounds(of).filter(number=number).first()
-    if found is None:
+    row = rounds(of).filter(number=number).first()
+    if row is None:
         raise problems.NotFound(f"{of} has no round {number}.")
-    found.training = of
-    return found
+    row.training = of
+    return row
 
 
 def rounds(of: Training, *, before: int | None = None) -> QuerySet[Round]:
@@ -95,10 +95,10 @@ def rounds(of: Training, *, before: int | None = None) -> QuerySet[Round]:
 
 def live_round(of: Training) -> Round | None:
     """The round that is open or closing."""
-    found = Round.objects.filter(training=of, state__in=Round.LIVE).first()
-    if found is not None:
-        found.training = of
-    return found
+    row = Round.objects.filter(training=of, state__in=Round.LIVE).first()
+    if row is not None:
+        row.training = of
+    return row
 
 
 def participants(actor: Actor, of: Training) -> QuerySet[Participant]:
@@ -109,11 +109,11 @@ def participants(actor: Actor, of: Training) -> QuerySet[Participant]:
 
 def participant(actor: Actor, of: Training, pseudonym: str) -> Participant:
     """One participant, for maintainers; raises NotAllowed, NotFound."""
-    found = participants(actor, of).filter(pseudonym=pseudonym).first()
-    if found is None:
+    row = participants(actor, of).filter(pseudonym=pseudonym).first()
+    if row is None:
         raise problems.NotFound(f"{of} has no participant {pseudonym}.")
-    found.training = of
-    return found
+    row.training = of
+    return row
 
 
 def fleets(actor: Actor, of: RegisteredModel) -> QuerySet[Fleet]:
@@ -124,11 +124,11 @@ def fleets(actor: Actor, of: RegisteredModel) -> QuerySet[Fleet]:
 
 def fleet(actor: Actor, of: RegisteredModel, name: str) -> Fleet:
     """One fleet, for maintainers; raises NotAllowed, NotFound."""
-    found = fleets(actor, of).filter(name=name).first()
-    if found is None:
+    row = fleets(actor, of).filter(name=name).first()
+    if row is None:
         raise problems.NotFound(f"{of.ref} has no fleet {name}.")
-    found.model = of
-    return found
+    row.model = of
+    return row
 
 
 def devices(of: Fleet) -> QuerySet[FleetDevice]:
@@ -148,7 +148,7 @@ def invites(actor: Actor, of: Training) -> QuerySet[Invite]:
 
 
 def contributions(actor: Actor, of: Round) -> list[Contribution]:
-    """The contributions of a round by pseudonym, for maintainers; nothing for anybody else."""
+    """The contributions of a round by pseudonym, for maintainers; nothing for anyone else."""
     if not can(actor, "training.manage", of.training.model):
         return []
     return list(of.contributions.select_related("participant")[:1000])
@@ -163,7 +163,7 @@ def every_contribution(actor: Actor, of: Round) -> Iterator[Contribution]:
 def require_weights(seeker: Seeker, of: Round) -> None:
     """Raise NotFound unless the caller may have a round's base, which no check has looked at.
 
-    A device may while its round goes on; those who write in the namespace always may.
+    A device may while its round is live; writers of the namespace always may.
     """
     if not (seeker.is_of(of.training) and of.is_live):
         require_result(seeker.actor, of)

@@ -1,4 +1,4 @@
-"""What a device shall do now: answered from rows that are only read, however often it asks."""
+"""The current task of a device: answered from rows that are only read, however often it asks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from django.db import close_old_connections, connection
 from hub.protocol import problems
 from registry.federated import selectors
 from registry.federated.models import Contribution, Participant, Round, Training
-from registry.federated.schedule import Schedule
 from registry.federated.services import receiving
 
 if TYPE_CHECKING:
@@ -32,54 +31,54 @@ def of(participant: Participant, *, wait_seconds: float = 0.0) -> Round | None:
     With ``wait_seconds`` it waits so long for one, while not too many others do. Raises
     TrainingOver.
     """
-    found = _look(participant)
-    if found is not None or wait_seconds <= 0:
-        return found
+    task = _look(participant)
+    if task is not None or wait_seconds <= 0:
+        return task
     with _place() as is_free:
         until = time.monotonic() + min(wait_seconds, LONGEST_WAIT_SECONDS)
-        while is_free and found is None and time.monotonic() < until:
+        while is_free and task is None and time.monotonic() < until:
             if not connection.in_atomic_block:
                 close_old_connections()
             time.sleep(min(LOOK_SECONDS, max(0.0, until - time.monotonic())))
             participant.training.refresh_from_db(fields=["state"])
-            found = _look(participant)
-    return found
+            task = _look(participant)
+    return task
 
 
 def retry_after(training: Training) -> int:
     """Seconds until a device should ask again, spread so that not all come at once."""
-    pace = Schedule.from_json(training.schedule).poll_seconds
+    pace = training.typed_schedule.poll_seconds
     return max(1, pace // 2 + secrets.randbelow(pace // 2 + 1))
 
 
-def told(found: Round, address: str) -> dict[str, Any]:
+def to_json(of: Round, address: str) -> dict[str, Any]:
     """A task as the API gives it; ``address`` is that of the training."""
-    training = found.training
-    rules = training.rules
+    training = of.training
+    rules = training.typed_rules
     return {
         "training": str(training.uuid),
-        "round": found.number,
-        "nonce": found.nonce,
-        "mode": found.mode,
+        "round": of.number,
+        "nonce": of.nonce,
+        "mode": of.mode,
         "base": {
             "version": training.base.number,
-            "digest": f"sha256:{found.base_sha256}",
-            "bytes": found.base.size if found.base else None,
-            "url": f"{address}/rounds/{found.number}/base",
+            "digest": f"sha256:{of.base_sha256}",
+            "bytes": of.base.size if of.base else None,
+            "url": f"{address}/rounds/{of.number}/base",
             "skeleton": {
                 "digest": f"sha256:{training.skeleton_sha256}",
                 "url": f"{address}/skeleton",
             },
         },
         "layout_digest": training.layout_sha256,
-        "deadline": found.deadline.isoformat(),
-        "encodings": rules["encodings"],
-        "examples_cap": found.examples_cap,
-        "norm_limit": rules["norm_limit"],
-        "clip_norm": rules["clip_norm"],
+        "deadline": of.deadline.isoformat(),
+        "encodings": rules.encodings,
+        "examples_cap": of.examples_cap,
+        "norm_limit": rules.norm_limit,
+        "clip_norm": rules.clip_norm,
         "largest_bytes": receiving.most_bytes(training),
         "hyperparameters": training.hyperparameters,
-        "contribution": f"{address}/rounds/{found.number}/contribution",
+        "contribution": f"{address}/rounds/{of.number}/contribution",
         "uploads": f"{address}/uploads",
     }
 

@@ -4,6 +4,7 @@ import django.db.models.deletion
 import django.db.models.functions.text
 from django.db import migrations, models
 
+from hub.protocol.cards import Card
 from registry.cards import mentions
 
 
@@ -13,8 +14,8 @@ def note_mentions(apps, schema_editor):
     Mention = apps.get_model("registry", "Mention")
     for version in Version.objects.exclude(state="draft").only("pk", "card").iterator():
         named = [
-            *(("dataset", name) for name in sorted(mentions.datasets_in(version.card))),
-            *(("model", name) for name in sorted(mentions.models_in(version.card))),
+            *(("dataset", name) for name in sorted(mentions.datasets_in(Card.read(version.card)))),
+            *(("model", name) for name in sorted(mentions.models_in(Card.read(version.card)))),
         ]
         Mention.objects.bulk_create(
             Mention(version=version, kind=kind, name=name)

@@ -1,7 +1,7 @@
 """Commits made through the Hub protocol: what their writer may read at once, by their id.
 
 A version is one commit. Until it is public, further commits of the same writer amend it; each of
-them stays readable by its id to those who may write.
+them stays readable by its id to writers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CommitFile(models.Model):
     git_oid = models.CharField(max_length=40)
     lfs = models.BooleanField(default=False)
 
-    # What a version's file has too, and no commit's file is: nobody derived it.
+    # For the interface of a version's file: no commit's file is derived.
     derived = False
 
     class Meta:

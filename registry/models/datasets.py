@@ -16,7 +16,7 @@ WEB_ADDRESS = r"^(https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?([/?#][!#-;=?-Z_a-z~]*)?)
 
 
 class PersonalData(models.TextChoices):
-    """Whether data are about people; nobody's silence means no."""
+    """Whether data are about people; a missing statement never means no."""
 
     UNKNOWN = "unknown"
     YES = "yes"
@@ -25,7 +25,7 @@ class PersonalData(models.TextChoices):
 
 
 class Dataset(models.Model):
-    """What a namespace tells of a data set, for everybody; the data themselves are elsewhere."""
+    """A namespace's public description of a data set; the data themselves are elsewhere."""
 
     PersonalData = PersonalData
 

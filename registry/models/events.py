@@ -1,4 +1,4 @@
-"""What happened, kept for ever, and who still has to be told."""
+"""What happened, kept permanently, and the deliveries that are still due."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Event(models.Model):
 
 
 class Delivery(models.Model):
-    """One subscriber still to be told of an event; the row is gone once it has been told."""
+    """An event still to be delivered to a subscriber; the row is deleted once it has been."""
 
     event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries")
     consumer = models.CharField(max_length=40)

@@ -81,6 +81,12 @@ class Variant(models.Model):
     ir_version = models.PositiveIntegerField(null=True, blank=True)
     precision = models.CharField(max_length=16, blank=True, default="")
     parameters = models.BigIntegerField(null=True, blank=True)
+    macs = models.BigIntegerField(
+        null=True, blank=True, help_text="multiply-accumulate operations, for usual sizes"
+    )
+    memory_bytes = models.BigIntegerField(
+        null=True, blank=True, help_text="of weights and activations, for usual sizes"
+    )
     facts = models.JSONField(default=dict)
     derived_from = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="derivatives"

@@ -1,4 +1,4 @@
-"""Cards that were refused, kept for whoever sent them until they are mended."""
+"""Refused cards, kept for their authors until they are corrected."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
     def readable_by(self, actor: User | AnonymousUser) -> Self:
         """Of these, the models whose files ``actor`` may have: open ones, and who let them in.
 
-        Members of a namespace need nobody's leave. A token that is bound to another namespace
+        Members of a namespace need no permission. A token that is bound to another namespace
         carries no leave that its user was given.
         """
         is_open = Q(gate=Gate.OPEN)
@@ -69,7 +69,7 @@ class Visibility(models.TextChoices):
 
 
 class Gate(models.TextChoices):
-    """Who may have a model's files: everybody, whoever asks, or whoever was let in by hand."""
+    """Who may have a model's files: everyone, everyone on request, or users with granted access."""
 
     OPEN = "open"
     AUTO = "auto"
@@ -137,7 +137,7 @@ class RegisteredModel(models.Model):
 
     @property
     def is_gated(self) -> bool:
-        """Whether files are only for those who were let in; what is told of it is for everybody."""
+        """Whether access to the files is restricted; page, card and metadata are for everyone."""
         return self.gate != Gate.OPEN
 
     @property
@@ -146,7 +146,7 @@ class RegisteredModel(models.Model):
 
 
 class RetiredName(models.Model):
-    """A name that is no model's any more: it leads to the model that had it, or to none for ever.
+    """A name that is no model's any more: it leads to the model that had it, or to none.
 
     One that leads somewhere gives way to a new model of that name; one of a deleted model does not.
     """

@@ -29,6 +29,8 @@ class SearchDocument(models.Model):
     opset = models.PositiveIntegerField(null=True, blank=True)
     size = models.BigIntegerField(null=True, blank=True)
     parameters = models.BigIntegerField(null=True, blank=True)
+    macs = models.BigIntegerField(null=True, blank=True)
+    memory_bytes = models.BigIntegerField(null=True, blank=True)
     downloads = models.BigIntegerField(
         default=0, help_text="what DownloadCount said some minutes ago, for sorting"
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class User(AbstractUser):
-    """Somebody with an account; leaving anonymises the row, which events go on naming."""
+    """A user account; closing it anonymises the row, which events still name."""
 
     # The token that this request signed in with; None for a session. It narrows what may be done.
     access_token: AccessToken | None = None
@@ -31,7 +31,7 @@ class User(AbstractUser):
         This holds for whatever sets a password, ``manage.py changepassword`` included. Sessions
         carry a digest of the password and end by themselves.
         """
-        # Django unsets `_password` where it only hashes the same password anew.
+        # Django unsets `_password` where it only rehashes the same password.
         is_new = getattr(self, "_password", None) is not None and not self._state.adding
         with transaction.atomic():
             super().save(*args, **kwargs)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from hub.protocol.cards import Card
 from registry.models.constraints import one_of
-from registry.models.registered_models import RegisteredModel
+from registry.models.registered_models import Gate, RegisteredModel, listed_for_everybody
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 class VersionQuerySet(models.QuerySet["Version"]):
     def visible_to(self, actor: User | AnonymousUser) -> Self:
-        """Released versions of visible models, and every version to those who belong there."""
+        """Released versions of visible models, and every version to members above reader."""
         rows = self.filter(model__in=RegisteredModel.objects.visible_to(actor))
         if not actor.is_authenticated:
             return rows.filter(state__in=Version.VISIBLE)
@@ -30,6 +32,12 @@ class VersionQuerySet(models.QuerySet["Version"]):
             writing = writing.filter(namespace=actor.bound_to)
         return rows.filter(
             Q(state__in=Version.VISIBLE) | Q(model__namespace__in=writing.values("namespace_id"))
+        )
+
+    def open_to_anyone(self) -> Self:
+        """Served versions of public models whose files every guest may have."""
+        return self.filter(
+            listed_for_everybody("model__"), state__in=Version.SERVED, model__gate=Gate.OPEN
         )
 
 
@@ -46,7 +54,7 @@ class Version(models.Model):
 
     State = VersionState
 
-    # What whoever sees the model may know of; of a withdrawn version no byte is served.
+    # What everyone who sees the model may know of; of a withdrawn version no byte is served.
     VISIBLE = (State.PUBLISHED, State.YANKED, State.WITHDRAWN)
     SERVED = (State.PUBLISHED, State.YANKED)
 
@@ -111,6 +119,11 @@ class Version(models.Model):
     @property
     def ref(self) -> str:
         return f"{self.model.ref}@{self.number}"
+
+    @cached_property
+    def typed_card(self) -> Card:
+        """What the front matter of its card declares."""
+        return Card.read(self.card)
 
     @property
     def is_draft(self) -> bool:

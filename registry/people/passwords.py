@@ -36,7 +36,7 @@ def places() -> Places:
 
 
 def places_for(count: int) -> Places:
-    """Places for so many hashes at once, for which twice as many threads wait."""
+    """Places for a number of hashes at once, for which twice as many threads wait."""
     return Places(count, waiting=2 * count, wait_seconds=WAIT_SECONDS, refusal=_busy)
 
 

@@ -32,10 +32,10 @@ def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace,
 
 def namespace(slug: str) -> Namespace:
     """A namespace by its slug, ignoring case."""
-    found = by_slug(slug).first()
-    if found is None:
+    row = by_slug(slug).first()
+    if row is None:
         raise problems.NotFound(f"There is no namespace {slug}.")
-    return found
+    return row
 
 
 def by_slug(slug: str) -> QuerySet[Namespace]:
@@ -45,10 +45,10 @@ def by_slug(slug: str) -> QuerySet[Namespace]:
 
 def own_namespace(actor: Actor, slug: str) -> Namespace:
     """A namespace that the actor belongs to; to others it looks as if there were none."""
-    found = namespace(slug)
-    if not can(actor, "namespace.read", found):
+    row = namespace(slug)
+    if not can(actor, "namespace.read", row):
         raise problems.NotFound(f"There is no namespace {slug}.")
-    return found
+    return row
 
 
 def members(of: Namespace) -> list[Membership]:
@@ -58,11 +58,11 @@ def members(of: Namespace) -> list[Membership]:
 
 
 def user(username: str) -> User:
-    """Somebody by name, ignoring case; raises NotFound."""
-    found = User.objects.filter(username__iexact=username).first()
-    if found is None:
+    """A user by name, ignoring case; raises NotFound."""
+    row = User.objects.filter(username__iexact=username).first()
+    if row is None:
         raise problems.NotFound(f"User {username} not found. Administrators can add users.")
-    return found
+    return row
 
 
 def users(actor: Actor, *, text: str = "") -> QuerySet[User]:
@@ -76,5 +76,5 @@ def users(actor: Actor, *, text: str = "") -> QuerySet[User]:
 
 def stored() -> dict[str, int]:
     """How many contents the hub keeps, and their bytes; each counts once."""
-    found = Blob.objects.aggregate(files=Count("pk"), bytes=Sum("size"))
-    return {"files": found["files"], "bytes": found["bytes"] or 0}
+    totals = Blob.objects.aggregate(files=Count("pk"), bytes=Sum("size"))
+    return {"files": totals["files"], "bytes": totals["bytes"] or 0}

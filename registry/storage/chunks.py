@@ -1,6 +1,6 @@
 """The chunks of large files that a model's own store (Xet) has: reading them, and forgetting them.
 
-A chunk lies in its xorb until a file holds it, and in that file afterwards. A client that was told
+A chunk lies in its xorb until a file holds it, and in that file afterwards. A client that learned
 once that a store has a chunk never sends it again to the same address, so a store forgets only as a
 whole: its epoch ends, and its address is another.
 """
@@ -41,9 +41,9 @@ def pack_lengths(lengths: Iterable[int]) -> bytes:
 
 def lengths_of(xorb: Xorb) -> array[int]:
     """The plain length of each chunk of a xorb, in bytes."""
-    found = array("I")
-    found.frombytes(bytes(xorb.lengths))
-    return found
+    lengths = array("I")
+    lengths.frombytes(bytes(xorb.lengths))
+    return lengths
 
 
 def read(xorb: Xorb, folder: str, start: int, end: int) -> Iterator[bytes]:

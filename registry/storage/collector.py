@@ -31,7 +31,7 @@ IDLE = timedelta(days=7)
 
 
 def unneeded() -> QuerySet[Blob]:
-    """Blobs that nothing needs and nobody touched for a day."""
+    """Blobs that nothing needs and that were not touched for a day."""
     files = File.objects.filter(blob=OuterRef("pk"), version__model__deleted_at=None).exclude(
         version__state=Version.State.WITHDRAWN
     )
@@ -91,7 +91,7 @@ def _free(sha256: str) -> bool:
 
 
 def collect_chunks() -> int:
-    """End the epochs of chunk stores that nobody uses and that keep something back; how many.
+    """End the epochs of unused chunk stores that hold something back; returns how many.
 
     That is: those of deleted models, and those with chunks that were sent and never made a file.
     """
@@ -107,8 +107,8 @@ def collect_chunks() -> int:
 def _forget_chunks(blob: Blob) -> bool:
     """End the epochs of chunk stores that count on a blob; False while one of them is in use."""
     stores = list(XetStore.objects.filter(xorbs__parts__blob=blob).distinct())
-    if any(found.used_at > timezone.now() - blobs.GRACE for found in stores):
+    if any(row.used_at > timezone.now() - blobs.GRACE for row in stores):
         return False
-    for found in stores:
-        chunks.end_epoch(found)
+    for row in stores:
+        chunks.end_epoch(row)
     return True

@@ -35,8 +35,8 @@ def expect_onnx(path: str, head: bytes, size: int) -> None:
     if size == 0:
         raise problems.NotOnnx(f"{path} is empty. Upload the file again.", found="empty")
     start = head.lstrip() if head[:1] in b" \t\r\n" else head
-    for signature, found, cure in _SIGNATURES:
+    for signature, kind, cure in _SIGNATURES:
         if start[: len(signature)].lower() == signature.lower():
-            raise problems.NotOnnx(f"{path} is {found}. {cure}.", found=found)
+            raise problems.NotOnnx(f"{path} is {kind}. {cure}.", found=kind)
     if head[4:8] == b"TFL3":
         raise problems.NotOnnx(f"{path} is a TFLite model. Export to ONNX.", found="TFLite")

@@ -114,7 +114,7 @@ class BlobStore:
     def expect_room(self, size: int) -> None:
         """Raise StorageFull where ``size`` more bytes would not leave the room that must stay.
 
-        For bytes that were reserved before: others have been told no already.
+        For bytes that were reserved before: other requests have been refused already.
         """
         if self.free_bytes() - size < settings.HUB_LIMITS_FREE_BYTES:
             raise full(OSError(errno.ENOSPC, "no room left"))
@@ -165,7 +165,7 @@ class BlobStore:
         return True
 
     def purge(self, name: str) -> None:
-        """Remove trashed bytes for good; takes long for large ones, so hold no lock meanwhile."""
+        """Delete trashed bytes permanently; large ones take long, so hold no lock meanwhile."""
         (self._trash / name).unlink(missing_ok=True)
 
     def names(self, prefix: str = "") -> Iterator[str]:

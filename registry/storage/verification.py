@@ -1,7 +1,7 @@
 """Whether the bytes in storage are still those that their digests name.
 
 Every blob is read again within ``HUB_VERIFY_DAYS``, a slice each hour, the one that waits longest
-first. What is wrong is remembered until it reads well again or its bytes are uploaded anew.
+first. What is wrong is remembered until it reads well again or its bytes are uploaded again.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ def first_versions(actor: Actor, of: Version) -> dict[str, int]:
     mine = {file.path: file.blob_id for file in of.files.all() if not file.derived}
     if not mine:
         return {}
-    seen = selectors.versions(actor, of.model).filter(number__lte=of.number)
+    visible = selectors.versions(actor, of.model).filter(number__lte=of.number)
     rows = (
-        File.objects.filter(version__in=seen.order_by().values("pk"), derived=False)
+        File.objects.filter(version__in=visible.order_by().values("pk"), derived=False)
         .filter(path__in=mine, blob__in=set(mine.values()))
         .order_by()
         .values("path", "blob")
         .annotate(first=Min("version__number"))
     )
-    found = {(row["path"], row["blob"]): row["first"] for row in rows}
-    return {path: found[path, blob] for path, blob in mine.items() if (path, blob) in found}
+    first = {(row["path"], row["blob"]): row["first"] for row in rows}
+    return {path: first[path, blob] for path, blob in mine.items() if (path, blob) in first}

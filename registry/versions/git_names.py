@@ -54,9 +54,9 @@ def tree_id(files: Iterable[tuple[str, str]]) -> str:
 
 def folder_ids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The 40-hex id of every folder, by its path, in which ``(path, blob id)`` pairs lie."""
-    found: dict[str, str] = {}
-    _tree(list(files), "", found)
-    return found
+    ids: dict[str, str] = {}
+    _tree(list(files), "", ids)
+    return ids
 
 
 def tree_objects(files: Iterable[tuple[str, str]]) -> dict[str, Tree]:
@@ -64,9 +64,9 @@ def tree_objects(files: Iterable[tuple[str, str]]) -> dict[str, Tree]:
 
     The root is the last.
     """
-    made: list[Tree] = []
-    _tree(list(files), made=made)
-    return {tree.id.decode(): tree for tree in made}
+    trees: list[Tree] = []
+    _tree(list(files), trees=trees)
+    return {tree.id.decode(): tree for tree in trees}
 
 
 def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str:
@@ -91,10 +91,10 @@ def commit_object(tree: str, parent: str | None, message: str, by: Signature) ->
 def _tree(
     files: list[tuple[str, str]],
     above: str = "",
-    found: dict[str, str] | None = None,
-    made: list[Tree] | None = None,
+    ids: dict[str, str] | None = None,
+    trees: list[Tree] | None = None,
 ) -> Tree:
-    """A folder as git has it; ids of those inside are put into ``found``, all into ``made``."""
+    """A folder as git has it; those inside are added to ``ids``, all to ``trees``."""
     tree = Tree()
     folders: dict[str, list[tuple[str, str]]] = {}
     for path, oid in files:
@@ -105,10 +105,10 @@ def _tree(
             tree.add(head.encode(), FILE_MODE, ObjectID(oid.encode()))
     for name, inside in folders.items():
         path = f"{above}{name}"
-        folder = _tree(inside, f"{path}/", found, made)
+        folder = _tree(inside, f"{path}/", ids, trees)
         tree.add(name.encode(), FOLDER_MODE, folder.id)
-        if found is not None:
-            found[path] = folder.id.decode()
-    if made is not None:
-        made.append(tree)
+        if ids is not None:
+            ids[path] = folder.id.decode()
+    if trees is not None:
+        trees.append(tree)
     return tree

@@ -60,12 +60,12 @@ class Repository:
         here: Target | None = target
         last = ""
         while here is not None and here.commit_id not in self.commits:
-            made = self._object(here)
-            if made is None:
+            commit = self._object(here)
+            if commit is None:
                 break
-            self.commits[here.commit_id], self._targets[here.commit_id] = made, here
+            self.commits[here.commit_id], self._targets[here.commit_id] = commit, here
             last = here.commit_id
-            here = self._find(made.parents[0].decode()) if made.parents else None
+            here = self._find(commit.parents[0].decode()) if commit.parents else None
         if last and self.parent(last) and self.parent(last) not in self.commits:
             self.cut.add(last)
         return target.commit_id in self.commits
@@ -77,13 +77,13 @@ class Repository:
 
     def before(self, commits: Iterable[str], *, stop: Iterable[str] = ()) -> set[str]:
         """These commits and all before them that are here, but none beyond those in ``stop``."""
-        ends, found = set(stop), set()
+        ends, ancestors = set(stop), set()
         for commit in commits:
             here: str | None = commit
-            while here is not None and here in self.commits and here not in found:
-                found.add(here)
+            while here is not None and here in self.commits and here not in ancestors:
+                ancestors.add(here)
                 here = None if here in ends else self.parent(here)
-        return found
+        return ancestors
 
     def contents(self, commit_id: str) -> tuple[dict[str, Tree], dict[str, Content]]:
         """The folders of a commit, and what its blobs hold, by their ids."""
@@ -104,17 +104,17 @@ class Repository:
     def _find(self, commit_id: str) -> Target | None:
         """A commit by its id, where the reader may have it."""
         version = self.versions.exclude(state=Version.State.WITHDRAWN).filter(commit_id=commit_id)
-        if found := version.first():
-            return Target(commit_id, found)
-        made = history.find(self.model, commit_id) if self.sees_commits else None
-        return Target(made.commit_id, made.version, made.commit) if made else None
+        if row := version.first():
+            return Target(commit_id, row)
+        head = history.find(self.model, commit_id) if self.sees_commits else None
+        return Target(head.commit_id, head.version, head.commit) if head else None
 
     def _object(self, target: Target) -> GitCommit | None:
         """The commit, if the rows still say all that its id was made of."""
-        for tree, parent, message, by in _said(self.model, target):
-            made = git_names.commit_object(tree, parent, message, by)
-            if made.id.decode() == target.commit_id:
-                return made
+        for tree, parent, message, by in _content(self.model, target):
+            commit = git_names.commit_object(tree, parent, message, by)
+            if commit.id.decode() == target.commit_id:
+                return commit
         return None
 
 
@@ -132,7 +132,7 @@ def objects(
         )
 
 
-def _said(
+def _content(
     model: RegisteredModel, target: Target
 ) -> Iterator[tuple[str, str | None, str, git_names.Signature]]:
     """What a commit's id may have been made of, the likeliest first."""
@@ -144,7 +144,7 @@ def _said(
     at = row.created_at if row else version.submitted_at
     if at is None:
         return
-    tree, said = (row.tree_id, row.message) if row else (version.tree_id, version.message)
+    tree, text = (row.tree_id, row.message) if row else (version.tree_id, version.message)
     first = row.author.username if row else version.created_by.username
     submitted = Event.objects.filter(
         subject_kind="version", subject_id=str(version.pk), verb="version.submitted"
@@ -152,26 +152,21 @@ def _said(
     names = [first, *submitted.values_list("actor__username", flat=True)]
     authors = dict.fromkeys(name for name in names if name)
     for author, parent in product(authors, _parents(version)):
-        message = said or f"Version {version.number}"
+        message = text or f"Version {version.number}"
         yield tree, parent, message, git_names.Signature(author, at)
 
 
 def _parents(version: Version) -> list[str | None]:
     """The commits that a version may have followed: its parent's, of now or of before, or none."""
-    found: list[str | None] = []
+    parents: list[str | None] = []
     for before in (version.parent, lifecycle.parent_of(version)):
         if before is None:
             continue
-        found.append(before.commit_id)
+        parents.append(before.commit_id)
         rows = Commit.objects.filter(version=before).values_list("commit_id", flat=True)
         events = Event.objects.filter(
             subject_kind="version", subject_id=str(before.pk), verb="version.submitted"
         )
-        told = [data.get("commit") for data in events.values_list("data", flat=True)]
-        found += [*rows, *told]
-    return [*dict.fromkeys(one for one in found if one), None]
-
-
-def any_erased(blobs: dict[str, Content]) -> bool:
-    """Whether storage has lost one of the small files among these."""
-    return any(content.is_erased and not content.lfs for content in blobs.values())
+        commits = [data.get("commit") for data in events.values_list("data", flat=True)]
+        parents += [*rows, *commits]
+    return [*dict.fromkeys(one for one in parents if one), None]

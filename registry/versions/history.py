@@ -1,4 +1,4 @@
-"""A model's commits as those who write see them: what was committed, whether or not it is public.
+"""A model's commits as writers see them: what was committed, whether or not it is public.
 
 A version is a commit. Where a commit's version is still a draft, or was amended by a later commit,
 its row in ``Commit`` holds what it was. Nothing here asks who wants to know; callers do.

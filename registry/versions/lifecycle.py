@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import manifests, problems
-from registry.cards import cards, mentions
+from registry.cards import cards, licences, mentions
 from registry.core import events
 from registry.models import Branch, Check, Ref, RegisteredModel, Version
 from registry.versions import git_names
@@ -37,9 +37,9 @@ def lock(version: Version) -> Version:
 def expect(version: Version, *states: str) -> None:
     """Raise StateConflict unless the version is in one of ``states``."""
     if version.state not in states:
-        wanted = " or ".join(states)
+        names = " or ".join(states)
         raise problems.StateConflict(
-            f"{version.ref} is {version.state}; it must be {wanted}.", state=version.state
+            f"{version.ref} is {version.state}; it must be {names}.", state=version.state
         )
 
 
@@ -115,13 +115,13 @@ def parent_of(version: Version) -> Version | None:
         .exclude(commit_id=None)
         .exclude(state=Version.State.DRAFT)
     )
-    if found := earlier.filter(branch=version.branch).first():
-        return found
+    if parent := earlier.filter(branch=version.branch).first():
+        return parent
     return earlier.filter(branches__model=version.model, branches__name=version.branch).first()
 
 
 def reopen(version: Version) -> None:
-    """Take a submitted version back to draft, since a commit is about to amend it."""
+    """Take a submitted version back to draft."""
     version.state = Version.State.DRAFT
     version.publish_requested = False
     version.commit_id = None
@@ -131,12 +131,8 @@ def reopen(version: Version) -> None:
 
 def reject(version: Version) -> None:
     """Send a submitted version back to draft; its failed checks say why."""
-    version.state = Version.State.DRAFT
-    version.publish_requested = False
-    version.commit_id = None
-    version.parent = None
-    version.save()
-    # A tag never moves, and what it named may be mended now; nobody else has seen it.
+    reopen(version)
+    # A tag never moves, and what it named may be changed now; no one else has seen it.
     Ref.objects.filter(version=version, kind=Ref.Kind.TAG).delete()
     events.record("version.rejected", version, actor=None, model=version.model)
 
@@ -203,8 +199,8 @@ def _newer_published(version: Version) -> bool:
 
 def _describe(model: RegisteredModel, version: Version) -> None:
     """Take over what the card of the newest version says about its model."""
-    card = cards.Card(version.card, cards.body(version.readme))
-    model.license = card.license or model.license
+    card = version.typed_card
+    model.license = licences.text(*card.licenses) or model.license
     model.task = card.task or model.task
-    model.keywords = card.keywords or model.keywords
-    model.summary = card.summary or model.summary
+    model.keywords = list(card.keywords) or model.keywords
+    model.summary = cards.summary(card.summary, cards.body(version.readme)) or model.summary

@@ -1,4 +1,4 @@
-"""Names that models had before: whom they lead to, and the answer that leads there.
+"""Former names of models: the model that each leads to, and the redirect.
 
 A hidden model's old name leads nowhere, after the same queries as a name that never was.
 """
@@ -50,23 +50,23 @@ def former_names(of: RegisteredModel) -> list[RetiredName]:
 def redirect(request: HttpRequest, moved: Moved, *, page: bool) -> HttpResponse | None:
     """The same address under the new name; None where the address does not hold the old one.
 
-    Not for ever, since the old name may be given to another model. A page is found (302), whatever
-    else keeps its method and body (307). Relative, since old clients follow no other.
+    Not permanently, since the old name may be given to another model. A page is found (302);
+    everything else keeps its method and body (307). Relative, since old clients follow no other.
     """
     path, mark, query = request.get_full_path().partition("?")
-    found = re.search(rf"/{re.escape(moved.old)}(?=[/.]|$)", path)
-    if found:
-        target = f"{path[: found.start()]}/{moved.new}{path[found.end() :]}{mark}{query}"
+    match = re.search(rf"/{re.escape(moved.old)}(?=[/.]|$)", path)
+    if match:
+        target = f"{path[: match.start()]}/{moved.new}{path[match.end() :]}{mark}{query}"
     else:
-        given = {name: request.GET.getlist(name) for name in request.GET}
-        told = given | {
-            name: [moved.new + text[len(moved.old) :] for text in given[name]]
+        parameters = {name: request.GET.getlist(name) for name in request.GET}
+        renamed = parameters | {
+            name: [moved.new + text[len(moved.old) :] for text in parameters[name]]
             for name in _NAMING
-            if given.get(name) and given[name][0].lower().startswith(moved.old.lower())
+            if parameters.get(name) and parameters[name][0].lower().startswith(moved.old.lower())
         }
-        if told == given:
+        if renamed == parameters:
             return None
-        target = f"{path}?{urlencode(told, doseq=True)}"
+        target = f"{path}?{urlencode(renamed, doseq=True)}"
     response = HttpResponseRedirect(target)
     if not page or request.method not in ("GET", "HEAD"):
         response.status_code = 307

@@ -44,21 +44,21 @@ VERSIONS_NAMED = 10
 
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
-    found = (
+    row = (
         RegisteredModel.objects.visible_to(actor)
         .select_related("namespace", "download_count")
         .alias(lower_name=Lower("name"))
         .filter(namespace__in=people.by_slug(namespace_slug), lower_name=name.lower())
         .first()
     )
-    if found is None:
+    if row is None:
         if heir := moves.heir(actor, namespace_slug, name):
             raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
         raise problems.NotFound(
             f"Model {namespace_slug}/{name} not found. Check the name; for a "
             "private model sign in or send a token."
         )
-    return found
+    return row
 
 
 def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
@@ -79,32 +79,32 @@ def latest_of(rows: Iterable[Version]) -> Version | None:
     return next((row for row in published if row.branch == "main"), None)
 
 
-def versions_for(held: str | None, of: RegisteredModel) -> QuerySet[Version]:
-    """The versions of a visible model for somebody of that role: those who write see drafts too."""
+def versions_for(role: str | None, of: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a visible model for that role: writers see drafts too."""
     rows = Version.objects.filter(model=of)
-    return rows if sees_drafts(held) else rows.filter(state__in=Version.VISIBLE)
+    return rows if sees_drafts(role) else rows.filter(state__in=Version.VISIBLE)
 
 
 def used_bytes(actor: Actor, of: RegisteredModel) -> int:
     """The size in bytes of what the versions that the actor may see hold, each blob once."""
-    seen = versions(actor, of).order_by().values("pk")
-    held = File.objects.filter(version__in=seen).order_by().values("blob")
-    used = Blob.objects.filter(pk__in=held, erased_at=None).aggregate(sum=Sum("size"))["sum"]
+    visible = versions(actor, of).order_by().values("pk")
+    blobs = File.objects.filter(version__in=visible).order_by().values("blob")
+    used = Blob.objects.filter(pk__in=blobs, erased_at=None).aggregate(sum=Sum("size"))["sum"]
     return used or 0
 
 
-def sees_drafts(held: str | None) -> bool:
-    """Whether somebody of that role sees versions that were not released: whoever writes."""
-    return held is not None and held != Membership.Role.READER
+def sees_drafts(role: str | None) -> bool:
+    """Whether that role sees versions that were not released: writers do."""
+    return role is not None and role != Membership.Role.READER
 
 
 def version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
     """A version by its number; raises NotFound."""
     of = model(actor, namespace_slug, name)
-    found = versions(actor, of).filter(number=number).first()
-    if found is None:
+    row = versions(actor, of).filter(number=number).first()
+    if row is None:
         raise _unknown(actor, of, f"{of.ref}@{number}")
-    return found
+    return row
 
 
 def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
@@ -133,22 +133,22 @@ def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
     """The version that a reference chooses; raises NotFound and Withdrawn."""
     rows = versions(actor, of)
     if ref.number is not None:
-        found = rows.filter(number=ref.number).first()
+        row = rows.filter(number=ref.number).first()
     elif ref.digest is not None:
-        found = (
+        row = (
             rows.filter(manifest_sha256=ref.digest.removeprefix("sha256:"))
             .exclude(state=Version.State.DRAFT)
             .first()
         )
     elif ref.label is None or ref.label == "latest":
-        found = latest(actor, of)
+        row = latest(actor, of)
     else:
-        found = _named(rows, ref.label)
-    if found is None:
+        row = _named(rows, ref.label)
+    if row is None:
         raise _unknown(actor, of, refs.format(ref))
-    if found.state == Version.State.WITHDRAWN:
-        raise problems.Withdrawn(f"{found.ref} was withdrawn: {found.reason}")
-    return found
+    if row.state == Version.State.WITHDRAWN:
+        raise problems.Withdrawn(f"{row.ref} was withdrawn: {row.reason}")
+    return row
 
 
 def _named(rows: QuerySet[Version], name: str) -> Version | None:
@@ -158,12 +158,12 @@ def _named(rows: QuerySet[Version], name: str) -> Version | None:
 
 def file(of: Version, path: str) -> File:
     """A file of a version; raises NotFound and Withdrawn."""
-    found = File.objects.filter(version=of, path=path).select_related("blob").first()
-    if found is None:
+    row = File.objects.filter(version=of, path=path).select_related("blob").first()
+    if row is None:
         raise problems.NotFound(f"{of.ref} has no file {path}.")
     if of.state == Version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{of.ref} was withdrawn: {of.reason}")
-    return found
+    return row
 
 
 def variants(of: Version) -> QuerySet[Variant]:
@@ -189,8 +189,8 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
         rows = rows.filter(opset=opset)
     if precision:
         rows = rows.filter(precision=precision)
-    found = rows.first()
-    if found is None:
+    chosen = rows.first()
+    if chosen is None:
         offers = ", ".join(
             f"{row.name} (opset {row.opset or 'unknown'}, {row.precision or 'precision unknown'})"
             for row in of.variants.all()
@@ -200,7 +200,7 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             f"{offers or 'none yet'}.",
             offers=offers,
         )
-    return found
+    return chosen
 
 
 def _left_out(of: Version, opset: int | None) -> str:
@@ -217,7 +217,7 @@ def _left_out(of: Version, opset: int | None) -> str:
 
 
 def files_for(chosen: Variant) -> list[File]:
-    """What somebody who loads a variant needs: for an uploaded one every file of its version.
+    """What is needed to load a variant: for an uploaded one every file of its version.
 
     For a derived one its own files take the place of the uploaded models and of their data.
     """
@@ -235,7 +235,7 @@ def files_for(chosen: Variant) -> list[File]:
 
 
 def may_have_files(actor: Actor, of: RegisteredModel) -> bool:
-    """Whether the actor may have the files of a model that they see: always, but for gated ones."""
+    """Whether the actor may have the files of a model that they see: always, except gated ones."""
     if not of.is_gated:
         return True
     return RegisteredModel.objects.filter(pk=of.pk).readable_by(actor).exists()
@@ -258,20 +258,20 @@ def require_files(actor: Actor, of: RegisteredModel) -> None:
 
 def readable_blob(actor: Actor, sha256: str) -> Blob:
     """A blob that some version the actor may read holds; raises NotFound and AccessNeeded."""
-    held = File.objects.filter(
+    files = File.objects.filter(
         blob=sha256,
         version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
     )
-    open_to = held.filter(version__model__in=RegisteredModel.objects.all().readable_by(actor))
-    found = (
+    open_to = files.filter(version__model__in=RegisteredModel.objects.all().readable_by(actor))
+    blob = (
         Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=open_to.values("blob")).first()
     )
-    if found is None:
-        gated = held.filter(blob__erased_at=None).select_related("version__model__namespace")
+    if blob is None:
+        gated = files.filter(blob__erased_at=None).select_related("version__model__namespace")
         for file in gated.order_by("pk")[:1]:
             require_files(actor, file.version.model)
         raise problems.NotFound(f"Blob sha256:{sha256} not found.")
-    return found
+    return blob
 
 
 def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
@@ -281,40 +281,40 @@ def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
 
 
 def stored_blob(sha256: str) -> Blob:
-    """A blob, for whoever was given its address by somebody who asked; raises NotFound."""
-    found = Blob.objects.filter(pk=sha256, erased_at=None).first()
-    if found is None:
+    """A blob, for the holder of a signed address; raises NotFound."""
+    blob = Blob.objects.filter(pk=sha256, erased_at=None).first()
+    if blob is None:
         raise problems.NotFound(f"Blob sha256:{sha256} no longer exists.")
-    return found
+    return blob
 
 
 def linkable_blob(actor: Actor, sha256: str) -> Blob:
     """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
     user = require_user(actor, any_namespace=True)
     uploaded = Upload.objects.of(user).filter(blob=sha256, state=Upload.State.STORED)
-    found = (
+    blob = (
         Blob.objects.filter(pk=sha256, erased_at=None)
         .filter(pk__in=uploaded.values("blob"))
         .first()
     )
-    if found is None:
+    if blob is None:
         try:
-            found = readable_blob(actor, sha256)
+            blob = readable_blob(actor, sha256)
         except problems.NotFound as error:
             raise problems.BlobUnknown(
                 f"You have not uploaded sha256:{sha256}. Upload it first (POST /api/v1/uploads)."
             ) from error
-    return found
+    return blob
 
 
 def upload(actor: Actor, uuid: UUID) -> Upload:
     """One of the actor's own uploads; raises NotFound."""
     user = require_user(actor, any_namespace=True)
     mine = Upload.objects.of(user).filter(pk=uuid).exclude(state=Upload.State.ABANDONED)
-    found = mine.first()
-    if found is None:
+    row = mine.first()
+    if row is None:
         raise problems.NotFound("Upload not found. It may have expired.")
-    return found
+    return row
 
 
 def tokens(actor: Actor) -> QuerySet[AccessToken]:
@@ -328,14 +328,14 @@ def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
     return refs_for(role(actor, of), of.pk).select_related("version")
 
 
-def refs_for(held: str | None, model_id: int) -> QuerySet[Ref]:
-    """The refs of a visible model for somebody of that role: those who write see drafts too."""
+def refs_for(role: str | None, model_id: int) -> QuerySet[Ref]:
+    """The refs of a visible model for that role: writers see drafts too."""
     rows = Ref.objects.filter(model=model_id)
-    return rows if sees_drafts(held) else rows.filter(version__state__in=Version.VISIBLE)
+    return rows if sees_drafts(role) else rows.filter(version__state__in=Version.VISIBLE)
 
 
 def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> QuerySet[AccessRequest]:
-    """Who asked for the files of a model, oldest first, for those who decide; raises NotAllowed."""
+    """The access requests of a model, oldest first, for maintainers; raises NotAllowed."""
     require(actor, "access.decide", of)
     rows = AccessRequest.objects.filter(model=of).select_related("user", "decided_by")
     return rows.filter(status=status) if status else rows
@@ -381,10 +381,10 @@ def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> 
     return whole(version(actor, namespace_slug, name, number))
 
 
-def whole(found: Version) -> Version:
+def whole(row: Version) -> Version:
     """A version with its files, variants and checks fetched along."""
-    prefetch_related_objects([found], "files__blob", "variants__entry", "checks")
-    return found
+    prefetch_related_objects([row], "files__blob", "variants__entry", "checks")
+    return row
 
 
 def sized_versions(

@@ -46,6 +46,14 @@ def _sees_names(context: Mapping[str, Any]) -> bool:
     return request is not None and aliases.sees_names(request.user)
 
 
+class SourceOutput(serializers.Serializer[Job]):
+    """The job whose result another one has, because both work on the same content."""
+
+    uuid = serializers.UUIDField()
+    model = serializers.CharField(source="version.model.ref")
+    number = serializers.IntegerField(source="version.number")
+
+
 class JobOutput(serializers.Serializer[Job]):
     """A job: what it is about, how far it is, and what it found."""
 
@@ -78,7 +86,16 @@ class JobOutput(serializers.Serializer[Job]):
     finished_at = serializers.DateTimeField(allow_null=True)
     worker = WorkerField()
     host = HostField()
+    shared_from = serializers.SerializerMethodField(
+        help_text="the job whose result this is, if another version has the same content and you "
+        "can see it; started_at and finished_at are then of that job"
+    )
     url = serializers.SerializerMethodField()
+
+    @extend_schema_field(SourceOutput(allow_null=True))
+    def get_shared_from(self, job: Any) -> Any:
+        source = selectors.source_of(job)
+        return None if source is None else SourceOutput(source).data
 
     @extend_schema_field(serializers.JSONField(allow_null=True))
     def get_report(self, job: Any) -> Any:

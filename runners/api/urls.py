@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.api import converters  # noqa: F401 - registers `number`
-from runners.api import benchmarks, conformance, scoreboard, standings, variants, views
+from runners.api import benchmarks, conformance, costs, scoreboard, standings, variants, views
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
 BENCHMARK = f"{VERSION}/benchmarks/<number:pk>"
@@ -14,6 +14,7 @@ SCORE = "scoreboard/<str:runtime>/<str:version>"
 urlpatterns = [
     path(f"{VERSION}/variants", variants.VariantList.as_view()),
     path(f"{VERSION}/variants/<str:variant>", variants.VariantDetail.as_view()),
+    path(f"{VERSION}/costs", costs.CostsDetail.as_view()),
     path(f"{VERSION}/conformance", conformance.ConformanceList.as_view()),
     path(f"{VERSION}/conformance/<number:pk>", conformance.ConformanceDetail.as_view()),
     path(f"{VERSION}/benchmarks", benchmarks.BenchmarkList.as_view()),

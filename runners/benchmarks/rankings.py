@@ -6,7 +6,6 @@ each stands in a list of its own.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,6 +98,7 @@ class _Light(NamedTuple):
     is_unverified: bool
     energy_provenance: str
     comparability_key: str
+    evidence: str
     value: float
 
 
@@ -109,12 +109,16 @@ def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -
     """
     chosen = _chosen(actor, wanted)
     column, down = SORTS[wanted.sort]
-    columns = ("pk", "is_unverified", "energy_provenance", "comparability_key", column)
+    columns = (
+        "pk", "is_unverified", "energy_provenance", "comparability_key", "evidence", column
+    )  # fmt: skip
     best = f"-{column}" if down else column
     order = ["comparability_key", "is_unverified", "energy_provenance", best, "pk"]
     if wanted.sort != "energy":
         order.remove("energy_provenance")
-    ordered = chosen.annotate(is_unverified=_IS_UNVERIFIED).order_by(*order)
+    ordered = chosen.annotate(is_unverified=_IS_UNVERIFIED, evidence=selectors.EVIDENCE).order_by(
+        *order
+    )
     light = [_Light(*row) for row in ordered.values_list(*columns)[: CANDIDATES + 1]]
     start = cursors.position(cursor, CANDIDATES)
     page = light[:CANDIDATES][start : start + limit]
@@ -134,7 +138,12 @@ def keys(actor: Actor, wanted: Wanted) -> tuple[Key, ...]:
     Raises InvalidRequest for an unknown sort.
     """
     columns = ("comparability_key", *Key._fields[1:-1])
-    counted = _chosen(actor, wanted).order_by().values_list(*columns).annotate(results=Count("pk"))
+    counted = (
+        _chosen(actor, wanted)
+        .order_by()
+        .values_list(*columns)
+        .annotate(results=Count(selectors.EVIDENCE, distinct=True))
+    )
     return tuple(Key(*row) for row in counted.order_by("-results", *columns)[:KEYS])
 
 
@@ -196,17 +205,21 @@ def _matching(
 
 
 def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
-    """The place of each trusted result among its equals; equal values share one."""
-    seen: Counter[Any] = Counter()
+    """The place of each trusted result among its equals; equal values share one.
+
+    A measurement that several versions share takes one place, so that copies push nobody down.
+    """
+    seen: dict[Any, set[str]] = {}
     last: dict[Any, tuple[float, int]] = {}
     ranks = {}
     for row in rows:
         if row.is_unverified:
             continue
         among = (row.comparability_key, row.energy_provenance if by_provenance else "")
-        seen[among] += 1
+        before = len(seen.setdefault(among, set()))
+        seen[among].add(row.evidence)
         value, rank = last.get(among, (None, 0))
-        last[among] = (row.value, rank if value == row.value else seen[among])
+        last[among] = (row.value, rank if value == row.value else before + 1)
         ranks[row.pk] = last[among][1]
     return ranks
 

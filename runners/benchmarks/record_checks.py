@@ -50,6 +50,31 @@ def vetted(job: Job, report: Report) -> Report:
     return replace(report, facts=facts, measures=[])
 
 
+def record_of(job: Job) -> dict[str, Any] | None:
+    """The vetted record of an ended job; None once its facts lead to rows instead.
+
+    A job with the result of another one, whose facts may lead to rows already, reads the file.
+    """
+    report = job.typed_report
+    if RECORD not in report.files:
+        return None
+    if job.is_shared and "record" not in report.facts:
+        return form.without_samples(checked(_read(report.files[RECORD])))
+    return report.facts.get("record")
+
+
+def comparison_of(job: Job) -> dict[str, Any] | None:
+    """The vetted comparison of an ended job, from where `record_of` reads the record."""
+    report = job.typed_report
+    if COMPARISON not in report.files:
+        return None
+    if "verdict" not in report.facts:
+        return report.facts.get("comparison")
+    if job.is_shared:
+        return verdicts.without_samples(verdicts.check(_read(report.files[COMPARISON])))
+    return None
+
+
 def _vet_record(job: Job, told: Any, report: Report) -> dict[str, Any]:
     record = checked(told)
     _of_this(record, job.subject, "model.sha256")

@@ -18,6 +18,7 @@ from hub.protocol.stored import whole
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
+from runners.benchmarks import record_checks, scheduling
 from runners.benchmarks.record_checks import COMPARISON, KIND, RECORD
 from runners.benchmarks.record_consistency import median_of, parts_of
 from runners.engine.benchmark import record as form
@@ -46,8 +47,10 @@ class DeviceClass:
 @transaction.atomic
 def take(job: Job) -> int:
     """Write the results of an ended benchmark, once; returns how many."""
-    record = job.typed_report.facts.get("record")
-    if not isinstance(record, dict) or job.measurements.exists() or not _is_kept(job):
+    if job.measurements.exists() or not _is_kept(job):
+        return 0
+    record = record_checks.record_of(job)
+    if record is None:
         return 0
     assert job.version is not None  # noqa: S101 - told the type checker what was seen just now
     variant = _variant(job.version, job.entry)
@@ -71,14 +74,18 @@ def take(job: Job) -> int:
     made = Measurement.objects.bulk_create(rows)
     _slim(job, {"benchmarks": [row.pk for row in made], "status": record["status"]})
     events.record("benchmark.added", job.version, actor=None, model=job.version.model)
+    if record["status"] == Measurement.Status.NOISY:
+        scheduling.repeat_later(job)
     return len(made)
 
 
 @transaction.atomic
 def take_comparison(job: Job) -> Comparison | None:
     """Write the verdict of an ended comparison, once; None where a side is not there any more."""
-    told = job.typed_report.facts.get("comparison")
-    if not isinstance(told, dict) or hasattr(job, "comparison") or not _is_kept(job):
+    if hasattr(job, "comparison") or not _is_kept(job):
+        return None
+    told = record_checks.comparison_of(job)
+    if told is None:
         return None
     assert job.version is not None  # noqa: S101 - told the type checker what was seen just now
     candidate = _variant(job.version, job.entry)

@@ -1,7 +1,8 @@
 """What is timed, where and when: benchmarks that released versions are owed, and those asked for.
 
-A benchmark wants its host, or its GPU, for itself. What nobody asked for is short, comes last, and
-gives its place up when somebody waits for other work. How a run goes is docs/benchmarks.md.
+A benchmark wants its host, or its GPU, for itself. What nobody asked for is short, comes last but
+for the first one of each version, and gives its place up when somebody waits for other work. How a
+run goes is docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from runners.engine.benchmark import verdicts
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.graphs import differences
 from runners.models import Host, Job
-from runners.queue import selectors, services
+from runners.queue import order, selectors, services
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,6 +45,8 @@ _ENOUGH_WAITING = 50
 _SETTLED = timedelta(minutes=5)
 _CALIBRATED_FOR = timedelta(days=30)
 _TRIED_WITHIN = timedelta(days=1)
+# A hub that was busy with the first evidence of new versions is quieter then.
+_QUIETER = timedelta(minutes=10)
 # What nobody asked for on a hub that is used beside: seconds, and a busy host makes it noisy.
 _EFFORT: dict[str, dict[str, Any]] = {
     "light": {
@@ -86,6 +89,11 @@ class Offer:
         return (Job.Exclusive.GPU if gpu else Job.Exclusive.HOST).value
 
     @property
+    def is_usual(self) -> bool:
+        """Whether this is ONNX Runtime on the CPU, which lists of models go by."""
+        return (self.pool, self.provider) == (Job.Pool.BENCH_CPU, CPU)
+
+    @property
     def given(self) -> dict[str, Any]:
         return {
             "runtime": self.runtime,
@@ -120,10 +128,12 @@ def owe(version: Version, *, with_comparison: bool = True) -> int:
     asked = {_mark(job.entry, job.input) for job in jobs}
     offered = offers()
     queued = 0
-    for variant in _timed(version):
+    for place, variant in enumerate(_timed(version)):
         for offer in offered:
             if _mark(variant.entry.path, offer.given) not in asked:
-                _queue(version, variant, offer, {}, priority=IDLE)
+                is_first = place == 0 and offer.is_usual and settings.HUB_BENCH == "light"
+                priority = order.FIRST if is_first else IDLE
+                _queue(version, variant, offer, {}, priority=priority)
                 queued += 1
     if with_comparison:
         queued += _owe_comparison(version, offered, asked)
@@ -171,7 +181,7 @@ def ask(
             "`hub worker --pool bench-cpu`.",
         )
     told = options | {"effort": effort}
-    return [_queue(version, chosen, offer, told, priority=ASKED) for offer in wanted]
+    return [_queue(version, chosen, offer, told, priority=ASKED, again=True) for offer in wanted]
 
 
 def ask_comparison(
@@ -205,7 +215,7 @@ def ask_comparison(
         raise problems.InvalidRequest.at(
             "/runtime", "No worker of this hub can run this benchmark; see /api/v1/workers."
         )
-    return [_compare(baseline, candidate, offer, priority=ASKED) for offer in wanted]
+    return [_compare(baseline, candidate, offer, priority=ASKED, again=True) for offer in wanted]
 
 
 def is_same_interface(one: Variant, other: Variant) -> bool:
@@ -257,6 +267,24 @@ def catch_up() -> int:
     return sum(owe(version, with_comparison=False) for version in rows.order_by("-pk")[:_NEWEST])
 
 
+def repeat_later(job: Job) -> Job | None:
+    """Queue the first benchmark of a version once more that ended noisy; None for any other one."""
+    if job.priority != order.FIRST:
+        return None
+    return services.enqueue(
+        kind=KIND,
+        version=job.version,
+        entry=job.entry,
+        given={name: value for name, value in job.input.items() if name != "manifest_sha256"},
+        requires=job.requires,
+        pool=job.pool,
+        exclusive=job.exclusive,
+        priority=IDLE,
+        not_before=timezone.now() + _QUIETER,
+        again=True,
+    )
+
+
 def options_at(job: Job) -> dict[str, Any]:
     """Everything that a run is told: what the job says, its effort, and what holds on its host.
 
@@ -305,7 +333,13 @@ def _timed(version: Version) -> list[Variant]:
 
 
 def _queue(
-    version: Version, variant: Variant, offer: Offer, options: dict[str, Any], *, priority: int
+    version: Version,
+    variant: Variant,
+    offer: Offer,
+    options: dict[str, Any],
+    *,
+    priority: int,
+    again: bool = False,
 ) -> Job:
     return services.enqueue(
         kind=KIND,
@@ -316,6 +350,7 @@ def _queue(
         pool=offer.pool,
         exclusive=offer.exclusive,
         priority=priority,
+        again=again,
     )
 
 
@@ -344,7 +379,9 @@ def _owe_comparison(version: Version, offered: Iterable[Offer], asked: set[Any])
     return len(wanted)
 
 
-def _compare(baseline: Variant, candidate: Variant, offer: Offer, *, priority: int) -> Job:
+def _compare(
+    baseline: Variant, candidate: Variant, offer: Offer, *, priority: int, again: bool = False
+) -> Job:
     return services.enqueue(
         kind=COMPARISON,
         version=candidate.version,
@@ -354,6 +391,7 @@ def _compare(baseline: Variant, candidate: Variant, offer: Offer, *, priority: i
         pool=offer.pool,
         exclusive=offer.exclusive,
         priority=priority,
+        again=again,
     )
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import CharField, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce, Concat
 
 from hub.protocol import problems
 from registry.models import RegisteredModel, Version
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # How many results a list holds: those of this hub, and apart from them those that people sent.
 RESULTS, CONTRIBUTED = 2000, 500
 _HEAVY = ("variant__facts", "variant__derivation", "record")
+# What a result is counted by: versions with the same content share one measurement.
+EVIDENCE = Concat("record_sha256", Value("-"), "ordinal", output_field=CharField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,7 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
         entry_sha256=F("variant__entry__blob"),
         trust=Measurement.Trust.HUB,
         status__in=Measurement.SHOWN,
+        job__shared_from=None,
     )
     found = rows.select_related("variant__version__model__namespace", "environment")
     return list(found.defer(*_HEAVY).order_by("-pk")[:limit])
@@ -280,7 +283,7 @@ def devices(actor: Actor) -> list[Device]:
         rows.values("device", "device_kind")
         .annotate(
             title=Min("device_title"),
-            results=Count("pk", distinct=True),
+            results=Count(EVIDENCE, distinct=True),
             models=Count("variant__version__model", distinct=True),
         )
         .order_by("-results", "device")
@@ -314,7 +317,7 @@ def runtimes(actor: Actor) -> list[MeasuredRuntime]:
     counted = (
         rows.values("runtime", "runtime_version")
         .annotate(
-            results=Count("pk", distinct=True),
+            results=Count(EVIDENCE, distinct=True),
             models=Count("variant__version__model", distinct=True),
             newest=Max("at"),
         )

@@ -7,6 +7,7 @@ only the children's answers, and those as data.
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from runners.engine.onnx_files import staging, text
 from runners.engine.reports import Finding, InvalidReportError, Outcome, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from runners.engine.confine.children import Ending, Stop
@@ -27,6 +28,22 @@ if TYPE_CHECKING:
 _LEAST_SECONDS = 1.0
 # Files of the largest size that the scratch folder may hold, where a request gives no sum.
 _FILES_AT_ONCE = 8
+_LAYING_OUT = 10
+_CANCELLED = Finding("cancelled", "error", "The job was cancelled.")
+_DEATHS = {
+    "timed-out": "exceeded the time limit of a run",
+    "out-of-memory": "exceeded the memory limit of a run",
+    "flooded": "returned an endless response",
+    "silent": "ended without a response",
+}
+# Classes of `runtimes` whose messages need no name before them.
+_RUNTIME_ERRORS = frozenset({"LoadError", "UnsupportedModelError", "UnpreparedError"})
+_PREAMBLE = re.compile(
+    r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed: ?(?:Fatal error: )?"
+    r"|Exception during initialization: "
+    r"|/\S+\.(?:cc|h):\d+ [^()]{0,300}\([^()]{0,1000}\)(?: const)? "
+    r"|Exception from src/\S+:\d+:\s*|Check '[^']{1,200}' failed at src/\S+:\d+:\s*"
+)
 
 
 class JobError(Exception):
@@ -131,19 +148,16 @@ class Job:
             )
         finally:
             os.close(handle)
-        self._blame_ourselves_if_due(ending, check.SCAN)
-        return ending, limits
+        return self._usable(ending, check.SCAN, limits), limits
 
     def scan(self) -> list[str]:
         """Have the scan pass the model; gives the other files it needs. Raises RefusedError."""
         ending, limits = self.scan_with(check.look)
         if ending.kind != "answered":
-            verdict = check.judge(check.SCAN, ending, limits)
-            finding = Finding(verdict.word, "error", f"{verdict.message}.", check.SCAN)
-            raise RefusedError((finding,))
-        seen = findings_of(ending.answer)
-        if is_refused(seen):
-            raise RefusedError(tuple(one for one in seen if one.severity == "error"))
+            raise RefusedError((check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
+        findings = findings_of(ending.answer)
+        if is_refused(findings):
+            raise RefusedError(tuple(one for one in findings if one.severity == "error"))
         return self.external(ending.answer)
 
     def external(self, answer: Any) -> list[str]:
@@ -155,45 +169,39 @@ class Job:
 
     def lay_out(self, paths: Iterable[str]) -> Path:
         """Copy these files of the version into the input folder, once for a job."""
-        wanted = list(dict.fromkeys(paths))
+        distinct = list(dict.fromkeys(paths))
         self.tell(_LAYING_OUT, "input")
-        staging.lay_out(self.input, self.request.files, wanted, self.stop.requested)
-        sizes = staging.sizes({path: self.request.files[path] for path in wanted})
-        self._size = sum(sizes.values())
+        staging.lay_out(self.input, self.request.files, distinct, self.stop.requested)
+        self._size = self.size(*distinct)
         return self.input
+
+    def size(self, *paths: str) -> int:
+        """The bytes of these files of the version together."""
+        return sum(staging.sizes({path: self.request.files[path] for path in paths}).values())
+
+    def on(self, entry: str) -> Job:
+        """The same job with another model of the version as its entry."""
+        request = replace(self.request, entry=entry)
+        return Job(request, self.layers, self.versions, self.stop, self.tell)
 
     def limits(self) -> Limits:
         """What one stage may use by default: more for the bytes that were laid out."""
         return self.request.limits.grown_by(self._size)
 
     def stage(
-        self,
-        name: str,
-        task: Callable[[], Any],
-        *,
-        wall_seconds: float | None = None,
-        cpu_seconds: int | None = None,
-        memory_bytes: int | None = None,
-        file_bytes: int | None = None,
-        written_files: int | None = None,
-        writes: bool = True,
+        self, name: str, task: Callable[[], Any], *, writes: bool = True, **limits: Any
     ) -> Ending:
         """Run a task in a child that sees the job's folders; gives how it ended.
 
-        `writes` tells whether it may write to `work` and `out`, whose files are counted together.
-        Raises JobError and StoppedError for ends that are not the model's doing, and RefusedError
-        for a child that wrote too much.
+        `limits` are fields of `Limits` in place of the usual ones. `writes` tells whether the child
+        may write to `work` and `out`, whose files are counted together. Raises JobError and
+        StoppedError for ends that are not the model's doing, and RefusedError for a child that
+        wrote too much.
         """
-        wearing = self._wearing(wall_seconds, cpu_seconds, memory_bytes, file_bytes)
-        if written_files is not None:
-            limits = replace(wearing.limits, written_files=written_files)
-            wearing = replace(wearing, limits=limits)
+        confinement = self._confinement(limits)
         if not writes:
-            wearing = isolation.reading_only(wearing)
-        ending = children.run(task, wearing, self.stop)
-        self._blame_ourselves_if_due(ending, name)
-        _refuse_excess(ending, name, wearing.limits)
-        return ending
+            confinement = isolation.reading_only(confinement)
+        return self._usable(children.run(task, confinement, self.stop), name, confinement.limits)
 
     def fresh_stage(
         self,
@@ -202,34 +210,46 @@ class Job:
         *,
         cores: Sequence[int] = (),
         devices: tuple[Path, ...] = (),
-        wall_seconds: float | None = None,
-        cpu_seconds: int | None = None,
-        file_bytes: int | None = None,
+        **limits: Any,
     ) -> Ending:
         """Run a task by its name in a program of its own (`fresh`), confined as any stage is."""
-        wearing = self._wearing(wall_seconds, cpu_seconds, None, file_bytes)
+        confinement = self._confinement(limits)
         if devices:
-            wearing = isolation.with_devices(wearing, devices)
-        ending = fresh.run(name, arguments, wearing, self.stop, cores=cores)
-        self._blame_ourselves_if_due(ending, name)
-        _refuse_excess(ending, name, wearing.limits)
-        return ending
+            confinement = isolation.with_devices(confinement, devices)
+        ending = fresh.run(name, arguments, confinement, self.stop, cores=cores)
+        return self._usable(ending, name, confinement.limits)
 
-    def _wearing(
-        self,
-        wall_seconds: float | None,
-        cpu_seconds: int | None,
-        memory_bytes: int | None,
-        file_bytes: int | None,
-    ) -> Confinement:
+    def answer(
+        self, name: str, task: Callable[[], Any], failure: Finding, **limits: Any
+    ) -> dict[str, Any]:
+        """Run a stage that answers an object.
+
+        Raises RefusedError with `failure`, to whose message the cause is added, where it ends
+        otherwise.
+        """
+        ending = self.stage(name, task, **limits)
+        if ending.kind != "answered":
+            words = f"{failure.message}: {self.cause(ending)}"
+            raise RefusedError((replace(failure, message=words),))
+        return mapping_of(ending.answer)
+
+    def cause(self, ending: Ending) -> str:
+        """Say how a child ended without an answer, leaving out the folders it worked in."""
+        match ending.kind:
+            case "raised":
+                name, message = ending.answer
+                words = message if name in _RUNTIME_ERRORS else f"{name}: {message}"
+            case "signalled":
+                words = f"crashed with {ending.answer}"
+            case kind:
+                words = _DEATHS.get(kind, kind)
+        folders = (self.model.parent, self.input, self.work, self.out)
+        return brief(words, *map(str, folders))
+
+    def _confinement(self, others: dict[str, Any]) -> Confinement:
         usual = self.limits()
-        limits = replace(
-            usual,
-            wall_seconds=min(wall_seconds or usual.wall_seconds, self.seconds_left()),
-            cpu_seconds=cpu_seconds or usual.cpu_seconds,
-            memory_bytes=memory_bytes or usual.memory_bytes,
-            file_bytes=file_bytes or usual.file_bytes,
-        )
+        wall_seconds = min(others.get("wall_seconds") or usual.wall_seconds, self.seconds_left())
+        limits = replace(usual, **{**others, "wall_seconds": wall_seconds})
         if not limits.written_bytes:
             # What earlier stages were allowed to write still lies there.
             self._room = max(self._room, _FILES_AT_ONCE * limits.largest_file)
@@ -264,7 +284,8 @@ class Job:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
-    def _blame_ourselves_if_due(self, ending: Ending, stage: str) -> None:
+    def _usable(self, ending: Ending, stage: str, limits: Limits) -> Ending:
+        """Give back an end that is the model's doing, and was within the limits of writing."""
         if ending.kind == "stopped":
             raise staging.StoppedError
         if ending.kind == "killed":
@@ -281,24 +302,22 @@ class Job:
         if stage == check.SCAN and ending.kind in {"raised", "silent"}:
             words = ": ".join(ending.answer or ()) or ending.detail
             raise JobError("engine-error", text.message(f"The scan itself failed. {words}"))
+        if ending.kind == "scratch-exceeded":
+            excess = f"{limits.most_written:,} bytes"
+            if ending.answer == "files":
+                excess = f"{limits.written_files:,} files, or folders that cannot be counted,"
+            words = (
+                f"The job was stopped because stage {stage!r} wrote more than {excess} to its "
+                "scratch folder. Use a smaller model, or ask the operator to raise "
+                "HUB_LIMITS_WRITTEN_BYTES."
+            )
+            raise RefusedError((Finding("scratch-exceeded", "error", words, stage),))
+        return ending
 
 
-_LAYING_OUT = 10
-_CANCELLED = Finding("cancelled", "error", "The job was cancelled.")
-
-
-def _refuse_excess(ending: Ending, stage: str, limits: Limits) -> None:
-    if ending.kind != "scratch-exceeded":
-        return
-    if ending.answer == "files":
-        excess = f"more than {limits.written_files:,} files, or folders that cannot be counted,"
-    else:
-        excess = f"more than {limits.most_written:,} bytes"
-    words = (
-        f"The job was stopped because stage {stage!r} wrote {excess} to its scratch folder. "
-        "Use a smaller model, or ask the operator to raise HUB_LIMITS_WRITTEN_BYTES."
-    )
-    raise RefusedError((Finding("scratch-exceeded", "error", words, stage),))
+def brief(words: str, *private: str) -> str:
+    """Shorten a library's complaint: without its codes, and without the folders given."""
+    return text.message(_PREAMBLE.sub("", words), *private)
 
 
 def is_refused(findings: tuple[Finding, ...]) -> bool:
@@ -316,9 +335,10 @@ def findings_of(answer: Any) -> tuple[Finding, ...]:
         ) from None
 
 
-def mapping_of(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Read an object in a child's answer; raises JobError where it is none."""
-    found = answer.get(key) if isinstance(answer, dict) else None
-    if not isinstance(found, dict):
-        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
-    return found
+def mapping_of(answer: Any, key: str = "") -> dict[str, Any]:
+    """Read a child's answer, or what it has under a key, as an object; raises JobError."""
+    value = answer.get(key) if key and isinstance(answer, dict) else answer
+    if not isinstance(value, dict):
+        part = key or "facts"
+        raise JobError("engine-error", f"The response of a child process has no readable {part}.")
+    return value

@@ -7,7 +7,7 @@ nothing: unknown keys, wrong types and unknown words are refused, never guessed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, cast, get_args
 
 from hub.protocol.stored import mapping, rows
@@ -17,20 +17,6 @@ Outcome = Literal["passed", "failed", "errored"]
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
-_FINDING_KEYS = frozenset({"code", "severity", "message", "where"})
-_REPORT_KEYS = frozenset(
-    {
-        "task",
-        "versions",
-        "subject",
-        "outcome",
-        "findings",
-        "facts",
-        "measures",
-        "outputs",
-        "seconds",
-    }
-)
 
 
 class InvalidReportError(ValueError):
@@ -47,17 +33,12 @@ class Finding:
     where: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-            "where": self.where,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: Any) -> Finding:
         """Read one finding back; raises InvalidReportError."""
-        _keys(data, _FINDING_KEYS, "finding")
+        _keys(data, cls, "finding")
         code = _text(data, "code")
         if not _CODE.fullmatch(code):
             raise InvalidReportError(f"code {code!r} is not kebab-case")
@@ -67,7 +48,7 @@ class Finding:
 
 def stored_findings(stored: object) -> tuple[Finding, ...]:
     """Findings as the database holds them, each once; what is none is left out."""
-    found = (
+    findings = (
         Finding(
             str(row.get("code", "")),
             row["severity"] if row.get("severity") in get_args(Severity) else "info",
@@ -76,7 +57,7 @@ def stored_findings(stored: object) -> tuple[Finding, ...]:
         )
         for row in rows(stored)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(findings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +89,13 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
-        return {
-            "task": self.task,
-            "versions": dict(self.versions),
-            "subject": self.subject,
-            "outcome": self.outcome,
-            "findings": [finding.to_json() for finding in self.findings],
-            "facts": self.facts,
-            "measures": self.measures,
-            "outputs": self.outputs,
-            "seconds": self.seconds,
-        }
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return values | {"findings": [finding.to_json() for finding in self.findings]}
 
     @classmethod
     def from_json(cls, data: Any) -> Report:
         """Read a report back; raises InvalidReportError. The caller caps the size beforehand."""
-        _keys(data, _REPORT_KEYS, "report")
+        _keys(data, cls, "report")
         versions = _mapping(data, "versions")
         if not all(isinstance(value, str) for value in versions.values()):
             raise InvalidReportError("versions must map names to text")
@@ -165,11 +137,10 @@ class Report:
         )
 
 
-def _keys(data: Any, wanted: frozenset[str], what: str) -> None:
+def _keys(data: Any, kind: type[Finding | Report], what: str) -> None:
     if not isinstance(data, dict):
         raise InvalidReportError(f"a {what} must be an object")
-    if data.keys() != wanted:
-        strange = sorted(str(key) for key in data.keys() ^ wanted)
+    if strange := sorted(str(key) for key in data.keys() ^ {one.name for one in fields(kind)}):
         raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
 
 

@@ -306,7 +306,7 @@ def _take_aggregate(job: Job) -> None:
         return
     facts = dict(report.facts)
     told = facts.pop("contributions", [])
-    made = rounds.Made(
+    made = rounds.AggregateResult(
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
         engine=report.versions,

@@ -1,6 +1,6 @@
-"""Graphs without weights: skeletons and tables of nodes, made once for each variant's file.
+"""Graphs without weights: skeletons, tables of nodes and their costs, made once for each file.
 
-Both are derived files of the version, named by their SHA-256, as private as the version and gone
+All are derived files of the version, named by their SHA-256, as private as the version and gone
 with it. What the nodes are is data made by a process that has read an upload.
 """
 
@@ -9,10 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+
 from hub.protocol import problems
+from hub.protocol.costs import Costs
 from hub.protocol.stored import mapping
+from registry.core import events
 from registry.core.permissions import require_user
 from registry.models import File, Variant
+from runners.engine.costs import METHOD
 from runners.graphs import derived_files
 from runners.models import Job
 from runners.queue import services
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 KIND = "skeleton"
 FOLDER = "graph"
-SKELETON, NODES = "skeleton.onnx", "nodes.json"
+SKELETON, NODES, COSTS = "skeleton.onnx", "nodes.json", "costs.json"
 # What the engine promises at most, and a little.
 MOST_BYTES = 9 << 20
 _URGENT, _SOON = 2, 3
@@ -36,6 +41,7 @@ class Network:
     job: Job | None = None
     skeleton: File | None = None
     nodes: File | None = None
+    costs: File | None = None
 
     @property
     def left_out(self) -> dict[str, Any]:
@@ -46,7 +52,8 @@ class Network:
 
 def owe(version: Version) -> int:
     """Queue the graphs of a version's variants that nothing has made; returns how many jobs."""
-    asked = set(Job.objects.filter(version=version, kind=KIND).values_list("entry", "subject"))
+    jobs = Job.objects.filter(version=version, kind=KIND, input__method=METHOD)
+    asked = set(jobs.values_list("entry", "subject"))
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
         if (variant.entry.path, variant.entry.blob_id) not in asked:
@@ -83,7 +90,7 @@ def of(version: Version, variant: Variant) -> Network:
         version=version, derived=True, blob__in=made.values(), blob__erased_at=None
     )
     files = {file.blob_id: file for file in rows.select_related("blob")}
-    return Network(job, files.get(made.get(SKELETON, "")), files.get(made.get(NODES, "")))
+    return Network(job, *(files.get(made.get(name, "")) for name in (SKELETON, NODES, COSTS)))
 
 
 def table(network: Network) -> dict[str, Any]:
@@ -91,12 +98,37 @@ def table(network: Network) -> dict[str, Any]:
     return derived_files.read(network.nodes, MOST_BYTES)
 
 
+def costs(network: Network) -> Costs | None:
+    """What the nodes cost; None where nothing has counted that."""
+    return Costs.read(derived_files.read(network.costs, MOST_BYTES))
+
+
+@transaction.atomic
+def take(job: Job) -> None:
+    """Keep the graph that a job drew, and what it costs for usual sizes, for lists to filter by."""
+    derived_files.keep(job, FOLDER)
+    costs = Costs.read(job.typed_report.facts.get("costs"))
+    if costs is None or job.version is None:
+        return
+    sizes = costs.usual_sizes
+    variants = Variant.objects.filter(
+        version=job.version, entry__path=job.entry, entry__blob=job.subject
+    )
+    # What lacks some nodes is no bound: such a model is in no list of the cheap ones.
+    changed = variants.update(
+        macs=None if costs.unknown else costs.macs.at(sizes),
+        memory_bytes=costs.memory(sizes) if costs.peak_is_whole else None,
+    )
+    if changed:
+        events.record("variant.counted", job.version, actor=None, model=job.version.model)
+
+
 def _enqueue(version: Version, variant: Variant, priority: int) -> Job:
     return services.enqueue(
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given={"sha256": variant.entry.blob_id},
+        given={"sha256": variant.entry.blob_id, "method": METHOD},
         priority=priority,
         once=True,
     )

@@ -9,7 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from registry.models.constraints import matches, one_of
+from registry.models import Version
+from registry.models.constraints import HEX64, matches, one_of, or_empty
 from runners import pools
 from runners.engine.reports import Report
 
@@ -36,6 +37,24 @@ class Exclusive(models.TextChoices):
     GPU = "gpu"
 
 
+class JobQuerySet(models.QuerySet["Job"]):
+    def with_verdict(self) -> Self:
+        """Jobs that came to a verdict, for the model or against it; another try gives the same."""
+        return self.filter(
+            Q(state=JobState.SUCCEEDED) | Q(state=JobState.FAILED, error_class=Job.DETERMINISTIC)
+        )
+
+    def shared_with(self, namespace: object) -> Self:
+        """Jobs whose results serve the versions of a namespace (its key, or an ``OuterRef``).
+
+        Its own jobs, and those of versions whose files everybody may have. What others keep in
+        private changes nothing for it, neither a result nor the time until there is one.
+        """
+        return self.filter(
+            Q(version__model__namespace=namespace) | Q(version__in=Version.objects.open_to_anyone())
+        )
+
+
 class Job(models.Model):
     """One piece of work on a version. ``attempt`` fences off workers that come back late."""
 
@@ -47,6 +66,8 @@ class Job(models.Model):
 
     ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
     LIVE = (State.QUEUED, State.RUNNING)
+    # The error class of a job whose model failed: another try would fail, too.
+    DETERMINISTIC = "deterministic"
     URGENT = 0
     # A run on inputs of somebody's own: nobody else sees it, and no file is blamed for its end.
     TRYOUT = "run"
@@ -87,10 +108,29 @@ class Job(models.Model):
     input = models.JSONField(default=dict)
     report = models.JSONField(null=True, blank=True)
     key = models.CharField(max_length=64)
+    content_key = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="SHA-256 of what the result depends on; empty where it is its version's alone",
+    )
+    shared_from = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="shares",
+        help_text="the job that did the work, where another one did",
+    )
+    again = models.BooleanField(
+        default=False, help_text="asked for once more: no earlier result answers it"
+    )
     queued_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now, help_text="its turn, by priority and age")
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
 
     class Meta:
         ordering = ["-queued_at", "pk"]
@@ -124,6 +164,12 @@ class Job(models.Model):
                 name="job_running_has_lease",
             ),
             models.CheckConstraint(condition=Q(progress__lte=100), name="job_progress_percent"),
+            or_empty("content_key", HEX64, "job"),
+            models.CheckConstraint(
+                condition=Q(shared_from=None)
+                | (~Q(content_key="") & Q(again=False, state__in=["succeeded", "failed"])),
+                name="job_shared_has_verdict",
+            ),
         ]
         indexes = [
             models.Index(
@@ -132,6 +178,9 @@ class Job(models.Model):
                 name="job_waiting",
             ),
             models.Index(fields=["lease_until"], condition=Q(state="running"), name="job_leased"),
+            models.Index(
+                fields=["content_key"], condition=~Q(content_key=""), name="job_by_content"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -140,6 +189,12 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in self.ENDED
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another job did the work, which may be gone by now."""
+        did_nothing = self.attempt == 0 and self.state == JobState.SUCCEEDED
+        return self.shared_from_id is not None or did_nothing
 
     @property
     def typed_report(self) -> Report:

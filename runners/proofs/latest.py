@@ -36,7 +36,9 @@ def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
     # Each row asks for its own model: all visible ones together are many, and these are few.
     seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
     rows = (
-        ConformanceResult.objects.filter(Exists(seen), variant__version__state__in=Version.SERVED)
+        ConformanceResult.objects.filter(
+            Exists(seen), variant__version__state__in=Version.SERVED, job__shared_from=None
+        )
         .select_related("variant__version__model__namespace")
         .defer("variant__facts", "variant__derivation", "figures", "node")
         .order_by("-pk")[:_READ]

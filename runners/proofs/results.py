@@ -40,7 +40,7 @@ def take_variant(job: Job) -> Variant | None:
     return derivatives.attach(
         version=job.version,
         manifest_sha256=job.input["manifest_sha256"],
-        found=derivatives.Derived(
+        derived=derivatives.DerivedVariant(
             name=derivations.name_of(job, facts),
             origin=derivations.origin_of(job),
             source=str(job.input["source"]),

@@ -20,7 +20,7 @@ from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.onnx_files.describe import METHOD
 from runners.models import Job, Runtime, SuiteRun
-from runners.queue import selectors, services
+from runners.queue import order, selectors, services
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RETIRED = timedelta(days=7)
 # A hub that has just been started has better things to do than the operator suite.
 SETTLED = timedelta(minutes=10)
-ASKED, SOON, LATER, IDLE = 2, 4, 7, 9
+ASKED, LATER, IDLE = 2, 7, 9
 BATCH = 20
 # While so many jobs wait, no more are owed for the sake of catching up.
 ENOUGH_WAITING = 200
@@ -76,8 +76,12 @@ def current() -> list[Runtime]:
     return list({row.name: row for row in rows}.values())
 
 
-def owe(version: Version, *, priority: int = SOON) -> int:
-    """Queue what a published version is owed and nothing has done; returns how many jobs."""
+def owe(version: Version, *, priority: int | None = None) -> int:
+    """Queue what a published version is owed and nothing has done; returns how many jobs.
+
+    Unless a priority is given, its upgrade and its conformance on ONNX Runtime come first, and all
+    else after the first evidence of other versions.
+    """
     runtimes = current()
     asked = {
         _mark(job.kind, job.entry, told)
@@ -89,9 +93,19 @@ def owe(version: Version, *, priority: int = SOON) -> int:
         for kind, given in _due(variant, runtimes):
             if _mark(kind, variant.entry.path, given) in asked:
                 continue
-            _queue(kind, version, variant, given, priority=priority)
+            usual = order.FIRST if _is_first(kind, variant, given) else order.DEEP
+            _queue(kind, version, variant, given, priority=priority or usual)
             queued += 1
     return queued
+
+
+def _is_first(kind: str, variant: Variant, given: dict[str, Any]) -> bool:
+    """Whether this is the first that a version should know of itself."""
+    return (
+        kind in ("conformance", "upgrade")
+        and variant.origin == Variant.Origin.UPLOADED
+        and given["runtime"] == UPGRADING
+    )
 
 
 def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "") -> list[Job]:
@@ -115,7 +129,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             f"No worker of this hub provides {runtime or 'a runtime'}; see /api/v1/runtimes.",
         )
     return [
-        _queue("conformance", version, one, _given(offer), priority=ASKED)
+        _queue("conformance", version, one, _given(offer), priority=ASKED, again=True)
         for one in chosen
         for offer in wanted
     ]
@@ -170,7 +184,13 @@ def start_suite(runtime: Runtime, onnx_version: str, *, priority: int = IDLE) ->
 
 
 def _queue(
-    kind: str, version: Version, variant: Variant, given: dict[str, Any], *, priority: int
+    kind: str,
+    version: Version,
+    variant: Variant,
+    given: dict[str, Any],
+    *,
+    priority: int,
+    again: bool = False,
 ) -> Job:
     return services.enqueue(
         kind=kind,
@@ -179,6 +199,7 @@ def _queue(
         given=given,
         requires={"runtime": given["runtime"]},
         priority=priority,
+        again=again,
     )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+# Priorities of what is owed: the evidence that each version gets before any gets more, and more.
+FIRST, DEEP = 4, 6
 STEP = timedelta(minutes=10)
 WINDOW = timedelta(minutes=15)
 WORKER_LOST = timedelta(seconds=90)

@@ -15,6 +15,7 @@ from registry.models import RegisteredModel, Version
 from runners import pools
 from runners.models import Bar, Host, Job, Worker
 from runners.queue import aliases, order
+from runners.queue.services import sharing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 def jobs(actor: Actor) -> QuerySet[Job]:
     """Jobs of versions that the actor may see and those of the hub itself, newest first.
 
-    Each with ``may_have_files``: whether the actor may have the files of its model too.
+    Each with ``may_have_files``: whether the actor may have the files of its model too, and
+    ``sees_source``: whether the actor may see the version whose job did the work.
     """
-    seen = Q(version__in=Version.objects.visible_to(actor)) | Q(version=None)
+    visible = Version.objects.visible_to(actor)
+    seen = Q(version__in=visible) | Q(version=None)
     if not (actor.is_authenticated and actor.is_admin):
         # Reports on contributions tell of single devices.
         seen &= ~Q(kind__in=Job.PRIVATE)
@@ -41,8 +44,13 @@ def jobs(actor: Actor) -> QuerySet[Job]:
         own &= Q(version__model__namespace=actor.bound_to)
     seen &= ~Q(kind=Job.TRYOUT) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
-    rows = Job.objects.filter(seen).select_related("version__model__namespace")
-    return rows.annotate(may_have_files=Exists(readable))
+    rows = Job.objects.filter(seen).select_related(
+        "version__model__namespace", "shared_from__version__model__namespace"
+    )
+    return rows.annotate(
+        may_have_files=Exists(readable),
+        sees_source=Exists(visible.filter(pk=OuterRef("shared_from__version"))),
+    )
 
 
 def job(actor: Actor, uuid: UUID) -> Job:
@@ -51,6 +59,11 @@ def job(actor: Actor, uuid: UUID) -> Job:
     if found is None:
         raise problems.NotFound("There is no job of this id that you can see.")
     return found
+
+
+def source_of(shown: Job) -> Job | None:
+    """The job that did the work of one that `jobs` gave, where its reader may see that, too."""
+    return shown.shared_from if getattr(shown, "sees_source", False) else None
 
 
 def live_workers(queue: str = "") -> list[Worker]:
@@ -63,9 +76,9 @@ def why_waiting(waiting: Job) -> str:
     """Why a job has not begun, in words: nobody can do it, it is not time, or others come first."""
     if waiting.state != Job.State.QUEUED:
         return ""
-    lack = _nobody_offers(waiting)
-    if lack:
-        return lack
+    reason = _nobody_offers(waiting) or _same_work(waiting)
+    if reason:
+        return reason
     now = timezone.now()
     if waiting.not_before > now:
         again = "another attempt " if waiting.attempt else ""
@@ -124,6 +137,14 @@ def _minutes(wait: timedelta) -> str:
 def _key(actor: Actor) -> int:
     """The actor's own key; none of anybody's for a guest."""
     return getattr(actor, "pk", None) or 0
+
+
+def _same_work(waiting: Job) -> str:
+    """What a job waits for that has the same content as one that runs; empty for other jobs."""
+    twin = sharing.public_twin(waiting)
+    if twin is None or twin.version is None:
+        return ""
+    return f"the same work is running for {twin.version.ref}; its result will be shared"
 
 
 def _nobody_offers(waiting: Job) -> str:

@@ -21,7 +21,6 @@ from django.db import Error as DatabaseTrouble
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from hub.protocol import problems
-from registry.models import File
 from registry.storage.files import store
 from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, scheduling
@@ -151,8 +150,7 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    rows = File.objects.filter(version=job.version_id).exclude(version=None)
-    files = {path: str(store().path(sha256)) for path, sha256 in rows.values_list("path", "blob")}
+    files = {path: str(store().path(sha256)) for path, sha256 in services.files_of(job).items()}
     if job.version_id and job.entry not in files:
         return _errored(job, "file-missing", f"The version no longer holds {job.entry}.")
     weak = _too_weak(sandbox)

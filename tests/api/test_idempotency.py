@@ -12,7 +12,7 @@ from django.utils import timezone
 from registry.models import DraftKey, Event, Upload, Version
 from registry.versions.services import versions
 from tests import factories
-from tests.api.test_models import problem
+from tests.api.versions.test_models import problem
 
 pytestmark = pytest.mark.django_db
 KEY = "0d9c1c1e-6f5e-4c0e-9f0a-0c6a1d6f2b11"

@@ -135,3 +135,32 @@ def test_one_name_is_near_another_or_is_not():
     known = frozenset({"device", "max_bytes", "runtime"})
     for given, near in (("devices", ["device"]), ("bytes", ["max_bytes"]), ("zzz", [])):
         assert parameters._near(given, known) == near
+
+
+def choices():
+    """Each parameter of lists of models that is one of a few words, with these words."""
+    for one in DOCUMENT["paths"]["/api/v1/models"]["get"]["parameters"]:
+        schema = one["schema"]
+        if words := schema.get("enum") or schema.get("items", {}).get("enum"):
+            yield one["name"], words
+
+
+@pytest.mark.parametrize(("name", "words"), list(choices()))
+def test_a_value_that_is_no_choice_is_refused_with_the_choices(api, name, words):
+    answer = api().get(f"/api/v1/models?{name}=no-such-choice")
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    refusal, _, listed = error["detail"].partition(" Choose one of ")
+    assert refusal == '"no-such-choice" is not a valid choice.'
+    assert sorted(listed.removesuffix(".").split(", ")) == sorted(words)
+    assert error["detail"] in answer.json()["detail"]
+
+
+def test_a_body_with_a_value_that_is_no_choice_is_refused_with_the_choices(api, ada):
+    sent = {"namespace": "ada", "name": "m", "visibility": "secret"}
+    answer = api(ada).post("/api/v1/models", sent)
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == "/visibility"
+    assert error["detail"].startswith('"secret" is not a valid choice. Choose one of ')
+    assert {"public", "private"} <= set(re.findall(r"\w+", error["detail"]))

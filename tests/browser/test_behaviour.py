@@ -11,6 +11,8 @@ from contextlib import closing
 
 from playwright.sync_api import expect
 
+from tests import samples
+
 
 def focused(page):
     return page.evaluate(
@@ -191,7 +193,8 @@ def stop_workers(hub):
 def test_job_is_watched_until_it_ends(window, hub):
     stop_workers(hub)
     try:
-        version = hub.draft("watched")
+        # Work on bytes that were checked before would end at once.
+        version = hub.draft("watched", contents={"model.onnx": samples.mlp(hidden=11)})
         hub.api("POST", f"{version}/submit", {"publish": True})
         uuid = hub.api("GET", version)["jobs"][0]["uuid"]
         one = window(signed=True)

@@ -216,7 +216,7 @@ def test_the_browser_and_a_worker_make_the_same_tensor(runtime, window, tmp_path
         one.page.click("[data-part=answers] a:has-text('all values (.npy)')")
     here = np.load(download.value.path())
     (tmp_path / "a.png").write_bytes(content)
-    (declared,) = cards.accept(SEEN).inputs
+    (declared,) = cards.accept(SEEN).card.inputs
     how = inputs.resolve(declared.image, (1, 3, 24, 20))
     assert (here == pictures.tensor(tmp_path / "a.png", how, np.float32)).all()
     # Without scripts the worker gets the picture itself.

@@ -43,7 +43,8 @@ def test_our_services_are_built_confined_and_told_what_they_need(name):
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert "blobs:/srv/blobs" in service["volumes"]
-    source = (ROOT / "hub/server/settings.py").read_text(encoding="utf-8")
+    settings = (ROOT / "hub/server/settings").glob("*.py")
+    source = "".join(path.read_text(encoding="utf-8") for path in settings)
     for variable in service["environment"]:
         assert f'"{variable}"' in source, variable
 

@@ -124,7 +124,7 @@ def test_everything_that_people_read_is_searched(read_texts):
         "docs/openapi.yaml",
         "docs/quickstart.md",
         "README.md",
-        "frontend/presenters/timings.py",
+        "frontend/presenters/measurements.py",
         "frontend/static/frontend/upload.js",
         "frontend/templates/models/overview.html",
         "hub/protocol/problems.py",

@@ -17,7 +17,8 @@ import pytest
 from tests.faults.conftest import ROOT, Hub, wait_for
 
 
-def _execute(url, statement):
+def execute(url, statement):
+    """Run one statement on the PostgreSQL server at an address."""
     parts = urlsplit(url)
     connection = psycopg2.connect(
         host=parts.hostname, port=parts.port or 5432, user=parts.username, dbname="postgres"
@@ -32,7 +33,7 @@ def cut_connections(url):
     """End every connection to a database, as a restart of the server does."""
     name = urlsplit(url).path.removeprefix("/")
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
-    _execute(url, f"{ended}'{name}'")
+    execute(url, f"{ended}'{name}'")
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,10 @@ def database():
     if not url:
         pytest.skip("TEST_DATABASE_URL names no PostgreSQL server")
     name = f"hub_{uuid.uuid4().hex[:12]}"
-    _execute(url, f"CREATE DATABASE {name}")
+    execute(url, f"CREATE DATABASE {name}")
     parts = urlsplit(url)
     yield parts._replace(path=f"/{name}").geturl()
-    _execute(url, f"DROP DATABASE {name} WITH (FORCE)")
+    execute(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 class Redis:

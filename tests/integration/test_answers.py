@@ -29,8 +29,8 @@ shelf.fill(factories.user("ada"), factories.user("bob"))
 ASKED = """
 import json
 from django.conf import settings
-from metadata.sparql import questions
-print(json.dumps({one.slug: one.query for one in questions.all_of(settings.HUB_PUBLIC_URL)}))
+from metadata.sparql import example_queries
+print(json.dumps({one.slug: one.query for one in example_queries.all_of(settings.HUB_PUBLIC_URL)}))
 """
 
 

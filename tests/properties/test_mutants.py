@@ -21,7 +21,7 @@ import pytest
 from runners.engine.server.tasks import FLOWS
 from runners.sandbox import Limits, Request, Sandbox
 from tests import samples
-from tests.engine.timings import TIMED
+from tests.engine.benchmark.timings import TIMED
 from tests.properties import mutations
 
 SECONDS = float(os.environ.get("HUB_MUTANT_SECONDS", "0"))

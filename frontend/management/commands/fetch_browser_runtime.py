@@ -33,8 +33,8 @@ class Command(BaseCommand):
         fetched = None
         try:
             if archive is None:
-                wanted = f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
-                self.stdout.write(f"npm fetches {wanted}")
+                package = f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
+                self.stdout.write(f"npm fetches {package}")
                 archive = fetched = browser_runtime.fetch()
             self.stdout.write("checking and packing, which takes a minute")
             for line in browser_runtime.unpack(archive):

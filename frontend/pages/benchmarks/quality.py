@@ -13,18 +13,19 @@ from urllib.parse import urlencode
 
 from django.db.models import prefetch_related_objects
 
-from frontend.parts.svg import charts
-from frontend.presenters import speeds, timings, version_head
+from frontend.parts.svg import charts, latency_strips
+from frontend.presenters import version_head
 from hub.protocol import stored
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from django.utils.safestring import SafeString
 
     from runners.benchmarks.rankings import Standing
+    from runners.models import Measurement
 
 _LEAST_MODELS, _MOST_AXES = 2, 12
 
@@ -49,64 +50,56 @@ class Axis(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A model on the chosen axis."""
-
-    ref: str
-    url: str
-    result_url: str
-    value: str
-    p50: str
-    best: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Quality:
-    """The chosen axis with its rows and chart, and the others: (words, count, address, chosen)."""
+    """The chosen axis with its rows and chart, and the others: (words, count, address, chosen).
+
+    A row is a result, the declared value, and whether no other is better in both.
+    """
 
     words: str
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[Measurement, str, bool], ...]
     chart: SafeString
     axes: tuple[tuple[str, int, str, bool], ...]
 
 
-def of(items: Sequence[Standing], asked: str, kept: Mapping[str, str]) -> Quality | None:
+def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) -> Quality | None:
     """What the models of these standings declare; None where no two of them can be compared.
 
-    ``asked`` names the axis, else it is the one that most models are on; ``kept`` is what the
-    address says already.
+    ``chosen_name`` names the axis, else it is the one that most models are on; ``parameters`` are
+    those of the address.
     """
-    told = {
+    values = {
         (item.row.pk, Axis(one.metric, one.dataset, one.split)): one.value
         for item in _main(items)
         for one in evaluations.reported(stored.mapping(item.row.variant.version.card))
     }
-    counted = Counter(axis for _, axis in told)
+    counted = Counter(axis for _, axis in values)
     if max(counted.values(), default=0) < _LEAST_MODELS:
         return None
-    chosen = next((axis for axis in counted if axis.name == asked), counted.most_common(1)[0][0])
-    found = [(item.row, told[item.row.pk, chosen]) for item in items
-             if (item.row.pk, chosen) in told and item.row.p50_ms]  # fmt: skip
+    chosen = next(
+        (axis for axis in counted if axis.name == chosen_name), counted.most_common(1)[0][0]
+    )
+    rows = [(item.row, values[item.row.pk, chosen]) for item in items
+            if (item.row.pk, chosen) in values and item.row.p50_ms]  # fmt: skip
     points = [
-        charts.Point(row.p50_ms or 0, value, f"of-{timings.tone(row)}") for row, value in found
+        charts.Point(row.p50_ms or 0, value, f"of-{latency_strips.tone(row)}")
+        for row, value in rows
     ]
     best = charts.undominated([charts.Point(point.x, -point.y) for point in points])
     return Quality(
         words=chosen.words,
         rows=tuple(
-            Row(
-                ref=f"{row.variant.version.model.ref}@{row.variant.version.number}",
-                url=speeds.model_url(row),
-                result_url=timings.address(row),
-                value=f"{100 * value:.4g}\N{NARROW NO-BREAK SPACE}%",
-                p50=timings.latency(row.p50_ms),
-                best=stands and len(found) > 1,
-            )
-            for (row, value), stands in zip(found, best, strict=True)
+            (row, f"{100 * value:.4g}\N{NARROW NO-BREAK SPACE}%", stands and len(rows) > 1)
+            for (row, value), stands in zip(rows, best, strict=True)
         ),
         chart=charts.rising(points),
         axes=tuple(
-            (axis.words, count, f"?{urlencode({**kept, 'quality': axis.name})}", axis == chosen)
+            (
+                axis.words,
+                count,
+                f"?{urlencode(parameters | {'quality': axis.name})}",
+                axis == chosen,
+            )
             for axis, count in counted.most_common(_MOST_AXES)
         ),
     )

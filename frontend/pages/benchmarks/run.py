@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend.parts import formatting
-from frontend.presenters import timings
+from frontend.parts import addresses, formatting
+from frontend.presenters.measurements import latency
 from hub.protocol import problems
 from runners.benchmarks import samples as stored
 
@@ -82,45 +83,33 @@ def processes(row: Measurement) -> tuple[stored.Process, ...]:
         return ()
 
 
-def window(asked: Mapping[str, str], whole: int) -> Window:
+def window(query: Mapping[str, str], whole: int) -> Window:
     """The range that an address names, made to fit."""
-    first = _whole(asked.get("from", ""), 0)
-    last = _whole(asked.get("to", ""), whole)
-    last = min(max(last, LEAST), whole)
+    first = addresses.whole(query.get("from", ""), 11) or 0
+    last = addresses.whole(query.get("to", ""), 11)
+    last = min(max(whole if last is None else last, LEAST), whole)
     first = max(0, min(first, last - min(LEAST, whole)))
     return Window(first, last, whole)
 
 
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else otherwise
-
-
-def line(found: Sequence[stored.Process], asked: Mapping[str, str]) -> Line | None:
+def line(processes: Sequence[stored.Process], query: Mapping[str, str]) -> Line | None:
     """Every sample of the range in order; None where there is no sample."""
-    values = [sample / 1e6 for one in found for sample in one.samples_ns]
+    values = [sample / 1e6 for one in processes for sample in one.samples_ns]
     if not values:
         return None
-    shown = window(asked, len(values))
+    shown = window(query, len(values))
     part = values[shown.first : shown.last]
     low, high = min(part), max(part)
-    edges = _edges(found)
+    # Where a new process begins.
+    edges = accumulate(len(one.samples_ns) for one in processes[:-1])
     return Line(
         drawing=_drawn(part, low, high, [edge - shown.first for edge in edges]),
         window=shown,
-        low=timings.latency(low),
-        high=timings.latency(high),
+        low=latency(low),
+        high=latency(high),
         links=tuple(_links(shown)),
         sentence=_sentence(part, shown),
     )
-
-
-def _edges(found: Sequence[stored.Process]) -> list[int]:
-    """Where a new process begins."""
-    edges, at = [], 0
-    for one in found[:-1]:
-        at += len(one.samples_ns)
-        edges.append(at)
-    return edges
 
 
 def _sentence(part: Sequence[float], shown: Window) -> str:
@@ -128,28 +117,27 @@ def _sentence(part: Sequence[float], shown: Window) -> str:
     middle = ordered[(len(ordered) - 1) // 2]
     place = f"samples {formatting.grouped(shown.first + 1)} to {formatting.grouped(shown.last)}"
     whole = f"all {formatting.grouped(shown.whole)} samples" if shown.is_whole else place
-    ends = f"minimum {timings.latency(ordered[0])}, maximum {timings.latency(ordered[-1])}"
-    return f"Of {whole} the median is {timings.latency(middle)}, {ends}."
+    ends = f"minimum {latency(ordered[0])}, maximum {latency(ordered[-1])}"
+    return f"Of {whole} the median is {latency(middle)}, {ends}."
 
 
 def _links(shown: Window) -> list[tuple[str, str]]:
-    """Other ranges by their words: nearer, further, to the sides."""
     size, middle = shown.size, (shown.first + shown.last) // 2
-    wanted: list[tuple[str, int, int]] = []
+    ranges: list[tuple[str, int, int]] = []
     if size > 2 * LEAST:
-        wanted.append(("Nearer", middle - size // 4, middle + size // 4))
+        ranges.append(("Nearer", middle - size // 4, middle + size // 4))
     if not shown.is_whole:
-        wanted.append(("Further", middle - size, middle + size))
+        ranges.append(("Further", middle - size, middle + size))
     if shown.first:
-        wanted.append(("Earlier", shown.first - size, shown.first))
+        ranges.append(("Earlier", shown.first - size, shown.first))
     if shown.last < shown.whole:
-        wanted.append(("Later", shown.last, shown.last + size))
-    found = []
-    for words, raw_first, raw_last in wanted:
+        ranges.append(("Later", shown.last, shown.last + size))
+    links = []
+    for words, raw_first, raw_last in ranges:
         first, last = max(0, raw_first), min(shown.whole, raw_last)
         if (first, last) != (0, shown.whole):
-            found.append((words, f"?{urlencode({'from': first, 'to': last})}#samples"))
-    return [*found, *([] if shown.is_whole else [("All", "?#samples")])]
+            links.append((words, f"?{urlencode({'from': first, 'to': last})}#samples"))
+    return [*links, *([] if shown.is_whole else [("All", "?#samples")])]
 
 
 def _drawn(part: Sequence[float], low: float, high: float, edges: Sequence[int]) -> SafeString:
@@ -180,16 +168,15 @@ def _drawn(part: Sequence[float], low: float, high: float, edges: Sequence[int])
 
 
 def _band(part: Sequence[float], down: Any) -> SafeString:
-    """From the least to the largest of each column, and the median of each as a line."""
     upper, lower, medians = [], [], []
     for column in range(COLUMNS):
         first = column * len(part) // COLUMNS
         last = max(first + 1, (column + 1) * len(part) // COLUMNS)
-        held = sorted(part[first:last])
+        ordered = sorted(part[first:last])
         x = round(column * _WIDTH / (COLUMNS - 1), 1)
-        upper.append(f"{x},{down(held[-1])}")
-        lower.append(f"{x},{down(held[0])}")
-        medians.append(f"{x},{down(held[(len(held) - 1) // 2])}")
+        upper.append(f"{x},{down(ordered[-1])}")
+        lower.append(f"{x},{down(ordered[0])}")
+        medians.append(f"{x},{down(ordered[(len(ordered) - 1) // 2])}")
     return format_html(
         '<polygon class="band" points="{} {}"/><polyline class="line" points="{}"/>',
         " ".join(upper),
@@ -198,9 +185,9 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
     )
 
 
-def histogram(row: Measurement, found: Sequence[stored.Process]) -> tuple[Bar, ...]:
+def histogram(row: Measurement, processes: Sequence[stored.Process]) -> tuple[Bar, ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
-    counted = stored.counted(row, found)
+    counted = stored.counted(row, processes)
     values = [sample / 1e6 for one in counted for sample in one.samples_ns if sample > 0]
     if not values:
         return ()
@@ -212,8 +199,8 @@ def histogram(row: Measurement, found: Sequence[stored.Process]) -> tuple[Bar, .
     tallest = max(counts)
     return tuple(
         Bar(
-            f"{timings.latency(math.exp(low + index * step))} to "
-            f"{timings.latency(math.exp(low + (index + 1) * step))}",
+            f"{latency(math.exp(low + index * step))} to "
+            f"{latency(math.exp(low + (index + 1) * step))}",
             count,
             index * 100 / BINS,
             round(100 * count / tallest, 2),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from frontend.parts import formatting
-from frontend.presenters import timings
+from frontend.presenters import measurements
 from hub.protocol.stored import mapping
 from hub.protocol.stored import rows as objects
 from runners.benchmarks import browser_runs
@@ -43,26 +43,26 @@ class Process:
     url: str
 
 
-def told(found: Sequence[stored.Process]) -> list[Process]:
+def told(processes: Sequence[stored.Process]) -> list[Process]:
     """The processes as a table, each with the range of its own samples."""
     rows, at = [], 0
-    for one in found:
+    for one in processes:
         size = len(one.samples_ns)
         ordered = sorted(one.samples_ns)
-        said = one.told
+        report = one.told
         rows.append(
             Process(
                 ordinal=one.ordinal,
                 state="excluded" if one.rejected else "counts",
-                why=timings.reasons(one.reasons),
+                why=measurements.reasons(one.reasons),
                 samples=size,
-                p50=timings.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
-                load=_milliseconds(said.get("session_load_ms")),
-                first=_milliseconds(said.get("first_inference_ms")),
-                warmup=f"{said.get('warmup_count', '')}",
-                memory=_bytes(said.get("peak_rss_bytes")),
-                switches=reading(said.get("involuntary_switches")),
-                readings=_readings(said.get("interference")),
+                p50=measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
+                load=_milliseconds(report.get("session_load_ms")),
+                first=_milliseconds(report.get("first_inference_ms")),
+                warmup=f"{report.get('warmup_count', '')}",
+                memory=_bytes(report.get("peak_rss_bytes")),
+                switches=reading(report.get("involuntary_switches")),
+                readings=_readings(report.get("interference")),
                 url=f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
             )
         )
@@ -70,9 +70,9 @@ def told(found: Sequence[stored.Process]) -> list[Process]:
     return rows
 
 
-def _readings(said: Any) -> str:
+def _readings(readings: Any) -> str:
     """What else the machine did meanwhile."""
-    if not isinstance(said, dict):
+    if not isinstance(readings, dict):
         return ""
     named = {
         "psi_cpu_some": "waiting",
@@ -83,14 +83,14 @@ def _readings(said: Any) -> str:
     }
     shares = {"psi_cpu_some", "foreign_cpu", "steal"}
     return ", ".join(
-        f"{words} {formatting.share(said[name]) if name in shares else said[name]}"
+        f"{words} {formatting.share(readings[name]) if name in shares else readings[name]}"
         for name, words in named.items()
-        if isinstance(said.get(name), int | float)
+        if isinstance(readings.get(name), int | float)
     )
 
 
 def _milliseconds(value: Any) -> str:
-    return timings.latency(value) if isinstance(value, int | float) else reading(value)
+    return measurements.latency(value) if isinstance(value, int | float) else reading(value)
 
 
 def _bytes(value: Any) -> str:
@@ -121,27 +121,55 @@ def environment(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def figures(row: Measurement) -> list[tuple[str, str, str]]:
+    """What else was measured of a result: name, value, the kind of its evidence."""
+    stats = row.record.get("stats") or {}
+    memory = formatting.size(row.peak_rss_bytes) if row.peak_rss_bytes else ""
+    emissions = (
+        f"{formatting.figure(row.carbon_g * 1e3)} g CO₂e" if row.carbon_g is not None else ""
+    )
+    rows = [
+        ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
+        ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
+        ("Peak memory", memory, "measured"),
+        ("Loading", _typical(stats.get("session_load_ms")), "measured"),
+        ("First inference", _typical(stats.get("first_inference_ms")), "measured"),
+        ("Energy of 1 000 inferences", measurements.energy(row), row.energy_provenance),
+        ("Carbon of 1 000 inferences", emissions, row.carbon_provenance),
+    ]
+    return [
+        (name, value or measurements.NOT_MEASURED, kind if value else "none")
+        for name, value, kind in rows
+    ]
+
+
+def _typical(value: Any) -> str:
+    return measurements.latency(value) if isinstance(value, int | float) else ""
+
+
 def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     """Name, latency, and what it takes to say more: of too few samples none is published."""
     stats = row.record.get("stats") or {}
     latency = stats.get("latency_ms") or {}
     stopping = stats.get("early_stopping") or {}
-    found = []
+    rows = []
     # Its interval is of this one, and not of the median of all samples.
     middle = stats.get("p50_of_processes_ms")
     if isinstance(middle, int | float):
-        between = timings.interval(row)
+        between = measurements.interval(row)
         note = f"95 % interval {between}" if between else ""
-        found.append(("p50 of processes", timings.latency(middle), note))
+        rows.append(("p50 of processes", measurements.latency(middle), note))
     for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
         value = latency.get(name)
         needed = (stopping.get(name) or {}).get("samples_needed")
         if isinstance(value, int | float):
-            found.append((name, timings.latency(value), "of all samples" if name == "p50" else ""))
+            rows.append(
+                (name, measurements.latency(value), "of all samples" if name == "p50" else "")
+            )
         elif name in stopping:
-            said = f"needs {formatting.grouped(needed)} samples" if needed else ""
-            found.append((name, "not published", said))
-    return found
+            requirement = f"needs {formatting.grouped(needed)} samples" if needed else ""
+            rows.append((name, "not published", requirement))
+    return rows
 
 
 def operators(row: Measurement) -> list[dict[str, Any]]:
@@ -149,24 +177,24 @@ def operators(row: Measurement) -> list[dict[str, Any]]:
     rows = objects(mapping(row.record.get("per_operator")).get("operators"))
     times = [_positive(one.get("time_ms")) or 0.0 for one in rows]
     whole = sum(times) or 1.0
-    found: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for one, time in zip(rows, times, strict=True):
-        told_share = _positive(one.get("share"))
-        share = time / whole if told_share is None else told_share
+        share_reported = _positive(one.get("share"))
+        share = time / whole if share_reported is None else share_reported
         provider = str(one.get("provider", ""))
-        found.append(
+        listed.append(
             {
                 "operator": str(one.get("operator", one.get("op", ""))),
                 "inside": one.get("contains_others") is True,
                 "count": one.get("nodes", one.get("count", "")),
-                "provider": timings.PROVIDERS.get(provider, provider),
-                "time": timings.latency(time),
+                "provider": measurements.PROVIDERS.get(provider, provider),
+                "time": measurements.latency(time),
                 "share": formatting.share(min(1.0, share)),
                 "bar": round(100 * min(1.0, share), 2),
             }
         )
-    order = sorted(range(len(found)), key=lambda place: -times[place])
-    return [found[place] for place in order[:OPERATORS_SHOWN]]
+    order = sorted(range(len(listed)), key=lambda place: -times[place])
+    return [listed[place] for place in order[:OPERATORS_SHOWN]]
 
 
 def _positive(value: Any) -> float | None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from frontend.pages.cards import fields, forms
+from frontend.pages.cards import changes, fields, forms
 from frontend.parts import labels
 from hub.protocol import problems
+from hub.protocol.cards import dataset_rows
 from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import LICENCES, REPORTED_METRICS, TASKS
 from registry.cards import (
@@ -83,23 +84,25 @@ def opened(version: Version, mode: str) -> Desk:
 
 def start(model: RegisteredModel) -> str:
     """A card to begin with: what the model says of itself, and headings."""
-    told = {"license": model.license, "pipeline_tag": model.task, "summary": model.summary}
-    lines = [edits.written(name, said) if said else f"{name}:\n" for name, said in told.items()]
+    defaults = {"license": model.license, "pipeline_tag": model.task, "summary": model.summary}
+    lines = [
+        edits.written(name, value) if value else f"{name}:\n" for name, value in defaults.items()
+    ]
     return "---\n" + "".join(lines) + "tags: []\n" + _PROSE.format(name=model.name)
 
 
 def posted(request: HttpRequest, version: Version) -> Desk:
     """The card as it was typed into the text or the form; raises CardInvalid for broken YAML."""
-    given = {name: str(value) for name, value in request.POST.items()}
-    mode = "form" if given.get("mode") == "form" else "text"
+    values = {name: str(value) for name, value in request.POST.items()}
+    mode = "form" if values.get("mode") == "form" else "text"
     # Browsers send every line's end as CR LF; the card keeps the ends that it has.
-    text = given.get("base" if mode == "form" else "card", "").replace("\r\n", "\n")
+    text = values.get("base" if mode == "form" else "card", "").replace("\r\n", "\n")
     if "\r\n" in version.readme:
         text = text.replace("\n", "\r\n")
-    desk = Desk(text, mode, given.get("seen", ""), unsaved=True)
+    desk = Desk(text, mode, values.get("seen", ""), unsaved=True)
     if mode == "form":
-        front = cards.check(text).card.front
-        desk.text = edits.change(text, forms.changes(front, given))
+        front = cards.check(text).front
+        desk.text = edits.change(text, changes.of(front, values))
     return desk
 
 
@@ -118,9 +121,9 @@ def act(desk: Desk, request: HttpRequest, version: Version) -> None:
 
 def _take(desk: Desk, version: Version, names: list[str]) -> None:
     reading = facts.of(version)
-    found = {one.name: one.value for one in suggestions.of(reading.facts or Facts())}
-    chosen = {name: found[name] for name in names if name in found}
-    front = cards.check(desk.text).card.front
+    suggested = {one.name: one.value for one in suggestions.of(reading.facts or Facts())}
+    chosen = {name: suggested[name] for name in names if name in suggested}
+    front = cards.check(desk.text).front
     desk.text = edits.change(desk.text, merges.merged(front, chosen))
     desk.notes = [f"Applied from {reading.origin}: {', '.join(chosen) or 'nothing selected'}."]
 
@@ -138,11 +141,11 @@ def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> No
             raise problems.InvalidRequest("Choose a file to read into the card.")
         name, content = sent.name or "", sent.read(imports.LIMIT_BYTES + 1)
     proposal = imports.read(content, name)
-    changes = imports.propose(cards.check(desk.text).card.front, proposal)
+    changes = merges.merged(cards.check(desk.text).front, proposal.fields)
     desk.text = edits.change(desk.text, changes)
-    said = ", ".join(changes) or "no new values"
+    names = ", ".join(changes) or "no new values"
     kind = imports.KINDS[proposal.kind][0]
-    desk.notes = [f"Imported from {kind}: {said}.", *proposal.notes]
+    desk.notes = [f"Imported from {kind}: {names}.", *proposal.notes]
 
 
 def shown(desk: Desk, version: Version) -> dict[str, Any]:
@@ -152,7 +155,7 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
     checked = replace(
         checked, findings=(*checked.findings, *_contradictions(desk, version, reading))
     )
-    front = checked.card.front
+    front = checked.front
     # YAML that is broken somewhere has no fields to show: the text is where it is mended.
     broken = any(one.pointer.startswith("/line/") for one in checked.errors)
     mode = "text" if broken else desk.mode
@@ -187,7 +190,6 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
 
 
 def _contradictions(desk: Desk, version: Version, reading: facts.Reading) -> Iterable[Finding]:
-    """What the described file contradicts in the card; saved it may be, submitted it may not."""
     model = reading.facts.inputs if reading.facts else ()
     rows = cards.contradictions(desk.text, model, [file.path for file in version.files.all()])
     return [replace(one, severity="warning") for one in rows]
@@ -199,26 +201,21 @@ def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
         new = merges.merged(front, {one.name: one.value}).get(one.name)
         if new is not None:
             now = front.get(one.name)
-            said = edits.as_yaml(now).strip().removesuffix("...").strip() if now else ""
+            current = edits.as_yaml(now).strip().removesuffix("...").strip() if now else ""
             value = edits.as_yaml(one.value).strip().removesuffix("...").strip()
-            offers.append(Offer(one.name, value[:400], said[:400], one.origin))
+            offers.append(Offer(one.name, value[:400], current[:400], one.origin))
     return offers
 
 
 def _named(front: dict[str, Any]) -> list[str]:
-    """The data sets that a card names, each once, as it writes them."""
-    found: list[str] = []
-    for name in ("training_data", "validated_on", "tested_on", "datasets"):
-        said = front.get(name)
-        for row in said if isinstance(said, list) else [said]:
-            title = (row.get("iri") or row.get("name")) if isinstance(row, dict) else row
-            if isinstance(title, str) and title.strip() and title not in found:
-                found.append(title)
-    return found[:50]
+    lists = ("training_data", "validated_on", "tested_on", "datasets")
+    rows = [row for name in lists for row in dataset_rows(front.get(name))]
+    names = (row.get("iri") or row.get("name") for row in rows)
+    unique = dict.fromkeys(name for name in names if isinstance(name, str) and name.strip())
+    return list(unique)[:50]
 
 
 def _choices() -> dict[str, Any]:
-    """What the inputs of the form offer while one types."""
     entries = selectors.page(limit=DATASETS_OFFERED)
     return {
         "datasets": [(one.slug, one.title) for one in entries],

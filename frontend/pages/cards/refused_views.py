@@ -9,6 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from frontend.parts.addresses import whole
 from hub.protocol import problems
 from registry.cards import refused_cards
 from registry.models import Version
@@ -28,10 +29,10 @@ def show(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     model = selectors.model(request.user, namespace, name)
     rows = refused_cards.of_model(request.user, model)
     if request.method == "POST":
-        sent = request.POST.get("card", "")
-        if not (sent.isascii() and sent.isdigit() and len(sent) < 19):
+        key = whole(request.POST.get("card", ""), 18)
+        if key is None:
             raise problems.InvalidRequest("Select a refused card.")
-        refused_cards.one(request.user, model, int(sent)).delete()
+        refused_cards.one(request.user, model, key).delete()
         return HttpResponseRedirect(request.path)
     drafts = selectors.versions(request.user, model).filter(state=Version.State.DRAFT)
     return render(

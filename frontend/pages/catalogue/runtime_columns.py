@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.urls import reverse
-
 from frontend.parts import labels as words
 from registry.catalogue import facets
 
@@ -29,36 +27,28 @@ _DOES_NOT_RUN = ("does not run", "does not run")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one model did on one runtime."""
-
-    runtime: str
-    shape: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Passing:
-    """Names of runtimes, and the outcomes on them by the address of each model's page."""
+    """Names of runtimes, and by the key of each document the outcome on each of them.
+
+    An outcome is the name of the runtime, the shape of its glyph, and its words.
+    """
 
     runtimes: tuple[str, ...]
-    cells: Mapping[str, tuple[Outcome, ...]]
+    cells: Mapping[int, tuple[tuple[str, str, str], ...]]
 
 
-def of(runtimes: Sequence[str], found: Sequence[SearchDocument]) -> Passing:
+def of(runtimes: Sequence[str], documents: Sequence[SearchDocument]) -> Passing:
     """The columns for these runtimes, those that most models pass on first."""
     shown = runtimes[:MOST]
-    facts = facets.of_documents([document.pk for document in found], _GROUPS) if shown else {}
+    facts = facets.of_documents([document.pk for document in documents], _GROUPS) if shown else {}
     cells = {
-        reverse("model", args=[document.namespace_slug, document.model.name]): tuple(
-            _outcome(runtime, facts.get(document.pk, set())) for runtime in shown
-        )
-        for document in found
+        document.pk: tuple(_outcome(runtime, facts.get(document.pk, set())) for runtime in shown)
+        for document in documents
     }
     return Passing(tuple(words.runtime(runtime) for runtime in shown), cells)
 
 
-def _outcome(runtime: str, facts: set[tuple[str, str]]) -> Outcome:
+def _outcome(runtime: str, facts: set[tuple[str, str]]) -> tuple[str, str, str]:
     passes, fails, is_stuck = (((group, runtime) in facts) for group in _GROUPS)
-    said = _DOES_NOT_RUN if is_stuck and not fails else _OUTCOMES[passes, fails]
-    return Outcome(words.runtime(runtime), *said)
+    outcome = _DOES_NOT_RUN if is_stuck and not fails else _OUTCOMES[passes, fails]
+    return words.runtime(runtime), *outcome

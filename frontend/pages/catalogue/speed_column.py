@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend.presenters import timings
+from frontend.parts.options import Option
+from frontend.presenters import measurements
 from registry.catalogue import search, speeds
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Speed:
     """The figure of one model; a noisy one has no place in any order."""
 
     p50: str
@@ -28,22 +29,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One setup to choose."""
-
-    value: str
-    words: str
-    on: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
-    """What the column says of itself, and its figures by the address of each model's page."""
+    """What the column says of itself, and its figures by the key of each document."""
 
     device: str
     runtime: str
-    choices: tuple[Choice, ...]
-    cells: Mapping[str, Cell]
+    choices: tuple[Option, ...]
+    cells: Mapping[int, Speed]
     ordered: bool
     # Whether the order begins with a result; a later page says nothing of that.
     is_measured: bool
@@ -52,59 +44,55 @@ class Column:
 
 def of(
     query: Query,
-    known: Sequence[speeds.Offer],
-    found: Sequence[SearchDocument],
+    available: Sequence[speeds.Offer],
+    documents: Sequence[SearchDocument],
     *,
     is_first: bool = True,
 ) -> Column | None:
     """The column of the setup that is chosen, else of the most measured one; None without any.
 
-    ``is_first`` says that ``found`` is the first page of its list.
+    ``is_first`` says that the documents are the first page of their list.
     """
     is_chosen = bool(query.device)
-    setup = query.setup if is_chosen else speeds.settled(known, query.setup, query.measured_on)
+    setup = query.setup if is_chosen else speeds.settled(available, query.setup, query.measured_on)
     if not setup.device:
         return None
-    offers = list(known)
+    offers = list(available)
     if setup not in [offer.setup for offer in offers]:
         offers.append(speeds.Offer(setup, setup.device, 0))
     title = next(offer.device_title for offer in offers if offer.setup == setup)
-    runtime = timings.runtime(setup.runtime, setup.provider)
-    rows = speeds.of_documents([document.pk for document in found], setup)
-    asked = {"device": setup.device, "runtime": setup.runtime}
+    runtime = measurements.runtime(setup.runtime, setup.provider)
+    rows = speeds.of_documents([document.pk for document in documents], setup)
+    parameters = {"device": setup.device, "runtime": setup.runtime}
     return Column(
         device=title,
         runtime=runtime,
         choices=tuple(_choice(offer, setup, is_chosen=is_chosen) for offer in offers),
         cells={
-            _page(document): _cell(document, rows[document.pk])
-            for document in found
+            document.pk: _cell(document, rows[document.pk])
+            for document in documents
             if document.pk in rows and document.latest
         },
         ordered=query.sort == search.FASTEST,
         is_measured=not is_first or any(row.status == row.Status.ACCEPTED for row in rows.values()),
-        across_url=f"{reverse('benchmarks')}?{urlencode(asked)}",
+        across_url=f"{reverse('benchmarks')}?{urlencode(parameters)}",
     )
 
 
 def words(offer: speeds.Offer) -> str:
     """A setup in words: Example CPU, 2 cores, ONNX Runtime CPU."""
-    said = timings.runtime(offer.setup.runtime, offer.setup.provider)
-    return f"{offer.device_title}, {said}" if said else offer.device_title
+    runtime = measurements.runtime(offer.setup.runtime, offer.setup.provider)
+    return f"{offer.device_title}, {runtime}" if runtime else offer.device_title
 
 
-def _choice(offer: speeds.Offer, setup: speeds.Setup, *, is_chosen: bool) -> Choice:
+def _choice(offer: speeds.Offer, setup: speeds.Setup, *, is_chosen: bool) -> Option:
     """What is preset has no value, so that it stays out of the address."""
     on = offer.setup == setup
-    return Choice("/".join(offer.setup) if is_chosen or not on else "", words(offer), on)
+    return Option(words(offer), "/".join(offer.setup) if is_chosen or not on else "", on=on)
 
 
-def _page(document: SearchDocument) -> str:
-    return reverse("model", args=[document.namespace_slug, document.model.name])
-
-
-def _cell(document: SearchDocument, speed: DocumentSpeed) -> Cell:
+def _cell(document: SearchDocument, speed: DocumentSpeed) -> Speed:
     latest = document.latest or {}
     place = [document.namespace_slug, document.model.name, latest["number"], speed.result]
     noisy = speed.status == speed.Status.NOISY
-    return Cell(timings.latency(speed.p50_ms), reverse("benchmark", args=place), noisy)
+    return Speed(measurements.latency(speed.p50_ms), reverse("benchmark", args=place), noisy)

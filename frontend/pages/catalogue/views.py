@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from frontend.pages.catalogue import runtime_columns, speed_column
 from frontend.pages.query import page as query_page
 from frontend.parts import formatting, highlighting, labels
-from frontend.presenters import list_filters, version_head
+from frontend.presenters import list_filters
 from metadata.sparql import listing
 from registry.api.parameters import accepts
 from registry.catalogue import facets, search, speeds
@@ -45,11 +45,11 @@ def models(request: HttpRequest) -> HttpResponse:
     counts = facets.count(request.user, query)
     # Values that the choices leave without a model stay in sight.
     values = facets.count(request.user, Query()) if chips else counts
-    known = {group: [value for value, _ in pairs] for group, pairs in values.items()}
+    listed_values = {group: [value for value, _ in pairs] for group, pairs in values.items()}
     listed = listing.of(
         query,
         settings.HUB_PUBLIC_URL,
-        known,
+        listed_values,
         own=request.user.is_authenticated,
         collated=connection.vendor == "postgresql",
     )
@@ -61,6 +61,7 @@ def models(request: HttpRequest) -> HttpResponse:
             "section": "models",
             "query": query,
             "chips": chips,
+            "latency": "" if query.max_p50 is None else f"{query.max_p50:g}",
             "kept": list_filters.kept(query),
             "groups": list_filters.groups(query, counts, values),
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
@@ -68,10 +69,10 @@ def models(request: HttpRequest) -> HttpResponse:
                 {"value": value, "words": text, "on": value == query.sort}
                 for value, text in list_filters.sorts(known_setups).items()
             ],
-            "rows": [version_head.row(document) for document in page.items],
+            "rows": page.items,
             "column": speed_column.of(query, known_setups, page.items, is_first=not cursor),
             "unmeasured": query.sort == search.FASTEST and not query.device,
-            "passing": runtime_columns.of(known["passes_on"], page.items),
+            "passing": runtime_columns.of(listed_values["passes_on"], page.items),
             "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
             "first": list_filters.address(query) if cursor else "",
@@ -92,20 +93,19 @@ def suggest(request: HttpRequest) -> JsonResponse:
     """
     text = request.GET.get("q", "").strip()[:200]
     query = Query(text=text)
-    found = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
+    page = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
     rows = [
         {
             "url": reverse("model", args=row.title.split("/", 1)),
             "parts": highlighting.parts(row.title, text),
             "task": labels.task(row.task),
         }
-        for row in (found.items if found else [])
+        for row in (page.items if page else [])
     ]
     return JsonResponse({"items": rows})
 
 
 def _hint(actor: Actor, query: Query, chips: list[list_filters.Chip]) -> dict[str, object] | None:
-    """The filter whose removal brings back most, for a list that is empty."""
     best: dict[str, object] | None = None
     for chip in chips[:6]:
         wider = replace(query, text="") if chip.group == "q" else query.without(chip.group)

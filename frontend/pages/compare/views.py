@@ -11,9 +11,10 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from frontend.pages.compare import fact_rows
 from frontend.pages.query import page
-from frontend.presenters import comparison as presenter_comparison
-from frontend.presenters import comparison_facts, differences
+from frontend.presenters import comparison as presenter
+from frontend.presenters import differences
 from hub.protocol import problems
 from metadata.sparql import comparison
 from registry.api.parameters import accepts
@@ -28,33 +29,33 @@ if TYPE_CHECKING:
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """The page; 404 where no reference leads to anything that the reader may see."""
-    wanted = presenter_comparison.read(request.GET.getlist("m"))
-    canonical = presenter_comparison.address(wanted)
+    refs = presenter.read(request.GET.getlist("m"))
+    canonical = presenter.address(refs)
     if request.get_full_path() != canonical:
         return HttpResponseRedirect(canonical)
-    columns, refused = presenter_comparison.find(request.user, wanted)
-    shown = [column.ref for column in columns]
-    rows = comparison_facts.rows(columns) if columns else []
-    pinned = presenter_comparison.address([column.pinned for column in columns])
+    columns, refused = presenter.find(request.user, refs)
+    compared = [column.ref for column in columns]
+    rows = fact_rows.rows(columns) if columns else []
+    pinned = presenter.address([column.pinned for column in columns])
     context = {
         "section": "models",
-        "columns": [_head(column, shown) for column in columns],
+        "columns": [(column, *_moves(compared, column.ref)) for column in columns],
         "graphs": [
             (left.pinned, right.pinned, _graphs(left, right))
             for left, right in pairwise(columns)
             if _graphs(left, right)
         ],
         "refused": refused,
-        "kept": shown,
+        "kept": compared,
         "different": [row for row in rows if not row.is_equal],
         "equal": [row for row in rows if row.is_equal],
-        "room": presenter_comparison.MOST - len(columns),
-        "few": len(columns) < presenter_comparison.FEWEST,
-        "csv": presenter_comparison.address(shown, "compare-csv") if columns else "",
+        "room": presenter.MOST - len(columns),
+        "few": len(columns) < presenter.FEWEST,
+        "csv": presenter.address(compared, "compare-csv") if columns else "",
         "pinned": "" if pinned == canonical else pinned,
         **_question(columns),
     }
-    status = 404 if wanted and not columns else 200
+    status = 404 if refs and not columns else 200
     return render(request, "compare/compare.html", context, status=status)
 
 
@@ -62,45 +63,30 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_safe
 def table(request: HttpRequest) -> HttpResponse:
     """The table as CSV; raises NotFound for a reference that leads to nothing."""
-    wanted = presenter_comparison.read(request.GET.getlist("m"))
-    columns, refused = presenter_comparison.find(request.user, wanted)
-    if refused or not columns:
-        found = (
-            refused[0]
-            if refused
-            else presenter_comparison.Refused("", "Add models with the parameter m.")
-        )
-        raise problems.NotFound(f"{found.ref}: {found.words}" if found.ref else found.words)
+    refs = presenter.read(request.GET.getlist("m"))
+    columns, refused = presenter.find(request.user, refs)
+    for one in refused:
+        raise problems.NotFound(f"{one.ref}: {one.words}")
+    if not columns:
+        raise problems.NotFound("Add models with the parameter m.")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="compare.csv"'
-    csv.writer(response).writerows(comparison_facts.csv(columns))
+    csv.writer(response).writerows(fact_rows.csv(columns))
     return response
 
 
-def _head(column: presenter_comparison.Column, shown: Sequence[str]) -> dict[str, Any]:
-    """A column's heading, with the addresses that move or remove it."""
-    at = shown.index(column.ref)
-    model = column.version.model
-    return {
-        "namespace": model.namespace.slug,
-        "name": model.name,
-        "number": column.version.number,
-        "variant": "" if column.is_main or not column.variant else column.variant.name,
-        "state": column.version.state,
-        "private": not model.is_public,
-        "url": column.url,
-        "ref": column.ref,
-        "left": presenter_comparison.address(presenter_comparison.moved(shown, column.ref, -1))
-        if at
-        else "",
-        "right": presenter_comparison.address(presenter_comparison.moved(shown, column.ref, 1))
-        if at + 1 < len(shown)
-        else "",
-        "remove": presenter_comparison.address(presenter_comparison.without(shown, column.ref)),
-    }
+def _moves(refs: Sequence[str], ref: str) -> tuple[str, str, str]:
+    """The addresses that move a column to the left or right, where they can, or remove it."""
+    at, last = refs.index(ref), len(refs) - 1
+    steps = ((-1, at > 0), (1, at < last))
+    left, right = (
+        presenter.address(presenter.moved(refs, ref, step)) if can_move else ""
+        for step, can_move in steps
+    )
+    return left, right, presenter.address(presenter.without(refs, ref))
 
 
-def _graphs(left: presenter_comparison.Column, right: presenter_comparison.Column) -> str:
+def _graphs(left: presenter.Column, right: presenter.Column) -> str:
     """Where the graphs of two columns are compared; nowhere unless they are of one model."""
     if left.version.model_id != right.version.model_id or not (left.variant and right.variant):
         return ""
@@ -111,10 +97,10 @@ def _graphs(left: presenter_comparison.Column, right: presenter_comparison.Colum
     return differences.between(left.version, left.variant, right.version, right.variant)
 
 
-def _question(columns: Sequence[presenter_comparison.Column]) -> dict[str, Any]:
+def _question(columns: Sequence[presenter.Column]) -> dict[str, Any]:
     """The table as SPARQL, of those of which everybody may know, and how many others there are."""
     public = [
-        comparison.Compared(
+        comparison.ComparedVariant(
             column.pinned,
             column.version.model.namespace.slug,
             column.version.model.name,

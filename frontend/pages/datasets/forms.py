@@ -12,7 +12,7 @@ from registry.models.datasets import PersonalData
 
 
 class DatasetForm(forms.Form):
-    """What is told of a data set."""
+    """The description of a data set."""
 
     title = forms.CharField(label="Title", max_length=200, help_text="Official name, with version.")
     description = forms.CharField(
@@ -73,7 +73,7 @@ class DatasetForm(forms.Form):
 
 
 class NewDatasetForm(NamespaceForm, DatasetForm):
-    """A data set that nobody has described here yet."""
+    """A data set without an entry."""
 
     slug = forms.CharField(
         label="Name",

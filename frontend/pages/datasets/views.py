@@ -9,12 +9,12 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.pages.datasets.forms import DatasetForm, NewDatasetForm
 from frontend.pages.linked_data import graph_views
-from frontend.parts import labels
+from frontend.parts import addresses, labels
+from frontend.presenters import forms
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
 from metadata.store import negotiation
@@ -41,9 +41,6 @@ def every(request: HttpRequest) -> HttpResponse:
     rows = selectors.page(text, after=after, limit=PAGE + 1)
     shown = rows[:PAGE]
     counts = selectors.use_counts(request.user, shown)
-    given = {"q": text} if text else {}
-    following = urlencode(given | {"after": shown[-1].slug}) if len(rows) > PAGE else ""
-    first = f"{request.path}?{urlencode(given)}" if given else request.path
     return render(
         request,
         "datasets/list.html",
@@ -53,8 +50,10 @@ def every(request: HttpRequest) -> HttpResponse:
             "rows": [
                 (row, labels.PERSONAL[row.personal_data], counts.get(row.pk, 0)) for row in shown
             ],
-            "first": first if after else "",
-            "next": f"{request.path}?{following}" if following else "",
+            "first": addresses.join(request.path, {"q": text}) if after else "",
+            "next": addresses.join(request.path, {"q": text, "after": shown[-1].slug})
+            if len(rows) > PAGE
+            else "",
         },
     )
 
@@ -74,7 +73,6 @@ def show(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 def _page(request: HttpRequest, dataset: Dataset) -> HttpResponse:
-    """One data set with the models that name it, as far as the reader may see them."""
     uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
     return render(
         request,
@@ -111,13 +109,13 @@ def new(request: HttpRequest) -> HttpResponse:
     named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
     form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)
     if request.method == "POST" and form.is_valid():
-        given = dict(form.cleaned_data)
-        namespace, slug = people_selectors.namespace(given.pop("namespace")), given.pop("slug")
+        fields = dict(form.cleaned_data)
+        namespace = people_selectors.namespace(fields.pop("namespace"))
         try:
-            made = services.create(request.user, namespace=namespace, slug=slug, **given)
-            return HttpResponseRedirect(reverse("dataset", args=[made.slug]))
+            dataset = services.create(request.user, namespace=namespace, **fields)
+            return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
         except problems.Problem as problem:
-            _explain(form, problem)
+            forms.explain(form, problem)
     return _form(request, form, {"namespaces": mine})
 
 
@@ -127,14 +125,14 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The same form for one that is there."""
     dataset = selectors.dataset(slug)
     require(request.user, "dataset.edit", dataset.namespace)
-    told = {field: getattr(dataset, field) for field in services.EDITABLE}
-    form = DatasetForm(request.POST or None, initial=told)
+    initial = {field: getattr(dataset, field) for field in services.EDITABLE}
+    form = DatasetForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             services.edit(request.user, dataset=dataset, **form.cleaned_data)
             return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
         except problems.Problem as problem:
-            _explain(form, problem)
+            forms.explain(form, problem)
     return _form(request, form, {"dataset": dataset})
 
 
@@ -158,16 +156,6 @@ def restore(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("dataset", args=[slug]))
 
 
-def _explain(form: DatasetForm, problem: problems.Problem) -> None:
-    for error in problem.errors or [{"pointer": "", "detail": problem.detail}]:
-        field = error.get("pointer", "").strip("/")
-        form.add_error(field if field in form.fields else None, error["detail"])
-
-
 def _form(request: HttpRequest, form: DatasetForm, more: dict[str, Any]) -> HttpResponse:
-    return render(
-        request,
-        "datasets/form.html",
-        {"section": "datasets", "form": form, "licences": LICENCES, **more},
-        status=422 if form.errors else 200,
-    )
+    context = {"section": "datasets", "licences": LICENCES, **more}
+    return forms.page(request, "datasets/form.html", form, context)

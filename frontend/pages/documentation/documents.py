@@ -132,17 +132,17 @@ def navigation() -> list[Group]:
 
 def search(words: str) -> list[Hit]:
     """Sections that have every word, at most RESULTS; those that name it first, decisions last."""
-    wanted = words.lower().split()
-    if not wanted:
+    terms = words.lower().split()
+    if not terms:
         return []
     hits = []
     for page, section in _sections():
         heading = f"{page.title} {section.heading.text}".lower()
         text = section.text.lower()
-        if all(word in heading or word in text for word in wanted):
-            rank = (sum(word in heading for word in wanted), "/" not in page.name)
+        if all(word in heading or word in text for word in terms):
+            rank = (sum(word in heading for word in terms), "/" not in page.name)
             place = f"{page.address}#{section.heading.anchor}"
-            snippet = _snippet(section.text, wanted)
+            snippet = _snippet(section.text, terms)
             hits.append((rank, Hit(page.title, section.heading.text, place, snippet)))
     hits.sort(key=lambda hit: hit[0], reverse=True)
     return [hit for _, hit in hits[:RESULTS]]
@@ -192,7 +192,6 @@ def _render(name: str, text: str, folder: str | None = None) -> Document:
 
 
 def _relink(tokens: Sequence[Token], folder: str) -> None:
-    """Lead links to files of the folder to their pages; what is not served becomes plain text."""
     for token in tokens:
         is_dropped = False
         for child in token.children or ():
@@ -226,7 +225,6 @@ def _target(folder: str, link: str) -> str | None:
 
 
 def _page_of(folder: str, path: str) -> str | None:
-    """The name of the page that a file is, or None."""
     name = normpath(join(folder, path)).removesuffix(".md")
     name = "" if name == "README" else name
     return name if name in _names() or name == DECISIONS else None

@@ -9,10 +9,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from frontend.presenters import multipart, version_head
+from frontend.presenters import forms, multipart, version_head
 from frontend.presenters.forms import ModelForm, VersionForm
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
@@ -36,20 +35,22 @@ def new_model(request: HttpRequest) -> HttpResponse:
     mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user, "writer")]
     form = ModelForm(request.POST or None, request.FILES or None, namespaces=mine)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
             # Both or none: a model without its draft would keep the name from a second try.
             with transaction.atomic():
                 model = registered_models.create(
                     request.user,
-                    namespace=people_selectors.namespace(given["namespace"]),
-                    name=given["name"],
-                    **{field: given[field] for field in DESCRIBED},
+                    namespace=people_selectors.namespace(fields["namespace"]),
+                    name=fields["name"],
+                    **{field: fields[field] for field in DESCRIBED},
                 )
-                version = _draft(request, model, given)
-            return _filled(request, version, given)
+                version = _draft(request, model, fields)
+            return _filled(request, version, fields)
+        except (problems.NameTaken, problems.NameRetired) as problem:
+            forms.explain(form, problem, "name")
         except problems.Problem as problem:
-            _explain(form, problem)
+            forms.explain(form, problem)
     return _page(request, form, {"namespaces": mine, "licences": LICENCES})
 
 
@@ -65,37 +66,22 @@ def new_version(request: HttpRequest, namespace: str, name: str) -> HttpResponse
             version = _draft(request, model, form.cleaned_data)
             return _filled(request, version, form.cleaned_data)
         except problems.Problem as problem:
-            _explain(form, problem)
+            forms.explain(form, problem)
     return _page(request, form, {"model": model, "api_url": f"/api/v1/models/{model.ref}"})
 
 
-def _draft(request: HttpRequest, model: RegisteredModel, given: dict[str, Any]) -> Version:
-    return versions.draft(request.user, model=model, message=given["message"], label=given["label"])
+def _draft(request: HttpRequest, model: RegisteredModel, fields: dict[str, Any]) -> Version:
+    return versions.draft(
+        request.user, model=model, message=fields["message"], label=fields["label"]
+    )
 
 
-def _filled(request: HttpRequest, version: Version, given: dict[str, Any]) -> HttpResponse:
-    """The draft's own page, once the files are in it; what was refused is told there."""
-    for refusal in multipart.take(request.user, version, given["file"]):
+def _filled(request: HttpRequest, version: Version, fields: dict[str, Any]) -> HttpResponse:
+    for refusal in multipart.take(request.user, version, fields["file"]):
         messages.error(request, refusal)
     return HttpResponseRedirect(version_head.place(version, "draft"))
 
 
-def _explain(form: VersionForm, problem: problems.Problem) -> None:
-    field = problem.errors[0].get("pointer", "").strip("/") if problem.errors else ""
-    if not field and isinstance(problem, problems.NameTaken | problems.NameRetired):
-        field = "name"
-    form.add_error(field if field in form.fields else None, problem.detail)
-
-
 def _page(request: HttpRequest, form: VersionForm, more: dict[str, Any]) -> HttpResponse:
-    return render(
-        request,
-        "drafts/upload.html",
-        {
-            **more,
-            "form": form,
-            "form_bytes": multipart.FORM_BYTES,
-            "file_bytes": settings.HUB_LIMITS_FILE_BYTES,
-        },
-        status=422 if form.errors else 200,
-    )
+    limits = {"form_bytes": multipart.FORM_BYTES, "file_bytes": settings.HUB_LIMITS_FILE_BYTES}
+    return forms.page(request, "drafts/upload.html", form, more | limits)

@@ -13,14 +13,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.cards import editor
-from frontend.parts import labels
-from frontend.presenters import facts, multipart, verdicts, version_head
-from frontend.presenters.version_page import context
+from frontend.parts.addresses import whole
+from frontend.presenters import multipart, verdicts, version_head
+from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems
-from hub.protocol.facts import Facts
 from registry.cards import cards, refused_cards
 from registry.core.permissions import can, require
-from registry.versions import selectors
 from registry.versions.services import files, versions
 from runners.drafts import facts as draft_facts
 from runners.queue import selectors as jobs
@@ -33,16 +31,16 @@ if TYPE_CHECKING:
 
 @login_required
 @require_safe
-def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def show(request: HttpRequest, version: Version) -> HttpResponse:
     """Draft page; a version that is no longer a draft shows its own."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     if version.state not in ("draft", "submitted"):
-        return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
+        return HttpResponseRedirect(version_head.place(version, "version"))
     require(request.user, "version.edit", version.model)
     desk = editor.opened(version, request.GET.get("card", ""))
-    sent = request.GET.get("refused", "")
-    if sent.isascii() and sent.isdigit() and len(sent) < 19:
-        refused = refused_cards.one(request.user, version.model, int(sent))
+    key = whole(request.GET.get("refused", ""), 18)
+    if key is not None:
+        refused = refused_cards.one(request.user, version.model, key)
         desk.text, desk.unsaved = refused_cards.text(refused), True
     return _page(request, version, desk)
 
@@ -50,18 +48,15 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
 def _page(
     request: HttpRequest, version: Version, desk: editor.Desk, status: int = 200
 ) -> HttpResponse:
-    variant = version_head.main_variant(version)
     model = version.model
-    rows = [(file, labels.kind(file.path)) for file in version.files.all()]
+    files = version.files.all()
     return render(
         request,
         "drafts/draft.html",
         {
             **context(request, version, "overview"),
-            "files": rows,
-            "has_model": any(file.path.lower().endswith(".onnx") for file, _ in rows),
-            "graph": facts.read(variant.typed_facts if variant else Facts()),
-            "variant": variant,
+            "files": files,
+            "has_model": any(file.path.lower().endswith(".onnx") for file in files),
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=False),
             "outcome": verdicts.overall(version.checks.all()),
@@ -79,32 +74,32 @@ def _page(
 @multipart.limited
 @login_required
 @require_POST
-def add(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.version(request.user, namespace, name, number)
+@of_version
+def add(request: HttpRequest, version: Version) -> HttpResponse:
     sent = request.FILES.getlist("file")
     if not sent:
         messages.error(request, "Choose at least one file.")
     for refusal in multipart.take(request.user, version, sent):
         messages.error(request, refusal)
-    return _back(namespace, name, number)
+    return _back(version)
 
 
 @login_required
 @require_POST
-def remove(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.version(request.user, namespace, name, number)
+@of_version
+def remove(request: HttpRequest, version: Version) -> HttpResponse:
     path = request.POST.get("path", "")
     files.remove(request.user, version=version, path=path)
     messages.success(request, f"{path} is removed from the draft.")
-    return _back(namespace, name, number)
+    return _back(version)
 
 
 @multipart.limited
 @login_required
 @require_POST
-def card(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def card(request: HttpRequest, version: Version) -> HttpResponse:
     """What the buttons of the card do: save it, or show it again changed and not saved."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     require(request.user, "version.edit", version.model)
     typed = request.POST.get("base", request.POST.get("card", "")).replace("\r\n", "\n")
     desk = editor.Desk(typed, request.POST.get("mode", "text"), request.POST.get("seen", ""))
@@ -128,41 +123,42 @@ def card(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
         return _page(request, version, desk, 422)
     messages.success(request, "The card is saved.")
     mode = "?card=form" if desk.mode == "form" else ""
-    return HttpResponseRedirect(f"{reverse('draft', args=[namespace, name, number])}{mode}")
+    return HttpResponseRedirect(f"{version_head.place(version, 'draft')}{mode}")
 
 
 @login_required
 @require_POST
-def submit(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.version(request.user, namespace, name, number)
-    wanted = request.POST.get("publish") == "on"
+@of_version
+def submit(request: HttpRequest, version: Version) -> HttpResponse:
+    publish = request.POST.get("publish") == "on"
     try:
-        versions.submit(request.user, version=version, publish=wanted)
+        versions.submit(request.user, version=version, publish=publish)
     except (problems.ModelMissing, problems.CardInvalid) as problem:
         messages.error(request, problem.detail)
-    return _back(namespace, name, number)
+    return _back(version)
 
 
 @login_required
 @require_POST
-def publish(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.version(request.user, namespace, name, number)
+@of_version
+def publish(request: HttpRequest, version: Version) -> HttpResponse:
     try:
         versions.publish(request.user, version=version)
     except (problems.ChecksPending, problems.ChecksFailed) as problem:
         messages.error(request, problem.detail)
-        return _back(namespace, name, number)
-    return HttpResponseRedirect(reverse("version", args=[namespace, name, number]))
+        return _back(version)
+    return HttpResponseRedirect(version_head.place(version, "version"))
 
 
 @login_required
 @require_POST
-def delete(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.version(request.user, namespace, name, number)
+@of_version
+def delete(request: HttpRequest, version: Version) -> HttpResponse:
     versions.delete_draft(request.user, version=version)
     messages.success(request, f"The draft {version.ref} is deleted.")
-    return HttpResponseRedirect(reverse("model", args=[namespace, name]))
+    model = version.model
+    return HttpResponseRedirect(reverse("model", args=[model.namespace.slug, model.name]))
 
 
-def _back(namespace: str, name: str, number: int) -> HttpResponse:
-    return HttpResponseRedirect(reverse("draft", args=[namespace, name, number]))
+def _back(version: Version) -> HttpResponse:
+    return HttpResponseRedirect(version_head.place(version, "draft"))

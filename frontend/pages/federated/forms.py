@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from frontend.presenters.forms import offer
 from hub.protocol import privacy
 from hub.protocol.training_rules import FEDAVG, RULES
 from registry.federated.models import Training
@@ -82,15 +83,13 @@ class TrainingForm(forms.Form):
 
     def __init__(self, *args: Any, versions: Iterable[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["version"]
-        assert isinstance(field, forms.TypedChoiceField)  # noqa: S101 - declared above
-        field.choices = [(number, f"version {number}") for number in versions]
+        offer(self, "version", ((number, f"version {number}") for number in versions))
 
     @property
     def rules(self) -> dict[str, Any]:
         """The rules, without what was left empty."""
-        given = {name: self.cleaned_data[name] for name in _RULE_FIELDS}
-        filled = {name: value for name, value in given.items() if value is not None}
+        values = {name: self.cleaned_data[name] for name in _RULE_FIELDS}
+        filled = {name: value for name, value in values.items() if value is not None}
         return {"rule": self.cleaned_data["rule"], **filled}
 
     @property

@@ -16,7 +16,6 @@ from registry.federated.services import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from django.utils.safestring import SafeString
 
@@ -57,24 +56,30 @@ _CLAIMED = (
 )
 # Norms of what was not used that the words below a plot name.
 _NAMED = 5
+_FIGURES = ("norm", "cosine", "weight")
 _NONE = {"target": "none", "cohort": "all participants", "most_rounds": "no limit"}
 
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """A round as the table of its training shows it."""
+    """A round of a training, and what became of its contributions."""
 
-    number: int
-    state: str
+    round: Round
     reason: str
     used: int
     left_out: int
     waiting: int
     norm: float | None
-    score: float | None
-    version: int | None
-    opened_at: datetime
-    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionRow:
+    """A contribution as maintainers see it, with its figures."""
+
+    contribution: Contribution
+    norm: float | None
+    cosine: float | None
+    weight: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,50 +96,31 @@ def privacy_of(version: Version) -> Privacy | None:
     None where no round of the hub made it, unless its card claims an epsilon: then that this is
     its author's word, such as on a copy of a version that has a statement.
     """
-    found = privacy.of_version(version)
-    if found is None:
+    budget = privacy.of_version(version)
+    if budget is None:
         return Privacy(_CLAIMED) if _EPSILON.search(version.readme) else None
-    words = privacy.words(found)
+    words = privacy.words(budget)
     return Privacy(words, words not in version.readme)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A contribution as maintainers see it."""
-
-    participant: str
-    state: str
-    n: int
-    encoding: str
-    norm: float | None
-    cosine: float | None
-    weight: float | None
-    problem: str
-    detail: str
-
-
-def rows(found: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
+def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
     """Rounds with what became of their contributions; maintainers see every figure."""
-    counted = rounds.counts(found)
-    return [_row(one, counted[one.pk], may_manage=may_manage) for one in found]
+    counted = rounds.counts(of)
+    return [_row(one, counted[one.pk], may_manage=may_manage) for one in of]
 
 
 def chart(shown: Sequence[RoundRow]) -> SafeString:
     """The median norm of each round, oldest first; nothing for fewer than two."""
-    return _over_rounds(shown, "norm", "median norm")
+    return _over_rounds([(row.round.number, row.norm) for row in shown], "median norm")
 
 
 def scores(shown: Sequence[RoundRow]) -> SafeString:
     """The score of each round's result, oldest first; nothing for fewer than two."""
-    return _over_rounds(shown, "score", "score")
+    return _over_rounds([(row.round.number, row.round.score) for row in shown], "score")
 
 
-def _over_rounds(shown: Sequence[RoundRow], column: str, down: str) -> SafeString:
-    points = [
-        charts.Point(row.number, value)
-        for row in reversed(shown)
-        if (value := getattr(row, column)) is not None
-    ]
+def _over_rounds(values: Sequence[tuple[int, float | None]], down: str) -> SafeString:
+    points = [charts.Point(number, y) for number, y in reversed(values) if y is not None]
     if not points:
         return charts.plot((), across="", down="", words="")
     first, last = points[0], points[-1]
@@ -161,12 +147,12 @@ def asked(of: Round) -> str:
     return f"{drawn} of {candidates}, sampled"
 
 
-def spread(given: Sequence[Given]) -> SafeString:
+def spread(of: Sequence[ContributionRow]) -> SafeString:
     """The norms of a round's contributions, shortest first; those left out are grey."""
-    told = sorted((one.norm, one.state) for one in given if one.norm is not None)
+    norms = sorted((one.norm, one.contribution.state) for one in of if one.norm is not None)
     points = [
         charts.Point(place, norm, "" if state in ("used", "accepted") else "of-noisy")
-        for place, (norm, state) in enumerate(told, 1)
+        for place, (norm, state) in enumerate(norms, 1)
     ]
     grey = [formatting.figure(point.y) for point in points if point.mark]
     words = (
@@ -184,27 +170,16 @@ def spread(given: Sequence[Given]) -> SafeString:
     )
 
 
-def given(found: Iterable[Contribution]) -> list[Given]:
-    """Contributions in rows."""
+def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
+    """Contributions with their figures."""
     return [
-        Given(
-            participant=row.participant.pseudonym,
-            state=str(row.state),
-            n=row.n,
-            encoding=row.encoding,
-            norm=_number(row.figures.get("norm")),
-            cosine=_number(row.figures.get("cosine")),
-            weight=_number(row.figures.get("weight")),
-            problem=row.problem,
-            detail=row.detail,
-        )
-        for row in found
+        ContributionRow(row, *(_number(row.figures.get(name)) for name in _FIGURES)) for row in of
     ]
 
 
 def rules(training: Training) -> list[tuple[str, Any]]:
     """The rules and the schedule in words."""
-    told: list[tuple[str, Any]] = []
+    lines: list[tuple[str, Any]] = []
     schedule = dict(training.schedule)
     if share := schedule.get("cohort_fraction"):
         schedule["cohort"] = f"{100 * share:g} %"
@@ -213,13 +188,13 @@ def rules(training: Training) -> list[tuple[str, Any]]:
             value = values.get(name, False if name == "client_certificate" else None)
             if name in _NONE and not value:
                 value = _NONE[name]
-            told.append((words, _told(value)))
+            lines.append((words, _words(value)))
     parameters = training.rules.get("parameters") or {}
-    told[1:1] = [(f"Parameter {name}", value) for name, value in parameters.items()]
-    return told
+    lines[1:1] = [(f"Parameter {name}", value) for name, value in parameters.items()]
+    return lines
 
 
-def _told(value: Any) -> Any:
+def _words(value: Any) -> Any:
     if value is None:
         return "not set"
     if isinstance(value, bool):
@@ -247,40 +222,35 @@ def withstands() -> list[tuple[str, list[tuple[attacks.Figure, attacks.Figure]]]
 
 def left_out(of: Round) -> dict[str, int]:
     """Why contributions are not in a round's result; empty where there is none."""
-    made = getattr(of, "aggregate", None)
-    return history.tally(made.left_out) if made else {}
+    aggregate = getattr(of, "aggregate", None)
+    return history.tally(aggregate.left_out) if aggregate else {}
 
 
-def examples(made: Aggregate | None, *, may_manage: bool) -> int | None:
+def examples(aggregate: Aggregate | None, *, may_manage: bool) -> int | None:
     """How many examples a round had, where that may be told."""
-    if made is None:
+    if aggregate is None:
         return None
-    return made.examples if may_manage else history.open_examples(made)
+    return aggregate.examples if may_manage else history.open_examples(aggregate)
 
 
-def _norm(made: Aggregate | None, *, may_manage: bool) -> float | None:
-    """The median norm of what was trained in a round."""
-    if made is None:
+def _norm(aggregate: Aggregate | None, *, may_manage: bool) -> float | None:
+    if aggregate is None:
         return None
-    told = (made.figures if may_manage else history.open_figures(made)).get("median_norm")
-    return _number(told.get("trainable") if isinstance(told, dict) else told)
+    figures = aggregate.figures if may_manage else history.open_figures(aggregate)
+    norm = figures.get("median_norm")
+    return _number(norm.get("trainable") if isinstance(norm, dict) else norm)
 
 
 def _row(one: Round, counted: dict[str, int], *, may_manage: bool) -> RoundRow:
     used = counted.get("used", 0)
     waiting = counted.get("received", 0) + counted.get("accepted", 0)
     return RoundRow(
-        number=one.number,
-        state=str(one.state),
+        round=one,
         reason=REASONS.get(one.reason, one.reason),
         used=used,
         waiting=waiting,
         left_out=sum(counted.values()) - used - waiting,
         norm=_norm(getattr(one, "aggregate", None), may_manage=may_manage),
-        score=one.score,
-        version=one.version.number if one.version else None,
-        opened_at=one.opened_at,
-        ended_at=one.ended_at,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
@@ -11,8 +12,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.pages.federated import trainings as told
+from frontend.pages.federated import trainings as presenter
 from frontend.pages.federated.forms import TrainingForm
+from frontend.parts.addresses import whole
+from frontend.presenters import forms
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can, require
@@ -37,7 +40,7 @@ VERSIONS_OFFERED = 100
 @require_safe
 def every(request: HttpRequest) -> HttpResponse:
     """The trainings of all models that the reader may see, newest first."""
-    before = _number(request.GET.get("before", ""))
+    before = whole(request.GET.get("before", ""))
     rows = selectors.every(request.user, before=before)[: LISTED + 1]
     shown = list(rows[:LISTED])
     return render(
@@ -58,9 +61,9 @@ def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """The trainings of one model, and for maintainers its fleets."""
     model = registry.model(request.user, namespace, name)
     may_manage = can(request.user, "training.manage", model)
-    before = _number(request.GET.get("before", ""))
-    found = selectors.trainings(request.user, model).defer("layout").order_by("-number")
-    rows = list((found.filter(number__lt=before) if before else found)[: LISTED + 1])
+    before = whole(request.GET.get("before", ""))
+    listed = selectors.trainings(request.user, model).defer("layout").order_by("-number")
+    rows = list((listed.filter(number__lt=before) if before else listed)[: LISTED + 1])
     return render(
         request,
         "trainings/model.html",
@@ -86,60 +89,50 @@ def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     versions = list(published.values_list("number", flat=True)[:VERSIONS_OFFERED])
     form = TrainingForm(request.POST or None, versions=versions)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            made = trainings.create(
+            training = trainings.create(
                 request.user,
-                version=registry.version(request.user, namespace, name, given["version"]),
-                title=given["title"],
-                base_data=given["base_data"],
+                version=registry.version(request.user, namespace, name, fields["version"]),
+                title=fields["title"],
+                base_data=fields["base_data"],
                 rules=form.rules,
                 schedule=form.schedule,
             )
-            return HttpResponseRedirect(reverse("training", args=[namespace, name, made.number]))
+            return HttpResponseRedirect(
+                reverse("training", args=[namespace, name, training.number])
+            )
         except problems.Problem as problem:
-            _explain(form, problem)
-    return render(
-        request,
-        "trainings/new.html",
-        {
-            "section": "trainings",
-            "model": model,
-            "form": form,
-            "has_versions": bool(versions),
-            "attacks": attacks.measured(),
-            "withstands": told.withstands(),
-            "caveat": attacks.CAVEAT,
-        },
-        status=422 if form.errors else 200,
-    )
-
-
-def _explain(form: TrainingForm, problem: problems.Problem) -> None:
-    """Put what services refuse beside its field: the last part of the pointer."""
-    for error in problem.errors or [{"pointer": "", "detail": problem.detail}]:
-        field = error.get("pointer", "").rpartition("/")[2]
-        form.add_error(field if field in form.fields else None, error["detail"])
+            forms.explain(form, problem)
+    context = {
+        "section": "trainings",
+        "model": model,
+        "has_versions": bool(versions),
+        "attacks": attacks.measured(),
+        "withstands": presenter.withstands(),
+        "caveat": attacks.CAVEAT,
+    }
+    return forms.page(request, "trainings/new.html", form, context)
 
 
 @require_safe
 def fleet(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpResponse:
     """One fleet, for maintainers: what its devices shall run, how many do, and which fail."""
     model = registry.model(request.user, namespace, name)
-    found = selectors.fleet(request.user, model, fleet)
-    after = _number(request.GET.get("after", "")) or 0
-    rows = list(selectors.devices(found)[after : after + LISTED + 1])
-    desired = found.desired
-    tally = fleets.tally(found, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}
+    row = selectors.fleet(request.user, model, fleet)
+    after = whole(request.GET.get("after", "")) or 0
+    rows = list(selectors.devices(row)[after : after + LISTED + 1])
+    desired = row.desired
+    tally = fleets.tally(row, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}
     return render(
         request,
         "trainings/fleet.html",
         {
             "section": "trainings",
             "model": model,
-            "fleet": found,
+            "fleet": row,
             "tally": tally,
-            "devices": found.devices.count(),
+            "devices": row.devices.count(),
             "rows": rows[:LISTED],
             "first": request.path if after else "",
             "next": f"{request.path}?after={after + LISTED}" if len(rows) > LISTED else "",
@@ -160,9 +153,9 @@ def round_(
 ) -> HttpResponse:
     """One round: counts for everybody, each contribution for maintainers."""
     training = _training(request, namespace, name, number)
-    found = selectors.round_(training, round_number)
-    made = getattr(found, "aggregate", None)
-    given = told.given(selectors.contributions(request.user, found))
+    row = selectors.round_(training, round_number)
+    aggregate = getattr(row, "aggregate", None)
+    contributions = presenter.contributions(selectors.contributions(request.user, row))
     may_manage = can(request.user, "training.manage", training.model)
     return render(
         request,
@@ -171,14 +164,14 @@ def round_(
             "section": "trainings",
             "training": training,
             "model": training.model,
-            "round": found,
-            "row": told.rows([found], may_manage=may_manage)[0],
-            "made": made,
-            "examples": told.examples(made, may_manage=may_manage),
-            "asked": told.asked(found),
-            "left_out": told.left_out(found).items(),
-            "given": given,
-            "spread": told.spread(given),
+            "round": row,
+            "row": presenter.rows([row], may_manage=may_manage)[0],
+            "made": aggregate,
+            "examples": presenter.examples(aggregate, may_manage=may_manage),
+            "asked": presenter.asked(row),
+            "left_out": presenter.left_out(row).items(),
+            "contributions": contributions,
+            "spread": presenter.spread(contributions),
             "may_manage": may_manage,
         },
     )
@@ -194,8 +187,8 @@ def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             rounds.close_by_hand(request.user, of=live)
             messages.success(request, f"Round {live.number} is closing.")
         elif action in ACTIONS:
-            made = trainings.set_state(request.user, training=training, state=ACTIONS[action])
-            messages.success(request, f"The training is {made.state}.")
+            changed = trainings.set_state(request.user, training=training, state=ACTIONS[action])
+            messages.success(request, f"The training is {changed.state}.")
     except problems.TrainingConflict as problem:
         messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
@@ -205,13 +198,13 @@ def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
 def invite(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """Make an invitation and show its code, for the only time."""
     training = _training(request, namespace, name, number)
-    uses = _number(request.POST.get("uses", "")) or 1
+    uses = whole(request.POST.get("uses", "")) or 1
     try:
-        made, code = participants.invite(request.user, training=training, uses=uses)
+        invitation, code = participants.invite(request.user, training=training, uses=uses)
     except (problems.InvalidRequest, problems.TrainingOver) as problem:
         messages.error(request, problem.detail)
         return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
-    shown = _context(request, training) | {"code": code, "uses": made.uses}
+    shown = _context(request, training) | {"code": code, "uses": invitation.uses}
     response = render(request, "trainings/training.html", shown)
     response["Cache-Control"] = "no-store"
     return response
@@ -223,9 +216,9 @@ def _training(request: HttpRequest, namespace: str, name: str, number: int) -> T
 
 def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
     may_manage = can(request.user, "training.manage", training.model)
-    before = _number(request.GET.get("before", ""))
+    before = whole(request.GET.get("before", ""))
     rows = list(selectors.rounds(training, before=before)[: LISTED + 1])
-    shown = told.rows(rows[:LISTED], may_manage=may_manage)
+    shown = presenter.rows(rows[:LISTED], may_manage=may_manage)
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     return {
         "section": "trainings",
@@ -233,28 +226,17 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "model": training.model,
         "rounds": shown,
         "first": request.path if before else "",
-        "next": f"{request.path}?before={shown[-1].number}" if len(rows) > LISTED else "",
-        "chart": told.chart(shown),
-        "scores": told.scores(shown),
-        "has_scores": any(row.score is not None for row in shown),
-        "rules": told.rules(training),
+        "next": f"{request.path}?before={rows[LISTED - 1].number}" if len(rows) > LISTED else "",
+        "chart": presenter.chart(shown),
+        "scores": presenter.scores(shown),
+        "has_scores": any(row.round.score is not None for row in shown),
+        "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),
         "live": selectors.live_round(training),
-        "roles": _roles(training),
+        "roles": sorted(Counter(part["role"] for part in training.layout).items(), reverse=True),
         "may_manage": may_manage,
         "participants": selectors.participants(request.user, training)[:LISTED]
         if may_manage
         else [],
     }
-
-
-def _roles(training: Training) -> list[tuple[str, int]]:
-    found: dict[str, int] = {}
-    for part in training.layout:
-        found[part["role"]] = found.get(part["role"], 0) + 1
-    return sorted(found.items(), reverse=True)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -20,7 +20,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from frontend.parts import formatting
+from frontend.parts import addresses, formatting
 from frontend.parts.page_cache import Memory
 from hub.protocol import problems, stored
 from registry.core import parsing
@@ -123,7 +123,7 @@ def may_be_text(path: str) -> bool:
     )  # fmt: skip
 
 
-def text(file: File, asked: str) -> Text | None:
+def text(file: File, page: str) -> Text | None:
     """A page of a text; None for what is none, whatever its name says.
 
     Labels are numbered from 0, as programs know classes; other lines from 1.
@@ -135,17 +135,16 @@ def text(file: File, asked: str) -> Text | None:
     if b"\0" in raw:
         return None
     try:
-        said = raw.decode("utf-8-sig")
+        decoded = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if whole or error.start < len(raw) - 4:
             return None
-        said = raw[: error.start].decode("utf-8-sig")
-    lines = said.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        decoded = raw[: error.start].decode("utf-8-sig")
+    lines = decoded.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     pages = max(1, -(-len(lines) // LINES))
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
-    number = min(max(1, number), pages)
+    number = addresses.page(page, pages)
     start = (number - 1) * LINES
     shown = lines[start : start + LINES]
     clipped, budget = [], PAGE_BYTES
@@ -166,47 +165,45 @@ def text(file: File, asked: str) -> Text | None:
         previous=number - 1,
         next=number + 1 if number < pages else 0,
         cut=not whole
-        or any(len(line) > len(kept) for line, kept in zip(shown, clipped, strict=True)),
+        or any(len(line) > len(cut) for line, cut in zip(shown, clipped, strict=True)),
     )
 
 
-def _coloured(said: str, ending: str) -> SafeString:
-    """Text as HTML, in colours where that is cheap."""
+def _coloured(text: str, ending: str) -> SafeString:
     name = _LEXERS.get(ending, "")
-    if not name or len(said) > MOST_COLOURED:
-        return SafeString(escape(said))
-    key = (hashlib.sha256(said.encode()).digest(), name)
+    if not name or len(text) > MOST_COLOURED:
+        return SafeString(escape(text))
+    key = (hashlib.sha256(text.encode()).digest(), name)
     drawn = _DRAWN.get(key)
     if drawn is None:
         try:
-            drawn = parsing.run(_drawn, said, name, short=_SHORT)
+            drawn = parsing.run(_drawn, text, name, short=_SHORT)
         except problems.TextTooCostly:
-            drawn = escape(said)
+            drawn = escape(text)
         except problems.Unavailable:
-            return SafeString(escape(said))
+            return SafeString(escape(text))
         _DRAWN.put(key, drawn)
     return mark_safe(drawn)  # noqa: S308 - every token was escaped
 
 
-def _drawn(said: str, name: str) -> str:
+def _drawn(text: str, name: str) -> str:
     """HTML of a text in the colours of a lexer; without them where they are too many."""
     try:
         # Without these options a lexer takes empty lines away, and numbers go astray.
         lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)
     except ClassNotFound:
-        return escape(said)
-    drawn = str(highlight(said, lexer, HtmlFormatter(nowrap=True)))
-    return escape(said) if len(_TOKEN.findall(drawn)) > MOST_TOKENS else drawn.rstrip("\n")
+        return escape(text)
+    drawn = str(highlight(text, lexer, HtmlFormatter(nowrap=True)))
+    return escape(text) if len(_TOKEN.findall(drawn)) > MOST_TOKENS else drawn.rstrip("\n")
 
 
 # --- tensors -------------------------------------------------------------------------------------
 
 
-def tensors(table: Mapping[str, Any], asked: str) -> tuple[list[Tensor], int, int]:
+def tensors(table: Mapping[str, Any], page: str) -> tuple[list[Tensor], int, int]:
     """A page of the tensors of a list, how many there are, and the next page's number or 0."""
     rows = stored.rows(table.get("tensors"))
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
-    number = min(max(1, number), max(1, -(-len(rows) // TENSORS)))
+    number = addresses.page(page, -(-len(rows) // TENSORS))
     start = (number - 1) * TENSORS
     more = number + 1 if start + TENSORS < len(rows) else 0
     return (

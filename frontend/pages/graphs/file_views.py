@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from frontend.pages.graphs import file_contents
 from frontend.parts import labels, markdown
 from frontend.presenters import version_head
-from frontend.presenters.version_page import context, redirect_to_request
+from frontend.presenters.version_page import context, of_whole_version, redirect_to_request
 from registry.versions import file_history, selectors
 from runners.graphs import tensors
 from runners.models import Job
@@ -27,9 +27,9 @@ CARD = "README.md"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def show(request: HttpRequest, namespace: str, name: str, number: int, path: str) -> HttpResponse:
+@of_whole_version
+def show(request: HttpRequest, version: Version, path: str) -> HttpResponse:
     """A file in words; POST has its tensors looked at. Raises NotFound, Withdrawn, AccessNeeded."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     if elsewhere := redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
@@ -43,7 +43,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int, path: str
             **context(request, version, "files"),
             "file": file,
             "kind": labels.kind(file.path),
-            "bytes_url": reverse("version-file", args=[namespace, name, number, file.path]),
+            "bytes_url": version_head.place(version, "version-file", file.path),
             "added": file_history.first_versions(request.user, version).get(file.path),
             **_content(request, version, file),
         },
@@ -52,7 +52,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int, path: str
 
 def _content(request: HttpRequest, version: Version, file: File) -> dict[str, Any]:
     """What is shown of a file, by its kind: a card, a picture's absence, text, weights, tensors."""
-    asked = request.GET.get("page", "")
+    page = request.GET.get("page", "")
     variants = version_head.variants(version)
     shown: dict[str, Any] = {
         "weights": file_contents.weights(file.path, variants),
@@ -62,27 +62,27 @@ def _content(request: HttpRequest, version: Version, file: File) -> dict[str, An
     if file_contents.is_picture(file.path):
         return {**shown, "picture": True}
     if tensors.may_hold(file.path):
-        return {**shown, **_tensors(version, file, asked)}
+        return {**shown, **_tensors(version, file, page)}
     if shown["is_card"] and "source" not in request.GET:
         place = [version.model.namespace.slug, version.model.name, version.number]
         files_url = reverse("version-file", args=[*place, "-"])[:-1]
         paths = frozenset(one.path for one in version.files.all())
         return {**shown, "card": markdown.render(version.readme, files_url, paths)}
     if file_contents.may_be_text(file.path):
-        return {**shown, "text": file_contents.text(file, asked)}
+        return {**shown, "text": file_contents.text(file, page)}
     return shown
 
 
-def _tensors(version: Version, file: File, asked: str) -> dict[str, Any]:
-    found = tensors.of(file)
-    rows, count, following = file_contents.tensors(tensors.table(found), asked)
-    waiting = found.job is not None and found.job.state == Job.State.QUEUED
+def _tensors(version: Version, file: File, page: str) -> dict[str, Any]:
+    read = tensors.of(file)
+    rows, count, following = file_contents.tensors(tensors.table(read), page)
+    waiting = read.job is not None and read.job.state == Job.State.QUEUED
     return {
         "has_tensors": True,
         "released": version.is_served,
-        "found": found,
+        "found": read,
         "tensors": rows,
         "tensor_count": count,
         "tensor_next": following,
-        "waits": why_waiting(found.job) if waiting and found.job is not None else "",
+        "waits": why_waiting(read.job) if waiting and read.job is not None else "",
     }

@@ -48,8 +48,8 @@ _START = re.compile(r'<script [^>]*src="index\.js"')
 @cache
 def folder() -> Path | None:
     """Where the package lies; None where it is not installed."""
-    found = importlib.util.find_spec(PACKAGE)
-    return Path(found.origin).parent if found and found.origin else None
+    spec = importlib.util.find_spec(PACKAGE)
+    return Path(spec.origin).parent if spec and spec.origin else None
 
 
 @cache
@@ -98,10 +98,10 @@ def _first_page() -> tuple[str, str]:
         raise KeyError("index.html")
     text = _META.sub("", (place / "index.html").read_text(encoding="utf-8"))
     text = _TITLE.sub("", text)
-    found = _START.search(text)
-    if found is None:
+    start = _START.search(text)
+    if start is None:
         raise ValueError(f"{PACKAGE} {version()} is not supported by this hub.")
-    return text[: found.start()], text[found.start() :]
+    return text[: start.start()], text[start.start() :]
 
 
 def page(title: str, file: str, identifier: str, script: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
+from frontend.parts import addresses
+from frontend.parts.options import Option
 from frontend.parts.svg.barcode import CATEGORIES, REST
 from hub.protocol import stored
 from runners.graphs import differences
@@ -28,7 +29,7 @@ SEARCH_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NodeRow:
     """One node; cells hold one thing a line."""
 
     category: str
@@ -39,20 +40,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """An operator of the graph, how often it stands there, and the link that shows these alone."""
-
-    name: str
-    count: int
-    url: str
-    on: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """One page of a table of nodes, and what it was narrowed to."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[NodeRow, ...]
     found: int
     first: int
     total: int
@@ -60,7 +51,7 @@ class Listing:
     inferred: bool
     search: str
     operator: str
-    operators: tuple[Operator, ...]
+    operators: tuple[Option, ...]
     start_url: str
     next_url: str
     all_url: str
@@ -79,55 +70,57 @@ class Listing:
 
 
 def listing(
-    table: Mapping[str, Any], asked: Mapping[str, str], variant: str, *, with_values: bool
+    table: Mapping[str, Any], query: Mapping[str, str], variant: str, *, with_values: bool
 ) -> Listing | None:
     """The page of nodes that an address asks for; None where there is no table.
 
-    Without ``with_values`` what may be weights is told by its type alone.
+    Without ``with_values`` only the types of possible weights are shown.
     """
     nodes = table.get("nodes")
     if not isinstance(nodes, list):
         return None
     nodes = stored.rows(nodes)
     counts = Counter(_kind(node) for node in nodes)
-    search = asked.get("q", "").strip()[:SEARCH_CHARACTERS]
-    operator = asked.get("op", "") if asked.get("op", "") in counts else ""
-    found = [
+    search = query.get("q", "").strip()[:SEARCH_CHARACTERS]
+    operator = query.get("op", "") if query.get("op", "") in counts else ""
+    matching = [
         node
         for node in nodes
         if operator in ("", _kind(node)) and (not search or _matches(node, search.lower()))
     ]
-    number = _number(asked.get("page", ""), (len(found) - 1) // PAGE + 1)
-    shown = found[(number - 1) * PAGE : number * PAGE]
-    kept = {"variant": variant, "q": search, "op": operator}
+    number = addresses.page(query.get("page", ""), (len(matching) - 1) // PAGE + 1)
+    shown = matching[(number - 1) * PAGE : number * PAGE]
+    parts = {"variant": variant, "q": search, "op": operator}
     return Listing(
         rows=tuple(_row(node, table, with_values=with_values) for node in shown),
-        found=len(found),
+        found=len(matching),
         first=(number - 1) * PAGE + 1 if shown else 0,
         total=stored.count(table.get("total")) or len(nodes),
         listed=len(nodes),
         inferred=table.get("inferred") is True,
         search=search,
         operator=operator,
-        operators=_operators(counts, kept),
-        start_url=_address(kept) if number > 1 else "",
-        next_url=_address(kept | {"page": str(number + 1)}) if number * PAGE < len(found) else "",
+        operators=_operators(counts, parts),
+        start_url=_address(parts) if number > 1 else "",
+        next_url=_address(parts | {"page": str(number + 1)})
+        if number * PAGE < len(matching)
+        else "",
         all_url=_address({"variant": variant}),
     )
 
 
 def left_out(counts: Mapping[str, Any]) -> list[str]:
     """What a skeleton lacks, in words, such as `data of 22 tensors`."""
-    said = (
+    words_of = (
         ("tensors", "data of {} tensor{}"),
         ("external", "references to other files from {} tensor{}"),
         ("attributes", "long values of {} attribute{}"),
         ("texts", "{} long text{}"),
     )
-    numbers = {key: stored.count(counts.get(key)) for key, _ in said}
+    numbers = {key: stored.count(counts.get(key)) for key, _ in words_of}
     return [
         words.format(numbers[key], "" if numbers[key] == 1 else "s")
-        for key, words in said
+        for key, words in words_of
         if numbers[key]
     ]
 
@@ -135,33 +128,27 @@ def left_out(counts: Mapping[str, Any]) -> list[str]:
 def properties(facts: Facts) -> list[tuple[str, str]]:
     """What a model file says of itself: operator sets, names, and its metadata properties."""
     opsets = sorted((facts.opsets or {}).items())
-    told = [
+    rows = [
         ("Graph", facts.graph_name),
         ("Operator sets", ", ".join(f"{name} {number}" for name, number in opsets)),
         ("Domain", facts.domain),
         ("Model version", str(facts.model_version or "")),
         ("Documentation", facts.doc),
     ]
-    return [(name, value) for name, value in told if value] + list(facts.metadata.items())
+    return [(name, value) for name, value in rows if value] + list(facts.metadata.items())
 
 
-def _operators(counts: Counter[str], kept: dict[str, str]) -> tuple[Operator, ...]:
+def _operators(counts: Counter[str], parts: dict[str, str]) -> tuple[Option, ...]:
+    """Each operator, the most frequent first, with the link that lists its nodes alone."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return tuple(
-        Operator(name, number, _address(kept | {"op": name}), name == kept["op"])
+        Option(name, url=_address(parts | {"op": name}), on=name == parts["op"], count=number)
         for name, number in ordered
     )
 
 
 def _address(parts: Mapping[str, str]) -> str:
-    """The query part of an address; nothing empty in it."""
-    kept = {name: value for name, value in parts.items() if value}
-    return (f"?{urlencode(kept)}" if kept else "?") + "#nodes"
-
-
-def _number(asked: str, most: int) -> int:
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
-    return min(max(1, number), max(1, most))
+    return f"{addresses.join('', parts) or '?'}#nodes"
 
 
 def _kind(node: Mapping[str, Any]) -> str:
@@ -175,12 +162,12 @@ def _matches(node: Mapping[str, Any], search: str) -> bool:
     return any(search in text.lower() for text in texts)
 
 
-def _row(node: Mapping[str, Any], table: Mapping[str, Any], *, with_values: bool) -> Row:
+def _row(node: Mapping[str, Any], table: Mapping[str, Any], *, with_values: bool) -> NodeRow:
     names, place = table.get("categories"), node.get("c")
-    known = isinstance(names, list) and isinstance(place, int) and 0 <= place < len(names)
-    category = str(names[place]) if known and names is not None else REST
+    is_listed = isinstance(names, list) and isinstance(place, int) and 0 <= place < len(names)
+    category = str(names[place]) if is_listed and names is not None else REST
     called = [_kind(node), str(node.get("name", "")), str(node.get("path", ""))]
-    return Row(
+    return NodeRow(
         category=category if category in CATEGORIES else REST,
         node="\n".join(part for part in called if part),
         inputs=_ports(node, "in"),
@@ -195,14 +182,14 @@ def _ports(node: Mapping[str, Any], key: str) -> str:
 
 
 def _attributes(node: Mapping[str, Any], *, with_values: bool) -> str:
-    said = node.get("attrs")
-    rows = [row for row in said if _is_attribute(row)] if isinstance(said, list) else []
+    attributes = node.get("attrs")
+    rows = attributes if isinstance(attributes, list) else []
     operator = str(node.get("op"))
     lines = [
         f"{name} ({kind})"
         if not with_values and differences.is_weighty(operator, kind)
         else f"{name} = {value}".removesuffix(" = ")
-        for name, kind, value in rows
+        for name, kind, value in (row for row in rows if isinstance(row, list) and len(row) == 3)
     ]
     return "\n".join([*lines, *_more(node, "more_attrs")])
 
@@ -216,7 +203,3 @@ def _pairs(rows: Any) -> Iterable[tuple[str, str]]:
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, list) and len(row) == 2:
             yield str(row[0]), str(row[1])
-
-
-def _is_attribute(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == 3

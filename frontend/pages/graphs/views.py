@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.pages.graphs import netron, network
-from frontend.presenters import differences, facts, version_head
-from frontend.presenters.version_page import context
+from frontend.pages.graphs import costs, netron, network
+from frontend.parts import addresses
+from frontend.presenters import differences, version_head
+from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
-from hub.protocol.facts import Facts
 from registry.api import downloads
 from registry.models import Version
 from registry.versions import selectors
@@ -38,36 +36,35 @@ YEAR_SECONDS = 31_536_000
 
 
 @require_safe
-def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def show(request: HttpRequest, version: Version) -> HttpResponse:
     """Barcode, operators, properties and the table of nodes; the drawing stands behind a link."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "graph")
     variant = shown["variant"]
-    found = networks.Network()
+    graph = networks.Network()
     if variant is not None and version.is_served:
-        found = networks.of(version, variant)
-    here = shown["head"].variant if shown["head"].choice else ""
+        graph = networks.of(version, variant)
+    here = variant.name if shown["head"].choice else ""
     listing = network.listing(
-        networks.table(found), request.GET, here, with_values=shown["may_have"]
+        networks.table(graph), request.GET, here, with_values=shown["may_have"]
     )
-    place = [namespace, name, number]
     return render(
         request,
         "models/graph.html",
         {
             **shown,
-            "graph": facts.read(variant.typed_facts if variant else Facts()),
-            "properties": network.properties(variant.typed_facts if variant else Facts()),
-            "found": found,
+            "properties": network.properties(shown["head"].facts),
+            "found": graph,
             "listing": listing,
+            "costs": costs.table(networks.costs(graph), request.GET),
             "named": network.OPERATORS_SHOWN,
             "choice": here,
-            "left_out": network.left_out(found.left_out),
+            "left_out": network.left_out(graph.left_out),
             "many": listing is not None and listing.total > network.MANY,
             "viewer": netron.version(),
-            "frame_url": reverse("network-frame", args=place) + shown["head"].choice,
-            "skeleton_url": reverse("network-skeleton", args=place) + shown["head"].choice,
-            "waits": _waits(found.job),
+            "frame_url": version_head.place(version, "network-frame") + shown["head"].choice,
+            "skeleton_url": version_head.place(version, "network-skeleton") + shown["head"].choice,
+            "waits": _waits(graph.job),
             "released": version.is_served,
             "others": _others(request, version, variant),
         },
@@ -75,26 +72,26 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
 
 
 @require_POST
-def make(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def make(request: HttpRequest, version: Version) -> HttpResponse:
     """Have the graph of a variant drawn; leads back to its tab, which says how far it is."""
-    version = selectors.whole_version(request.user, namespace, name, number)
-    variant = _variant(version, request.POST.get("variant", ""))
+    variant = version_head.required_variant(version, request.POST.get("variant", ""))
     networks.request(request.user, version=version, variant=variant)
-    url = reverse("network", args=[namespace, name, number])
+    url = version_head.place(version, "network")
     return HttpResponseRedirect(url + version_head.choice_of(version, variant))
 
 
 @require_safe
 def skeleton(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponseBase:
     """The model's graph without weights. Small ones are in it, so it needs access to the files."""
-    _, variant, found = _drawn(request, namespace, name, number)
-    assert found.skeleton is not None  # noqa: S101 - told the type checker what was looked up
+    _, variant, graph = _drawn(request, namespace, name, number)
+    assert graph.skeleton is not None  # noqa: S101 - told the type checker what was looked up
     stem = variant.entry.path.rsplit("/", 1)[-1].removesuffix(".onnx")
     response = downloads.send(
-        request, found.skeleton.blob, f"{stem}.skeleton.onnx", immutable=False
+        request, graph.skeleton.blob, f"{stem}.skeleton.onnx", immutable=False
     )
     # Its address has its digest in it where the viewer asks: then it never changes.
-    if request.GET.get("sha256", "") == found.skeleton.blob_id:
+    if request.GET.get("sha256", "") == graph.skeleton.blob_id:
         response["Cache-Control"] = f"private, max-age={YEAR_SECONDS}, immutable"
     return response
 
@@ -106,21 +103,21 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     ``version`` names another version of the model to show: two frames of one page have one address
     before the question mark, so the viewer's files are fetched once.
     """
-    asked_number = request.GET.get("version", "")
-    shown = int(asked_number) if re.fullmatch(r"[0-9]{1,9}", asked_number) else number
-    version, variant, found = _drawn(request, namespace, name, shown)
-    assert found.skeleton is not None  # noqa: S101 - as above
-    asked = {"sha256": found.skeleton.blob_id}
+    other = addresses.whole(request.GET.get("version", ""))
+    shown = number if other is None else other
+    version, variant, graph = _drawn(request, namespace, name, shown)
+    assert graph.skeleton is not None  # noqa: S101 - as above
+    query = {"sha256": graph.skeleton.blob_id}
     if choice := version_head.choice_of(version, variant):
-        asked["variant"] = variant.name
+        query["variant"] = variant.name
     # The viewer tells a format by the ending of the address, so the name comes last.
     base = variant.entry.path.rsplit("/", 1)[-1]
-    asked["file"] = base if base.lower().endswith(".onnx") else f"{base}.onnx"
+    query["file"] = base if base.lower().endswith(".onnx") else f"{base}.onnx"
     title = f"Graph of {version.ref}{f':{variant.name}' if choice else ''}"
     try:
         place = ".." if shown == number else f"../../../{shown}/graph"
         page = netron.page(
-            title, f"{place}/skeleton.onnx?{urlencode(asked)}", base, static("frontend/frame.js")
+            title, f"{place}/skeleton.onnx?{urlencode(query)}", base, static("frontend/frame.js")
         )
     except KeyError as missing:
         raise problems.Unavailable(
@@ -156,17 +153,16 @@ def viewer_file(request: HttpRequest, filename: str, **_place: object) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def difference(
-    request: HttpRequest, namespace: str, name: str, number: int, earlier: int
-) -> HttpResponse:
+@of_whole_version
+def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResponse:
     """What the graph of a version has that another one has not; POST has it computed."""
-    version = selectors.whole_version(request.user, namespace, name, number)
-    other = selectors.whole_version(request.user, namespace, name, earlier)
+    model = version.model
+    other = selectors.whole_version(request.user, model.namespace.slug, model.name, earlier)
     shown = context(request, version, "graph")
     for side in (version, other):
         if side.state == side.State.WITHDRAWN:
             raise problems.Withdrawn(f"{side.ref} was withdrawn: {side.reason}")
-    after = _variant(version, request.GET.get("variant", ""))
+    after = version_head.required_variant(version, request.GET.get("variant", ""))
     before = _counterpart(other, request.GET.get("with", ""), after)
     if before.pk == after.pk:
         raise problems.InvalidRequest("Choose two different variants.")
@@ -174,7 +170,7 @@ def difference(
         compared.request(request.user, before=before, after=after)
         return HttpResponseRedirect(request.get_full_path())
     job = compared.of(before, after)
-    kept = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
+    query = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
     done = job is not None and job.state == job.State.SUCCEEDED
     report = compared.told(job, may_have=shown["may_have"]) if job is not None and done else None
     sides = ((other, before), (version, after))
@@ -188,10 +184,10 @@ def difference(
             "job": job,
             "waits": _waits(job),
             "released": version.is_served and other.is_served,
-            "difference": differences.read((report or {}).get("facts", {}), request.GET, kept)
+            "difference": differences.read((report or {}).get("facts", {}), request.GET, query)
             if done
             else None,
-            "whole_url": f"{request.path}?{urlencode(kept)}" if kept else request.path,
+            "whole_url": addresses.join(request.path, query),
             "listed": request.GET.get("list", "") in differences.LISTS,
             "frames": [
                 (f"Graph of version {_named(side, variant)}", _frame_url(version, side, variant))
@@ -209,20 +205,13 @@ def difference(
     )
 
 
-def _variant(version: Version, name: str) -> Variant:
-    found = version_head.chosen_variant(version, name)
-    if found is None:
-        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
-    return found
-
-
 def _counterpart(other: Version, name: str, after: Variant) -> Variant:
     """The variant to compare with: the named one, else that of the same name, else the main one."""
     same = next((row.name for row in version_head.variants(other) if row.name == after.name), "")
-    found = _variant(other, name or same)
-    if found.pk == after.pk and not name:
-        return next((row for row in version_head.variants(other) if row.pk != after.pk), found)
-    return found
+    row = version_head.required_variant(other, name or same)
+    if row.pk == after.pk and not name:
+        return next((row for row in version_head.variants(other) if row.pk != after.pk), row)
+    return row
 
 
 def _drawn(
@@ -233,11 +222,11 @@ def _drawn(
     selectors.require_files(request.user, version.model)
     if version.state == version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
-    variant = _variant(version, request.GET.get("variant", ""))
-    found = networks.of(version, variant) if version.is_served else networks.Network()
-    if found.skeleton is None:
+    variant = version_head.required_variant(version, request.GET.get("variant", ""))
+    graph = networks.of(version, variant) if version.is_served else networks.Network()
+    if graph.skeleton is None:
         raise problems.NotFound(f"The graph of {version.ref} has not been prepared yet.")
-    return version, variant, found
+    return version, variant, graph
 
 
 def _waits(job: Job | None) -> str:
@@ -245,17 +234,16 @@ def _waits(job: Job | None) -> str:
 
 
 def _graph_tab(version: Version, variant: Variant) -> str:
-    place = [version.model.namespace.slug, version.model.name, version.number]
-    return reverse("network", args=place) + version_head.choice_of(version, variant)
+    return version_head.place(version, "network") + version_head.choice_of(version, variant)
 
 
 def _frame_url(page: Version, version: Version, variant: Variant) -> str:
     """The viewer of one side of a difference, below the address of the version whose page it is."""
-    asked: dict[str, Any] = {} if version.pk == page.pk else {"version": version.number}
-    if version_head.choice_of(version, variant):
-        asked["variant"] = variant.name
-    url = version_head.place(page, "network-frame")
-    return f"{url}?{urlencode(asked)}" if asked else url
+    parts = {
+        "version": "" if version.pk == page.pk else version.number,
+        "variant": variant.name if version_head.choice_of(version, variant) else "",
+    }
+    return addresses.join(version_head.place(page, "network-frame"), parts)
 
 
 def _named(version: Version, variant: Variant) -> str:
@@ -266,10 +254,9 @@ def _named(version: Version, variant: Variant) -> str:
 def _others(
     request: HttpRequest, version: Version, variant: Variant | None
 ) -> list[tuple[str, str]]:
-    """What a graph can be compared with: the other variants, then the other versions."""
     if variant is None or not version.is_served:
         return []
-    found = [
+    listed = [
         (f"variant {row.name}", differences.between(version, row, version, variant))
         for row in version_head.variants(version)
         if row.pk != variant.pk
@@ -280,5 +267,5 @@ def _others(
         rival = _counterpart(other, "", variant) if version_head.variants(other) else None
         if rival is not None:
             words = f"version {other.number}"
-            found.append((words, differences.between(other, rival, version, variant)))
-    return found[: 2 * OTHERS_SHOWN]
+            listed.append((words, differences.between(other, rival, version, variant)))
+    return listed[: 2 * OTHERS_SHOWN]

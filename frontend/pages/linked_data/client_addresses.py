@@ -22,38 +22,37 @@ if TYPE_CHECKING:
 @require_safe
 def model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """`/zoo/net`: the model's page."""
-    found = selectors.model(request.user, namespace, name)
-    return _to("model", found)
+    row = selectors.model(request.user, namespace, name)
+    return _to("model", row)
 
 
 @require_safe
 def tree(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
     """`/zoo/net/tree/main/folder`: the files of that version."""
-    found = selectors.model(request.user, namespace, name)
-    at, _ = _split(request, found, rest)
-    return _to("version-files", found, at) if at.version else _to("model", found)
+    row = selectors.model(request.user, namespace, name)
+    at, _ = _split(request, row, rest)
+    return _to("version-files", row, at) if at.version else _to("model", row)
 
 
 @require_safe
 def blob(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
     """`/zoo/net/blob/main/model.onnx`: the files of that version, if this is one of them."""
-    found = selectors.model(request.user, namespace, name)
-    at, path = _split(request, found, rest)
+    row = selectors.model(request.user, namespace, name)
+    at, path = _split(request, row, rest)
     if at.version is None or not at.files().filter(path=path).exists():
-        raise problems.NotFound(f"{found.ref} has no file {path} at {at.commit_id}.")
-    return _to("version-files", found, at)
+        raise problems.NotFound(f"{row.ref} has no file {path} at {at.commit_id}.")
+    return _to("version-files", row, at)
 
 
 @require_safe
 def commits(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpResponse:
     """`/zoo/net/commits/main`: the list of versions."""
-    found = selectors.model(request.user, namespace, name)
-    _split(request, found, rest)
-    return _to("model-versions", found)
+    row = selectors.model(request.user, namespace, name)
+    _split(request, row, rest)
+    return _to("model-versions", row)
 
 
 def _split(request: HttpRequest, of: RegisteredModel, rest: str) -> tuple[Revision, str]:
-    """The commit that ``rest`` begins with, and the path after it; raises NotFound."""
     try:
         return revisions.split(request.user, of, rest)
     except errors.Refused as refused:

@@ -79,10 +79,12 @@ def model_page(request: HttpRequest, namespace: str, name: str) -> HttpResponseB
     """A model at its IRI: the page of its newest version, or its own graph."""
 
     def page() -> HttpResponseBase:
-        found = selectors.model(request.user, namespace, name)
-        response = views.newest(request, found)
-        if response.status_code == 200:
-            _sign(response, found, request)
+        row = selectors.model(request.user, namespace, name)
+        response = views.newest(request, row)
+        # A model's page has its own links, not those of the version that it shows.
+        if response.status_code == 200 and row.first_published_at is not None:
+            home = Places(settings.HUB_PUBLIC_URL).model(row.namespace.slug, row.name)
+            response["Link"] = signposting.header(_model_links(row, request), home)
         return response
 
     return negotiated(
@@ -98,8 +100,8 @@ def version(
     request: HttpRequest, namespace: str, name: str, number: int, ending: str
 ) -> HttpResponse:
     """The graph of a version that the reader may see; 410 for a withdrawn one."""
-    found = selectors.version(request.user, namespace, name, number)
-    return answer(negotiation.of_version(found), ending, _path(request, ending))
+    row = selectors.version(request.user, namespace, name, number)
+    return answer(negotiation.of_version(row), ending, _path(request, ending))
 
 
 @require_safe
@@ -108,16 +110,16 @@ def model(request: HttpRequest, namespace: str, name: str, ending: str) -> HttpR
     try:
         selectors.model(request.user, namespace, f"{name}.{ending}")
     except problems.NotFound:
-        found = selectors.model(request.user, namespace, name)
-        return answer(negotiation.of_model(found), ending, _path(request, ending))
+        row = selectors.model(request.user, namespace, name)
+        return answer(negotiation.of_model(row), ending, _path(request, ending))
     return model_page(request, namespace, f"{name}.{ending}")
 
 
 @require_safe
 def version_links(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """All typed links of a version, its files and its descriptions (RFC 9264)."""
-    found = selectors.version(request.user, namespace, name, number)
-    sheet = exports.read(found)
+    row = selectors.version(request.user, namespace, name, number)
+    sheet = exports.read(row)
     return _linkset(signposting.of_version(sheet, exports.addresses(sheet.iri)))
 
 
@@ -132,14 +134,14 @@ def export(
     request: HttpRequest, namespace: str, name: str, number: int, filename: str
 ) -> HttpResponse:
     """A version in a format of another community; raises NotFound for one there is not."""
-    found = selectors.version(request.user, namespace, name, number)
+    row = selectors.version(request.user, namespace, name, number)
     chosen = exports.EXPORTS.get(filename)
     if chosen is None:
-        known = ", ".join(exports.EXPORTS)
-        raise problems.NotFound(f"There is no export {filename}; there are {known}.")
-    response = HttpResponse(chosen.write(found), content_type=chosen.media_type)
+        names = ", ".join(exports.EXPORTS)
+        raise problems.NotFound(f"There is no export {filename}; there are {names}.")
+    response = HttpResponse(chosen.write(row), content_type=chosen.media_type)
     page = Places(settings.HUB_PUBLIC_URL).version(
-        found.model.namespace.slug, found.model.name, found.number
+        row.model.namespace.slug, row.model.name, row.number
     )
     response["Link"] = signposting.back(page, ("describes", "collection"))
     response["Content-Disposition"] = f'inline; filename="{filename}"'
@@ -161,11 +163,3 @@ def _model_links(of: RegisteredModel, request: HttpRequest) -> list[signposting.
     shown = places.version(space, name, newest.number) if newest else ""
     licence = places.licence(of.license) if of.license else ""
     return signposting.of_model(places.model(space, name), shown, licence)
-
-
-def _sign(response: HttpResponseBase, of: RegisteredModel, request: HttpRequest) -> None:
-    """A model's page has its own links, not those of the version that it shows."""
-    if of.first_published_at is None:
-        return
-    page = Places(settings.HUB_PUBLIC_URL).model(of.namespace.slug, of.name)
-    response["Link"] = signposting.header(_model_links(of, request), page)

@@ -32,11 +32,11 @@ RETRY_SECONDS = 60
 @require_safe
 def thing(request: HttpRequest, place: str, name: str) -> HttpResponseBase:
     """A task, an agent, a licence …: what public graphs say of it, and which models have it."""
-    found = entities.find(place, name)
+    entity = entities.find(place, name)
     return graph_views.negotiated(
         request,
-        page=lambda: _thing_page(request, found),
-        nquads=lambda: found.nquads,
+        page=lambda: _thing_page(request, entity),
+        nquads=lambda: entity.nquads,
         address=request.path,
     )
 
@@ -98,8 +98,8 @@ def catalog(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def catalog_graph(request: HttpRequest, ending: str) -> HttpResponseBase:
     """A page of the catalogue in one format."""
-    found = _page(request)
-    return _with_next(request, graph_views.answer(found.nquads, ending, "/catalog"), ending)
+    page = _page(request)
+    return _with_next(request, graph_views.answer(page.nquads, ending, "/catalog"), ending)
 
 
 @require_safe
@@ -116,36 +116,36 @@ def void(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dumped(request: HttpRequest) -> HttpResponseBase:
     """The nightly dump, or the part of it that was asked for. Raises NotFound and Unavailable."""
-    found = dump.newest()
-    if found is None:
+    newest = dump.newest()
+    if newest is None:
         raise problems.NotFound("No dump yet. The first one is created after the hub starts.")
-    if dump.tells_too_much(found):
+    if dump.tells_too_much(newest):
         raise problems.Unavailable(
             "A public model was withdrawn after the last dump. A new dump is being created.",
             retry_after=RETRY_SECONDS,
         )
     response = downloads.send(
         request,
-        Blob(sha256=found.sha256, size=found.size),
+        Blob(sha256=newest.sha256, size=newest.size),
         dump.FILENAME,
         immutable=False,
-        opened=lambda: found.path.open("rb"),
+        opened=lambda: newest.path.open("rb"),
     )
     if response.status_code in (200, 206):
         response["Content-Type"] = "application/gzip"
     return response
 
 
-def _thing_page(request: HttpRequest, found: entities.Entity) -> HttpResponse:
-    group = found.kind.group
-    query = urlencode({group: found.name}) if group else ""
+def _thing_page(request: HttpRequest, entity: entities.Entity) -> HttpResponse:
+    group = entity.kind.group
+    query = urlencode({group: entity.name}) if group else ""
     return render(
         request,
         "linked/thing.html",
         {
             "section": "models",
-            "thing": found,
-            "rows": statements.read(found.nquads),
+            "thing": entity,
+            "rows": statements.read(entity.nquads),
             "uses": f"{reverse('models')}?{query}" if query else "",
             "formats": statements.formats(request.path),
         },
@@ -196,9 +196,9 @@ def _with_next(
     """The first and the next page as typed links beside those that there are."""
     if response.status_code != 200 or response["Content-Type"].startswith("text/html"):
         return response
-    found = _page(request)
+    page = _page(request)
     home = settings.HUB_PUBLIC_URL
-    named = {"first": found.first, "next": found.following}
+    named = {"first": page.first, "next": page.following}
     links = [
         f'<{home}{_ended(address, ending)}>; rel="{relation}"'
         for relation, address in named.items()
@@ -214,7 +214,6 @@ def _ended(address: str, ending: str) -> str:
 
 
 def _terms() -> str:
-    """The vocabulary as N-Quads, without a graph's name."""
     quads = pyoxigraph.parse(vocabulary.read("terms").encode(), format=pyoxigraph.RdfFormat.TURTLE)
     written = pyoxigraph.serialize(quads, format=pyoxigraph.RdfFormat.N_QUADS)
     return (written or b"").decode()

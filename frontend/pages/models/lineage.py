@@ -67,15 +67,14 @@ class Line:
 
 def relation(card: dict[str, Any]) -> str:
     """What a card says was done to what it is based on; derived where it says nothing known."""
-    said = card.get("base_model_relation")
-    word = said.strip().lower() if isinstance(said, str) else ""
+    declared = card.get("base_model_relation")
+    word = declared.strip().lower() if isinstance(declared, str) else ""
     if word:
-        known = _RELATIONS.get(word)
-        return known or f"derived (“{diagrams.cut(word, 40)}”)"
-    carbon = card.get("co2_eq_emissions")
-    trained = carbon.get("training_type") if isinstance(carbon, dict) else None
-    found = _RELATIONS.get(str(trained).strip().lower(), "")
-    return found if found == "fine-tuned" else "derived"
+        word_of = _RELATIONS.get(word)
+        return word_of or f"derived (“{diagrams.cut(word, 40)}”)"
+    trained = stored.mapping(card.get("co2_eq_emissions")).get("training_type")
+    training = _RELATIONS.get(str(trained).strip().lower(), "")
+    return training if training == "fine-tuned" else "derived"
 
 
 def above(relatives: Iterable[Relative]) -> list[Line]:
@@ -96,19 +95,19 @@ def variants(version: Version) -> list[Line]:
         source = names.get(row.derived_from_id or 0)
         if source is None:
             continue
-        told = stored.mapping(row.derivation)
-        recipe = str(told.get("recipe") or "")
+        derivation = stored.mapping(row.derivation)
+        recipe = str(derivation.get("recipe") or "")
         if row.origin == "upgraded":
-            said = f"upgraded to opset {row.opset}" if row.opset else "upgraded"
+            relation_to = f"upgraded to opset {row.opset}" if row.opset else "upgraded"
         elif recipe.startswith("int"):
-            said = f"quantised to {words.RECIPES.get(recipe, recipe)}"
+            relation_to = f"quantised to {words.RECIPES.get(recipe, recipe)}"
         else:
-            said = f"converted to {words.RECIPES.get(recipe, recipe or row.precision)}"
+            relation_to = f"converted to {words.RECIPES.get(recipe, recipe or row.precision)}"
         lines.append(
             Line(
                 f"{version.model.name}@{version.number}:{row.name}",
                 f"{version_head.place(version, 'version')}?{urlencode({'variant': row.name})}",
-                f"{said} from {source}",
+                f"{relation_to} from {source}",
                 "recorded",
                 "a variant of this version",
             )
@@ -135,12 +134,12 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
     return diagrams.draw(boxes, lines)
 
 
-def _line(one: Relative, said: str) -> Line:
-    hanging = above if said.endswith("the model above") else below
+def _line(one: Relative, relation: str) -> Line:
+    hanging = above if relation.endswith("the model above") else below
     if one.version is None:
         where = "external" if one.address else "not on this hub"
         return Line(
-            diagrams.cut(one.named, _CLIPPED), one.address, said, "declared", where,
+            diagrams.cut(one.named, _CLIPPED), one.address, relation, "declared", where,
             outside=bool(one.address),
         )  # fmt: skip
     notes = ["yanked"] if one.version.state == "yanked" else []
@@ -149,6 +148,6 @@ def _line(one: Relative, said: str) -> Line:
     if one.again:
         notes.append("already listed")
     return Line(
-        one.version.ref, version_head.place(one.version), said, "declared", "; ".join(notes),
+        one.version.ref, version_head.place(one.version), relation, "declared", "; ".join(notes),
         lines=hanging(one.relatives),
     )  # fmt: skip

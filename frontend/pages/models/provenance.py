@@ -8,7 +8,7 @@ recorded.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -18,6 +18,8 @@ from frontend.pages.query.page import address
 from frontend.pages.query.results import short
 from frontend.parts import labels as words
 from frontend.parts.svg import diagrams as drawing
+from hub.protocol import stored
+from hub.protocol.cards import dataset_rows
 from metadata.graphs.card_statements import texts
 from metadata.graphs.training import generation
 from metadata.rdf import quads
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from metadata.graphs.facts import EntryFacts, FileFacts, VariantFacts, VersionFacts
+    from metadata.graphs.facts import EntryFacts, VariantFacts, VersionFacts
     from metadata.graphs.relatives import Relative
 
 SENTENCES = 60
@@ -104,9 +106,9 @@ class _Teller:
     ) -> Sentence:
         """A sentence; without statements in the graph it has no question."""
         subject = subject or self.version
-        known = [one for one in predicates if (subject, one) in self._lines]
-        self._told.update((subject, one) for one in known)
-        question = _question(subject, known) if known and self._asks else ""
+        stored = [one for one in predicates if (subject, one) in self._lines]
+        self._told.update((subject, one) for one in stored)
+        question = _question(subject, stored) if stored and self._asks else ""
         pieces = (Part(one) if isinstance(one, str) else one for one in parts)
         return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
 
@@ -157,7 +159,7 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
             ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
             "", f"{DCAT}previousVersion",
         )  # fmt: skip
-    people = [name for name in map(_person, _listed(of.card.get("creators"))) if name]
+    people = [name for name, _ in _references(of.card.get("creators")) if name]
     if people:
         yield teller.told("declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator")
     else:
@@ -168,9 +170,9 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
     of = teller.of
     step = _step(teller)
     for base in teller.bases[:_LISTED]:
-        told = [f"{PROV}wasDerivedFrom", f"{DC}source"]
+        predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
         how = f"by {step}" if step else "by an undeclared method"
-        yield teller.told("declared", ["Derived from ", part_of(base), f" {how}."], "", *told)
+        yield teller.told("declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates)
     if not teller.bases:
         yield teller.told("none", ["No base model declared."])
     tool = producer(of)
@@ -181,10 +183,10 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
         )  # fmt: skip
     else:
         yield teller.told("none", ["The file does not name the tool that wrote it."])
-    came = of.card.get("mirrored_from")
-    if isinstance(came, dict) and (url := str(came.get("url") or "")):
+    origin = stored.mapping(of.card.get("mirrored_from"))
+    if url := str(origin.get("url") or ""):
         place = quads.foreign(url)
-        commit = str(came.get("commit") or "")[:40]
+        commit = str(origin.get("commit") or "")[:40]
         yield teller.told(
             "declared",
             ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
@@ -194,7 +196,7 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
 
 
 def _learning(teller: _Teller) -> Iterator[Sentence]:
-    of, made = teller.of, teller.made
+    of, step = teller.of, teller.made
     data = trained_on(of)
     if data:
         parts: list[str | Part] = ["Trained on "]
@@ -206,18 +208,19 @@ def _learning(teller: _Teller) -> Iterator[Sentence]:
         )
     else:
         yield teller.told("none", ["Training data not declared."])
-    settings_ = of.card.get("hyperparameters")
-    if isinstance(settings_, dict) and settings_:
-        said = [f"{key} {_brief(value)}" for key, value in settings_.items()]
+    rows = [
+        f"{key} {'…' if isinstance(value, dict | list) else _clip(str(value), 60)}"
+        for key, value in stored.mapping(of.card.get("hyperparameters")).items()
+    ]
+    if rows:
         yield teller.told(
-            "declared", ["Hyperparameters: ", _row(said), "."], made, f"{MLS}hasInput"
+            "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
         )
-    carbon = of.card.get("co2_eq_emissions")
-    used = carbon.get("hardware_used") if isinstance(carbon, dict) else None
-    machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(used)]))
+    hardware = stored.mapping(of.card.get("co2_eq_emissions")).get("hardware_used")
+    machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(hardware)]))
     if machines:
         yield teller.told(
-            "declared", ["Trained on hardware: ", _row(machines), "."], made, f"{IT6}hasHardware"
+            "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
         )
 
 
@@ -226,7 +229,7 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
     for variant in of.variants:
         if not variant.source:
             continue
-        made = f"{teller.version}#generation-{quads.part(variant.name)}"
+        step = f"{teller.version}#generation-{quads.part(variant.name)}"
         job = variant.job
         parts: list[str | Part] = [
             f"The hub derived the variant {variant.name} from {variant.source} by {_how(variant)}",
@@ -237,17 +240,13 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
                 parts += [" finished ", Part(at=job.finished_at)]
         yield teller.told(
             "recorded", [*parts, "."],
-            made, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
+            step, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
         )  # fmt: skip
     for file in of.files:
         if file.source:
-            yield _copied(teller, file)
-
-
-def _copied(teller: _Teller, file: FileFacts) -> Sentence:
-    iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
-    said = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
-    return teller.told("recorded", [said], iri, f"{PROV}wasDerivedFrom")
+            iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
+            wrote = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
+            yield teller.told("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
 
 
 def _signing(teller: _Teller) -> Iterator[Sentence]:
@@ -283,13 +282,12 @@ def producer(of: VersionFacts) -> str:
 
 def trained_on(of: VersionFacts) -> list[Part]:
     """The data sets that a card says were learned from, linked to their entries or elsewhere."""
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     for field in ("datasets", "training_data"):
-        for row in _listed(of.card.get(field)):
-            name, iri = _named(row)
+        for name, iri in _references(of.card.get(field)):
             if name or iri:
-                found.setdefault(mentions.key(iri or name), _data(of.entries, name, iri))
-    return list(found.values())
+                parts.setdefault(mentions.key(iri or name), _data(of.entries, name, iri))
+    return list(parts.values())
 
 
 def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
@@ -301,24 +299,20 @@ def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
     return Part(_clip(name or iri), outside, outside=bool(outside))
 
 
-def _named(row: Any) -> tuple[str, str]:
-    if isinstance(row, dict):
-        return str(row.get("name") or ""), str(row.get("iri") or row.get("url") or "")
-    return (str(row).strip(), "") if isinstance(row, str | int | float) else ("", "")
+def _references(value: object) -> list[tuple[str, str]]:
+    """The name and the address of each data set or person that a field of a card lists."""
+    return [
+        (str(row.get("name") or "").strip(), str(row.get("iri") or row.get("url") or ""))
+        for row in dataset_rows(value)[: 10 * _LISTED]
+    ]
 
 
 def _agent(teller: _Teller, name: str) -> Part:
     return Part(name, urlsplit(teller.places.agent(name)).path)
 
 
-def _person(row: Any) -> str:
-    name = row.get("name") if isinstance(row, dict) else row
-    return str(name).strip() if isinstance(name, str) else ""
-
-
 def _step(teller: _Teller) -> str:
-    """The kind of step that the card says made the model."""
-    return _STEPS.get(generation(teller.places, teller.of.card).rpartition("#")[2], "")
+    return _STEPS.get(generation(teller.of.card).partition(":")[2], "")
 
 
 def _how(variant: VariantFacts) -> str:
@@ -328,18 +322,10 @@ def _how(variant: VariantFacts) -> str:
     return f"conversion to {words.RECIPES.get(recipe, recipe or variant.precision)}"
 
 
-def _listed(said: Any) -> list[Any]:
-    return said[: 10 * _LISTED] if isinstance(said, list) else [said] if said else []
-
-
-def _row(said: Sequence[str]) -> str:
-    shown = ", ".join(_clip(one, 80) for one in said[:_LISTED])
-    more = len(said) - _LISTED
+def _row(items: Sequence[str]) -> str:
+    shown = ", ".join(_clip(one, 80) for one in items[:_LISTED])
+    more = len(items) - _LISTED
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _brief(value: Any) -> str:
-    return _clip(str(value), 60) if not isinstance(value, dict | list) else "…"
 
 
 def _clip(text: str, most: int = _CLIPPED) -> str:
@@ -352,25 +338,25 @@ def _clip(text: str, most: int = _CLIPPED) -> str:
 def turtle(written: bytes) -> tuple[str, int]:
     """The first lines of a graph as Turtle, without its prefixes, and how many more there are."""
     lines = [line for line in written.decode().splitlines() if not line.startswith("@prefix")]
-    said = "\n".join(line[:_CLIPPED] for line in lines[:TURTLE_LINES]).strip()
-    return said, max(0, len(lines) - TURTLE_LINES)
+    text = "\n".join(line[:_CLIPPED] for line in lines[:TURTLE_LINES]).strip()
+    return text, max(0, len(lines) - TURTLE_LINES)
 
 
 def _lines(nquads: str) -> dict[tuple[str, str], list[str]]:
     """The lines of a stored graph by subject and predicate; there are no blank nodes in it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_subject: dict[tuple[str, str], list[str]] = {}
     for line in nquads.splitlines(keepends=True):
         subject, predicate, _ = line.split(" ", 2)
-        found.setdefault((subject[1:-1], predicate[1:-1]), []).append(line)
-    return found
+        by_subject.setdefault((subject[1:-1], predicate[1:-1]), []).append(line)
+    return by_subject
 
 
 def _question(subject: str, predicates: Iterable[str]) -> str:
     """The address of the query page with the question that finds these statements."""
     names = [short(one) for one in predicates]
     used = sorted({name.partition(":")[0] for name in names if not name.startswith("http")})
-    known = entities.prefixes()
-    lines = [f"PREFIX {prefix}: <{known[prefix]}>" for prefix in used if prefix in known]
+    prefixes = entities.prefixes()
+    lines = [f"PREFIX {prefix}: <{prefixes[prefix]}>" for prefix in used if prefix in prefixes]
     values = " ".join(name if not name.startswith("http") else f"<{name}>" for name in names)
     lines += [
         "SELECT ?statement ?value WHERE {",
@@ -386,13 +372,15 @@ def _question(subject: str, predicates: Iterable[str]) -> str:
 
 def _drawn(teller: _Teller) -> str:
     of, boxes, lines = teller.of, [], []
-    sources = [(_plain(base), "base model") for base in teller.bases]
+    sources = [
+        (base.version.ref if base.version else base.named, "base model") for base in teller.bases
+    ]
     sources += [(part.words, "trained on") for part in trained_on(of)]
     if tool := producer(of):
         sources.append((tool, "wrote the file"))
     step = _step(teller)
-    for index, (said, note) in enumerate(sources):
-        boxes.append(drawing.Box(f"source-{index}", 0, said, note))
+    for index, (title, note) in enumerate(sources):
+        boxes.append(drawing.Box(f"source-{index}", 0, title, note))
         lines.append((f"source-{index}", "step"))
     boxes.append(drawing.Box("step", 1, step or "undeclared step", "author", "step"))
     boxes.append(drawing.Box("self", 2, f"{of.name}@{of.number}", "this version", "self"))
@@ -403,7 +391,3 @@ def _drawn(teller: _Teller) -> str:
             boxes.append(drawing.Box(key, 3, variant.name, _how(variant)))
             lines.append(("self", key))
     return drawing.draw(boxes, lines)
-
-
-def _plain(base: Relative) -> str:
-    return base.version.ref if base.version is not None else base.named

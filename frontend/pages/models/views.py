@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -14,24 +13,23 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.federated import trainings
 from frontend.pages.models import lineage
-from frontend.parts import labels, markdown
+from frontend.parts import markdown
+from frontend.parts.addresses import whole
 from frontend.presenters import (
     browser_support,
     comparison,
     comparison_facts,
     conformance,
     differences,
-    facts,
     job_progress,
-    speeds,
-    timings,
+    latency_tables,
     typed_links,
     verdicts,
     version_head,
     version_page,
+    version_speeds,
 )
-from frontend.presenters.version_page import context
-from hub.protocol.facts import Facts
+from frontend.presenters.version_page import context, of_version, of_whole_version
 from metadata.exports import signposting
 from metadata.rdf.iris import Places
 from metadata.validation import reports
@@ -50,7 +48,7 @@ from runners.queue import selectors as jobs
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
-    from registry.models import Dataset, File, RegisteredModel, Variant, Version
+    from registry.models import File, RegisteredModel, Variant, Version
 
 DERIVED_SHOWN = 4
 PAGE = 50
@@ -70,14 +68,14 @@ GROUPS = {
 def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
     """The overview of the newest published version, or of the one the form on it asks for."""
     namespace, name = model.namespace.slug, model.name
-    asked = request.GET.get("v", "")
-    if re.fullmatch(r"[0-9]{1,9}", asked):
+    number = whole(request.GET.get("v", ""))
+    if number is not None:
         tab = version_head.TABS.get(request.GET.get("tab", ""), version_head.TABS["overview"])[1]
-        version = selectors.whole_version(request.user, namespace, name, int(asked))
+        version = selectors.whole_version(request.user, namespace, name, number)
         choice = version_head.kept_choice(version, request.GET.get("variant", ""))
-        return HttpResponseRedirect(reverse(tab, args=[namespace, name, int(asked)]) + choice)
-    found = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
-    if found is None:
+        return HttpResponseRedirect(version_head.place(version, tab) + choice)
+    shown = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
+    if shown is None:
         return render(
             request,
             "models/empty.html",
@@ -89,7 +87,7 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
                 "refused_cards": refused_cards.count(request.user, model),
             },
         )
-    return _overview(request, selectors.whole(found))
+    return _overview(request, selectors.whole(shown))
 
 
 @require_safe
@@ -100,68 +98,46 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     shown = context(request, version, "overview")
     variant = shown["variant"]
-    found = conformance.chosen(version, variant, proof_selectors.matrices(version))
+    matrix = conformance.chosen(version, variant, proof_selectors.matrices(version))
     model = version.model
-    place = [model.namespace.slug, model.name, version.number]
-    files_url = reverse("version-file", args=[*place, "-"])[:-1]
-    told = typed_links.of_version(version, shown["head"].graph_url)
+    files_url = version_head.place(version, "version-file", "-")[:-1]
+    datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
+    linked = typed_links.of_version(version, shown["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
-    graph = facts.read(variant.typed_facts if variant else Facts())
     response = render(
         request,
         "models/overview.html",
         {
             **shown,
-            "graph": graph,
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
             "report": reports.of_version(version),
             "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
-            "matrix": found,
-            "latency": timings.overview(benchmark_selectors.of_version(version), variant),
+            "matrix": matrix,
+            "latency": latency_tables.overview(benchmark_selectors.of_version(version), variant),
             "get": _get(version, variant),
-            "datasets": _datasets(version),
+            "datasets": sorted(set(datasets.values()), key=lambda entry: entry.slug),
             "refused_cards": refused_cards.count(request.user, model),
-            "linked": told,
+            "linked": linked,
             "origin": comparison_facts.origin(
-                comparison.Column(version.ref, version, variant, (), graph)
+                comparison.Column(version.ref, version, variant, (), shown["head"].facts)
             ),
             "privacy": trainings.privacy_of(version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
         },
     )
-    if told is not None:
-        response["Link"] = told.header
+    if linked is not None:
+        response["Link"] = linked.header
     return response
 
 
-def _datasets(version: Version) -> list[Dataset]:
-    """The data sets of this hub that the card means, by name."""
-    meant = resolution.datasets_of(version.model, mentions.dataset_names(version.card))
-    return sorted(set(meant.values()), key=lambda entry: entry.slug)
-
-
 @require_safe
-def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.whole_version(request.user, namespace, name, number)
-    groups: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}
+@of_whole_version
+def files(request: HttpRequest, version: Version) -> HttpResponse:
+    groups: dict[str, list[tuple[File, int | None]]] = {group: [] for group in GROUPS}
     added = file_history.first_versions(request.user, version)
     for file in version.files.all():
-        groups[_group(file)].append(
-            {
-                "path": file.path,
-                "kind": labels.kind(file.path),
-                "added": None if file.derived else added.get(file.path),
-                "view": ""
-                if version.state == "withdrawn"
-                else reverse("version-view", args=[namespace, name, number, file.path]),
-                "sha256": file.blob_id,
-                "size": file.blob.size,
-                "url": ""
-                if version.state == "withdrawn"
-                else reverse("version-file", args=[namespace, name, number, file.path]),
-            }
-        )
+        groups[_group(file)].append((file, None if file.derived else added.get(file.path)))
     shown = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
     return render(
         request, "models/files.html", {**context(request, version, "files"), "groups": shown}
@@ -169,11 +145,9 @@ def files(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
 
 
 @require_safe
-def content(
-    request: HttpRequest, namespace: str, name: str, number: int, path: str
-) -> HttpResponseBase:
+@of_version
+def content(request: HttpRequest, version: Version, path: str) -> HttpResponseBase:
     """The bytes of one file, as an attachment that a browser never opens as a page."""
-    version = selectors.version(request.user, namespace, name, number)
     if elsewhere := version_page.redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
@@ -189,8 +163,8 @@ def content(
 
 
 @require_safe
-def checks(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    version = selectors.whole_version(request.user, namespace, name, number)
+@of_whole_version
+def checks(request: HttpRequest, version: Version) -> HttpResponse:
     return render(
         request,
         "models/checks.html",
@@ -199,7 +173,8 @@ def checks(request: HttpRequest, namespace: str, name: str, number: int) -> Http
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
             "report": reports.of_version(version),
-            "report_url": f"/api/v1/models/{version.model.ref}/versions/{number}/checks/mldcat-ap",
+            "report_url": f"/api/v1/models/{version.model.ref}/versions/{version.number}"
+            "/checks/mldcat-ap",
             "jobs": [
                 (job, job_progress.title(job))
                 for job in jobs.of_version(request.user, version, kinds=("describe", "check"))
@@ -217,12 +192,13 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     rows = selectors.sized_versions(
         request.user,
         model,
-        before=int(before) if re.fullmatch(r"[0-9]{1,9}", before) else None,
+        before=whole(before),
         limit=PAGE + 1,
     )
     if not rows:
         return HttpResponseRedirect(reverse("model", args=[namespace, name]))
     shown = selectors.latest(request.user, model) or rows[0]
+    comparisons = benchmark_selectors.comparisons_in(model, rows[:PAGE])
     version = selectors.whole_version(request.user, namespace, name, shown.number)
     return render(
         request,
@@ -231,7 +207,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             **context(request, version, "versions"),
             "rows": rows[:PAGE],
             "earlier": differences.earlier(rows),
-            "slower": speeds.by_version(benchmark_selectors.comparisons_in(model, rows[:PAGE])),
+            "slower": version_speeds.by_version(comparisons),
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
             "may_draft": can(request.user, "version.draft", model),
@@ -253,7 +229,6 @@ def _group(file: File) -> str:
 
 
 def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
-    """How to take a variant away: its file, and ready-made commands."""
     files = list(version.files.all())
     entries = [file for file in files if file.path.lower().endswith(".onnx")]
     entry = variant.entry if variant else next(iter(entries), None)

@@ -11,7 +11,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from frontend.presenters import forms
 from frontend.presenters.access_forms import EndForm
+from frontend.presenters.version_page import of_version
 from hub.protocol import problems
 from registry.core.permissions import require
 from registry.versions import selectors
@@ -40,53 +42,44 @@ ACTS = {
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def version(request: HttpRequest, namespace: str, name: str, number: int, act: str) -> HttpResponse:
+@of_version
+def version(request: HttpRequest, version: Version, act: str) -> HttpResponse:
     """Yank, restore or withdraw a version; raises StateConflict where that is not to be done."""
-    found = selectors.version(request.user, namespace, name, number)
-    asked = ACTS[act]
-    require(request.user, asked.permission, found.model)
-    if found.state not in asked.states:
+    action = ACTS[act]
+    require(request.user, action.permission, version.model)
+    if version.state not in action.states:
         raise problems.StateConflict(
-            f"{found.ref} is {found.state}; to {act} it, it must be {' or '.join(asked.states)}.",
-            state=found.state,
+            f"{version.ref} is {version.state}; to {act} it, it must be "
+            f"{' or '.join(action.states)}.",
+            state=version.state,
         )
     form = EndForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and (act == "restore" or form.is_valid()):
         try:
-            _change(request, found, act, form)
-            messages.success(request, f"{found.ref} {asked.done}.")
-            return HttpResponseRedirect(reverse("model-versions", args=[namespace, name]))
+            if act == "restore":
+                versions.restore(request.user, version=version)
+            else:
+                change = versions.yank if act == "yank" else versions.withdraw
+                change(request.user, version=version, reason=form.cleaned_data["reason"])
+            messages.success(request, f"{version.ref} {action.done}.")
+            place = [version.model.namespace.slug, version.model.name]
+            return HttpResponseRedirect(reverse("model-versions", args=place))
         except problems.InvalidRequest as problem:
             form.add_error("reason", problem.detail)
-    return render(
-        request,
-        "models/end_version.html",
-        {"section": "models", "version": found, "act": act, "form": form},
-        status=422 if form.errors else 200,
-    )
+    context = {"section": "models", "version": version, "act": act}
+    return forms.page(request, "models/end_version.html", form, context)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """Delete a model, once its owner has read what goes and what stays."""
-    found = selectors.model(request.user, namespace, name)
-    require(request.user, "model.delete", found)
+    row = selectors.model(request.user, namespace, name)
+    require(request.user, "model.delete", row)
     if request.method == "POST":
-        registered_models.delete(request.user, model=found)
-        messages.success(request, f"{found.ref} is deleted.")
+        registered_models.delete(request.user, model=row)
+        messages.success(request, f"{row.ref} is deleted.")
         return HttpResponseRedirect(reverse("models"))
-    count = selectors.versions(request.user, found).count()
-    return render(
-        request,
-        "models/delete.html",
-        {"section": "models", "model": found, "count": count},
-    )
-
-
-def _change(request: HttpRequest, found: Version, act: str, form: EndForm) -> None:
-    if act == "restore":
-        versions.restore(request.user, version=found)
-        return
-    change = versions.yank if act == "yank" else versions.withdraw
-    change(request.user, version=found, reason=form.cleaned_data["reason"])
+    count = selectors.versions(request.user, row).count()
+    context = {"section": "models", "model": row, "count": count}
+    return render(request, "models/delete.html", context)

@@ -18,6 +18,7 @@ from frontend.presenters.access_forms import (
     GrantForm,
     MoveForm,
 )
+from frontend.presenters.forms import explain
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
 from registry.cards import names
@@ -71,7 +72,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
                 reverse("model-settings", args=[model.namespace.slug, model.name])
             )
         except problems.Problem as problem:
-            _explain(form, problem)
+            explain(form, problem)
     return render(
         request,
         "models/settings.html",
@@ -91,7 +92,6 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
-    """Confirm what a name in the cards means, or take that back."""
     kind, _, name = request.POST.get("name", "").partition(":")
     target = request.POST.get("target", "").strip()
     try:
@@ -124,11 +124,13 @@ def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     form = AskForm(request.POST)
     if form.is_valid():
         try:
-            asked = access.ask(request.user, model=model, message=form.cleaned_data["message"])
+            access_request = access.ask(
+                request.user, model=model, message=form.cleaned_data["message"]
+            )
         except problems.StateConflict as problem:
             form.add_error(None, problem.detail)
         else:
-            is_in = asked.status == AccessRequest.Status.ACCEPTED
+            is_in = access_request.status == AccessRequest.Status.ACCEPTED
             words = "You have access to the files." if is_in else "Your request is pending."
             messages.success(request, words)
             return _back(model)
@@ -220,29 +222,23 @@ def _said(card: dict[str, Any]) -> dict[str, Any]:
         if isinstance(card.get(f"extra_gated_{name}"), str)
     }
     fields = card.get("extra_gated_fields")
-    asked = [str(name)[:200] for name in fields][:20] if isinstance(fields, dict) else []
-    return {**words, "fields": asked}
+    labels = [str(name)[:200] for name in fields][:20] if isinstance(fields, dict) else []
+    return {**words, "fields": labels}
 
 
 def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> RegisteredModel:
-    given = form.cleaned_data
+    fields = form.cleaned_data
     if isinstance(form, MoveForm):
-        space = people_selectors.namespace(given["namespace"])
+        space = people_selectors.namespace(fields["namespace"])
         moved = registered_models.move(
-            request.user, model=model, namespace=space, name=given["name"]
+            request.user, model=model, namespace=space, name=fields["name"]
         )
         messages.success(request, f"The model is now {moved.ref}.")
         return moved
-    edited = registered_models.edit(request.user, model=model, **given)
+    edited = registered_models.edit(request.user, model=model, **fields)
     messages.success(request, "Saved.")
     return edited
 
 
 def _back(model: RegisteredModel) -> HttpResponse:
     return HttpResponseRedirect(reverse("model-access", args=[model.namespace.slug, model.name]))
-
-
-def _explain(form: forms.Form, problem: problems.Problem) -> None:
-    for error in problem.errors or ({"pointer": "", "detail": problem.detail},):
-        field = error.get("pointer", "").strip("/")
-        form.add_error(field if field in form.fields else None, error["detail"])

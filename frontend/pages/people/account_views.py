@@ -13,7 +13,7 @@ from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from frontend.presenters.forms import PasswordForm, SignInForm, TokenForm
+from frontend.presenters.forms import PasswordForm, SignInForm, TokenForm, page
 from hub.protocol import problems
 from registry.api import sign_in
 from registry.people import selectors as people_selectors
@@ -85,35 +85,31 @@ def tokens(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None, namespaces=mine)
     made = secret = None
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
             made, secret = service.create(
                 request.user,
-                name=given["name"],
-                scopes=given["scopes"],
-                namespace=given["namespace"] or None,
-                expires_days=given["expires_days"],
+                name=fields["name"],
+                scopes=fields["scopes"],
+                namespace=fields["namespace"] or None,
+                expires_days=fields["expires_days"],
             )
             form = TokenForm(namespaces=mine)
         except problems.InvalidRequest as problem:
             form.add_error(None, problem.detail)
-    return render(
-        request,
-        "account/tokens.html",
-        {"form": form, "made": made, "secret": secret, "tokens": selectors.tokens(request.user)},
-        status=422 if form.errors else 200,
-    )
+    context = {"made": made, "secret": secret, "tokens": selectors.tokens(request.user)}
+    return page(request, "account/tokens.html", form, context)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Ask once, naming the token; then revoke it."""
-    found = next((row for row in selectors.tokens(request.user) if row.pk == token_id), None)
-    if found is None:
+    token = next((row for row in selectors.tokens(request.user) if row.pk == token_id), None)
+    if token is None:
         raise problems.NotFound("Token not found. It may already be revoked.")
     if request.method != "POST":
-        return render(request, "account/revoke.html", {"token": found})
+        return render(request, "account/revoke.html", {"token": token})
     service.revoke(request.user, token_id=token_id)
-    messages.success(request, f"Token {found.name} is revoked.")
+    messages.success(request, f"Token {token.name} is revoked.")
     return HttpResponseRedirect(reverse("tokens"))

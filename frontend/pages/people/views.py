@@ -13,7 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.pages.people.forms import ROLES, MemberForm, NamespaceForm, QuotaForm, UserForm
+from frontend.parts.addresses import whole
 from frontend.presenters import health
+from frontend.presenters.forms import page
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can, require_admin, role_in
@@ -38,62 +40,60 @@ def new_namespace(request: HttpRequest) -> HttpResponse:
     form = NamespaceForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            made = namespaces.create(request.user, **form.cleaned_data)
-            return HttpResponseRedirect(reverse("namespace", args=[made.slug]))
+            space = namespaces.create(request.user, **form.cleaned_data)
+            return HttpResponseRedirect(reverse("namespace", args=[space.slug]))
         except problems.Problem as problem:
             form.add_error("slug", problem.detail)
-    return render(
-        request, "people/new_namespace.html", {"form": form}, status=422 if form.errors else 200
-    )
+    return page(request, "people/new_namespace.html", form, {})
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace(request: HttpRequest, slug: str) -> HttpResponse:
     """A namespace for its members: who they are, and how much room it has."""
-    found = selectors.own_namespace(request.user, slug)
+    space = selectors.own_namespace(request.user, slug)
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            user = selectors.user(given["username"])
-            namespaces.set_member(request.user, namespace=found, user=user, role=given["role"])
-            messages.success(request, f"{user.username} now has the role {given['role']}.")
-            return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
+            user = selectors.user(fields["username"])
+            namespaces.set_member(request.user, namespace=space, user=user, role=fields["role"])
+            messages.success(request, f"{user.username} now has the role {fields['role']}.")
+            return HttpResponseRedirect(reverse("namespace", args=[space.slug]))
         except problems.NotFound as problem:
             form.add_error("username", problem.detail)
         except problems.StateConflict as problem:
             form.add_error("role", problem.detail)
-    return _namespace(request, found, form=form)
+    return _namespace(request, space, form=form)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_member(request: HttpRequest, slug: str, username: str) -> HttpResponse:
     """Ask once, naming who goes; then take the role away."""
-    found, user = selectors.own_namespace(request.user, slug), selectors.user(username)
+    space, user = selectors.own_namespace(request.user, slug), selectors.user(username)
     if request.method != "POST":
-        return render(request, "people/remove_member.html", {"namespace": found, "member": user})
+        return render(request, "people/remove_member.html", {"namespace": space, "member": user})
     try:
-        namespaces.set_member(request.user, namespace=found, user=user, role=None)
-        messages.success(request, f"{user.username} is no longer a member of {found.slug}.")
+        namespaces.set_member(request.user, namespace=space, user=user, role=None)
+        messages.success(request, f"{user.username} is no longer a member of {space.slug}.")
     except problems.StateConflict as problem:
         messages.error(request, problem.detail)
     place = "account" if user == request.user else "namespace"
-    return HttpResponseRedirect(reverse(place, args=[] if place == "account" else [found.slug]))
+    return HttpResponseRedirect(reverse(place, args=[] if place == "account" else [space.slug]))
 
 
 @login_required
 @require_POST
 def quota(request: HttpRequest, slug: str) -> HttpResponse:
     """Change the room of a namespace, as an administrator."""
-    found = selectors.own_namespace(request.user, slug)
+    space = selectors.own_namespace(request.user, slug)
     form = QuotaForm(request.POST)
     if not form.is_valid():
-        return _namespace(request, found, quota_form=form)
-    namespaces.edit(request.user, namespace=found, quota_bytes=form.quota())
-    messages.success(request, f"The quota of {found.slug} is updated.")
-    return HttpResponseRedirect(reverse("namespace", args=[found.slug]))
+        return _namespace(request, space, quota_form=form)
+    namespaces.edit(request.user, namespace=space, quota_bytes=form.quota())
+    messages.success(request, f"The quota of {space.slug} is updated.")
+    return HttpResponseRedirect(reverse("namespace", args=[space.slug]))
 
 
 @login_required
@@ -165,22 +165,22 @@ def close_account(request: HttpRequest, username: str) -> HttpResponse:
 
 def _namespace(
     request: HttpRequest,
-    found: Namespace,
+    space: Namespace,
     *,
     form: forms.Form | None = None,
     quota_form: forms.Form | None = None,
 ) -> HttpResponse:
     form, given = form or MemberForm(), quota_form
     if given is None:
-        megabytes = None if found.quota_bytes is None else found.quota_bytes // 10**6
+        megabytes = None if space.quota_bytes is None else space.quota_bytes // 10**6
         quota_form = QuotaForm(initial={"megabytes": megabytes})
     shown: dict[str, Any] = {
-        "namespace": found,
-        "members": selectors.members(found),
+        "namespace": space,
+        "members": selectors.members(space),
         "roles": ROLES,
-        "role": role_in(request.user, found),
-        "room": quotas.of_namespace(found),
-        "may_edit": can(request.user, "member.edit", found),
+        "role": role_in(request.user, space),
+        "room": quotas.of_namespace(space),
+        "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
         "form": form,
         "quota_form": quota_form,
@@ -189,22 +189,18 @@ def _namespace(
     return render(request, "people/namespace.html", shown, status=422 if wrong else 200)
 
 
-def _accounts(request: HttpRequest, **more: Any) -> HttpResponse:
+def _accounts(request: HttpRequest, form: UserForm, **more: Any) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:150]
     before = request.GET.get("before", "")
-    rows = selectors.users(request.user, text=text).order_by("-pk")
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        rows = rows.filter(pk__lt=int(before))
-    found = list(rows[: PAGE + 1])
-    return render(
-        request,
-        "people/accounts.html",
-        {
-            "rows": found[:PAGE],
-            "text": text,
-            "first": request.path if before else "",
-            "next": f"{request.path}?before={found[PAGE - 1].pk}" if len(found) > PAGE else "",
-            **more,
-        },
-        status=422 if more["form"].errors else 200,
-    )
+    users = selectors.users(request.user, text=text).order_by("-pk")
+    if (key := whole(before, 18)) is not None:
+        users = users.filter(pk__lt=key)
+    rows = list(users[: PAGE + 1])
+    context = {
+        "rows": rows[:PAGE],
+        "text": text,
+        "first": request.path if before else "",
+        "next": f"{request.path}?before={rows[PAGE - 1].pk}" if len(rows) > PAGE else "",
+        **more,
+    }
+    return page(request, "people/accounts.html", form, context)

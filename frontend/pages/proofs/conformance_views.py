@@ -11,13 +11,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from frontend.pages.proofs import evidence
 from frontend.parts import formatting
 from frontend.presenters import conformance, figures, version_head
-from frontend.presenters.version_page import context
+from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can
-from registry.versions import selectors
 from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
 
@@ -29,43 +29,45 @@ if TYPE_CHECKING:
 
 @accepts("variant")
 @require_safe
-def matrix(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def matrix(request: HttpRequest, version: Version) -> HttpResponse:
     """Checks by runtimes for the chosen variant, and how its siblings do."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "conformance")
-    found = proof_selectors.matrices(version)
+    matrices = proof_selectors.matrices(version)
     return render(
         request,
         "models/conformance.html",
         {
             **shown,
-            "matrix": conformance.chosen(version, shown["variant"], found),
+            "matrix": conformance.chosen(version, shown["variant"], matrices),
             "siblings": [
                 (version_head.choice_of(version, one.variant), conformance.matrix(version, one))
-                for one in found
+                for one in matrices
             ]
-            if len(found) > 1
+            if len(matrices) > 1
             else [],
             "checks": conformance.CHECKS.values(),
-            "outcomes": [(word, means) for word, _, means in conformance.OUTCOMES.values()],
-            "profiles": conformance.PROFILES.items(),
+            "outcomes": [
+                (conformance.state(word), means) for word, means in conformance.OUTCOMES.values()
+            ],
+            "profiles": evidence.PROFILES.items(),
             "may_run": _may_run(request, version),
         },
     )
 
 
 @require_safe
-def result(request: HttpRequest, namespace: str, name: str, number: int, pk: int) -> HttpResponse:
+@of_whole_version
+def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
     """One cell's evidence; a result that is not the newest any more stays readable."""
-    version = selectors.whole_version(request.user, namespace, name, number)
-    found = proof_selectors.result(version, pk)
+    row = proof_selectors.result(version, pk)
     return render(
         request,
         "models/evidence.html",
         {
-            **context(request, version, "conformance", found.variant),
-            "found": conformance.evidence(version, found, proof_selectors.history_of(found)),
-            "result_id": found.pk,
+            **context(request, version, "conformance", row.variant),
+            "result": row,
+            "evidence": evidence.of(version, row, proof_selectors.history_of(row)),
             "columns": figures.COLUMNS.values(),
             "may_run": _may_run(request, version),
         },
@@ -74,11 +76,11 @@ def result(request: HttpRequest, namespace: str, name: str, number: int, pk: int
 
 @login_required
 @require_POST
-def again(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def again(request: HttpRequest, version: Version) -> HttpResponse:
     """Queue a variant's checks once more, on one runtime or on all."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
-    back = reverse("version-conformance", args=[namespace, name, number])
+    back = version_head.place(version, "version-conformance")
     back += version_head.choice_of(version, variant)
     try:
         jobs = verification.again(

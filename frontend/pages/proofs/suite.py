@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from frontend.parts import formatting, labels
+from frontend.parts import addresses, formatting, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
     from runners.models import Runtime, SuiteRun
     from runners.proofs import selectors
@@ -31,19 +29,16 @@ REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """One run of the suite."""
 
-    runtime: str
-    version: str
-    onnx: str
+    run: SuiteRun
     url: str
     totals: Mapping[str, int]
     counts: tuple[str, ...]
     cases: str
     share: str
     state: str
-    at: datetime
     parts: str
 
 
@@ -68,43 +63,38 @@ class Tally:
     cases: int
 
 
-def row(score: selectors.Score, *, newest: bool) -> Row:
+def row(score: selectors.Score, *, newest: bool) -> RunRow:
     """A run as the board shows it; an older one names its version of onnx in its address."""
     run, cases = score.run, score.cases
     done = run.finished_at is not None
-    return Row(
-        runtime=labels.runtime(run.runtime),
-        version=run.runtime_version,
-        onnx=run.onnx_version,
+    return RunRow(
+        run=run,
         url=address(run, onnx="" if newest else run.onnx_version),
         totals=score.totals,
         counts=tuple(formatting.grouped(score.totals[word]) for word in OUTCOMES),
         cases=formatting.grouped(cases),
         share=formatting.share(score.totals["passed"] / cases) if cases else "",
         state="" if done else "running" if run.done else "queued",
-        at=run.finished_at or run.started_at,
         parts=f"{len(run.done)} of {run.parts} parts",
     )
 
 
-def board(found: Iterable[selectors.Score]) -> list[Row]:
+def board(scores: Iterable[selectors.Score]) -> list[RunRow]:
     """Every run, each runtime's newest first."""
-    seen: set[tuple[str, str]] = set()
-    rows = []
-    for score in found:
-        named = (score.run.runtime, score.run.runtime_version)
-        rows.append(row(score, newest=named not in seen))
-        seen.add(named)
-    return rows
+    newest: dict[tuple[str, str], selectors.Score] = {}
+    return [
+        row(one, newest=newest.setdefault((one.run.runtime, one.run.runtime_version), one) is one)
+        for one in scores
+    ]
 
 
 def missing(
-    found: Iterable[selectors.Score],
+    scores: Iterable[selectors.Score],
     current: Iterable[Runtime],
     offered: Mapping[tuple[str, str], str],
 ) -> list[Missing]:
     """The runtimes that are here and have not had the suite in the version that is offered."""
-    had = {(one.run.runtime, one.run.runtime_version, one.run.onnx_version) for one in found}
+    had = {(one.run.runtime, one.run.runtime_version, one.run.onnx_version) for one in scores}
     rows = []
     for runtime in current:
         onnx = offered.get((runtime.name, runtime.version), "")
@@ -114,7 +104,7 @@ def missing(
 
 
 def tallies(
-    run: SuiteRun, found: Iterable[tuple[object, Mapping[str, int]]], key: str, onnx: str
+    run: SuiteRun, counted: Iterable[tuple[object, Mapping[str, int]]], key: str, onnx: str
 ) -> list[Tally]:
     """A table by operator or by opset, each row with the way to its cases."""
     return [
@@ -125,13 +115,13 @@ def tallies(
             counts=tuple((word, formatting.grouped(totals[word])) for word in OUTCOMES),
             cases=sum(totals.values()),
         )
-        for name, totals in found
+        for name, totals in counted
     ]
 
 
-def split(found: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
+def split(of: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
     """Those with a case that did not pass, most of them first, and those that pass whole."""
-    rows = list(found)
+    rows = list(of)
     whole = [one for one in rows if one.totals["passed"] == one.cases]
     rest = [one for one in rows if one.totals["passed"] != one.cases]
     return sorted(rest, key=lambda one: one.totals["passed"] - one.cases), whole
@@ -139,6 +129,4 @@ def split(found: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
 
 def address(run: SuiteRun, **chosen: str) -> str:
     """The address of a run, with what is chosen on its page."""
-    written = urlencode([(name, value) for name, value in chosen.items() if value])
-    place = reverse("score", args=[run.runtime, run.runtime_version])
-    return f"{place}?{written}" if written else place
+    return addresses.join(reverse("score", args=[run.runtime, run.runtime_version]), chosen)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.proofs import suite
-from frontend.parts import formatting, labels
+from frontend.parts import addresses, formatting, labels
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import require_user
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 @require_safe
 def board(request: HttpRequest) -> HttpResponse:
     """Every runtime with every version that had the suite."""
-    found = selectors.scores()
-    missing = suite.missing(found, verification.current(), verification.offered())
+    scores = selectors.scores()
+    missing = suite.missing(scores, verification.current(), verification.offered())
     return render(
         request,
         "scoreboard/board.html",
         {
             "section": "scoreboard",
-            "rows": suite.board(found),
+            "rows": suite.board(scores),
             "missing": missing,
             "outcomes": suite.OUTCOMES.items(),
             "settled": formatting.duration(verification.SETTLED.total_seconds()),
@@ -46,31 +46,31 @@ def board(request: HttpRequest) -> HttpResponse:
 @require_safe
 def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
     """One run: by operator and opset, its cases, or what changed against another run."""
-    asked = {
+    query = {
         name: request.GET.get(name, "")[:200]
         for name in ("onnx", "show", "operator", "outcome", "with")
     }
-    if asked["outcome"] and asked["outcome"] not in suite.OUTCOMES:
-        known = ", ".join(filter(None, suite.OUTCOMES))
-        raise problems.InvalidRequest.at("/outcome", f"outcome must be one of {known}.")
-    found = selectors.score(runtime, version, asked["onnx"])
-    run, everything = found.run, selectors.scores()
+    if query["outcome"] and query["outcome"] not in suite.OUTCOMES:
+        names = ", ".join(filter(None, suite.OUTCOMES))
+        raise problems.InvalidRequest.at("/outcome", f"outcome must be one of {names}.")
+    row = selectors.score(runtime, version, query["onnx"])
+    run, everything = row.run, selectors.scores()
     shown: dict[str, Any] = {
         "section": "scoreboard",
-        "row": suite.row(found, newest=not asked["onnx"]),
+        "row": suite.row(row, newest=not query["onnx"]),
         "run": run,
         "title": labels.runtime(run.runtime),
-        "asked": asked,
+        "asked": query,
         "outcomes": suite.OUTCOMES.items(),
-        "others": _others(found, everything, asked["with"]),
-        "tabs": _tabs(found, asked),
+        "others": _others(row, everything, query["with"]),
+        "tabs": _tabs(row, query),
     }
-    if asked["with"]:
-        shown |= _changes(found, asked["with"])
-    elif asked["show"] == "cases" or asked["operator"] or asked["outcome"]:
-        shown |= _cases(request, found, asked)
+    if query["with"]:
+        shown |= _changes(row, query["with"])
+    elif query["show"] == "cases" or query["operator"] or query["outcome"]:
+        shown |= _cases(request, row, query)
     else:
-        onnx = asked["onnx"]
+        onnx = query["onnx"]
         rest, whole = suite.split(suite.tallies(run, selectors.by_operator(run), "operator", onnx))
         shown |= {
             "part": "operators",
@@ -102,32 +102,30 @@ def start(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("scoreboard"))
 
 
-def _cases(request: HttpRequest, found: selectors.Score, asked: dict[str, str]) -> dict[str, Any]:
+def _cases(request: HttpRequest, of: selectors.Score, query: dict[str, str]) -> dict[str, Any]:
     """A page of cases; without a choice of outcome or operator, those that did not pass."""
-    rows = selectors.suite_cases(found.run, operator=asked["operator"], outcome=asked["outcome"])
-    if not asked["operator"] and not asked["outcome"]:
+    rows = selectors.suite_cases(of.run, operator=query["operator"], outcome=query["outcome"])
+    if not query["operator"] and not query["outcome"]:
         rows = rows.exclude(outcome="passed")
-    said = request.GET.get("page", "")
-    number = max(1, int(said)) if said.isascii() and said.isdigit() and len(said) < 6 else 1
+    number = addresses.page(request.GET.get("page", ""))
     start_at = (number - 1) * suite.CASES
     cases = list(rows[start_at : start_at + suite.CASES + 1])
-    kept = {key: value for key, value in asked.items() if key != "with"}
-    following = suite.address(found.run, **kept, page=str(number + 1))
+    parts = {key: value for key, value in query.items() if key != "with"}
+    following = suite.address(of.run, **parts, page=str(number + 1))
     return {
         "part": "cases",
         "cases": cases[: suite.CASES],
         "count": formatting.grouped(rows.count()),
-        "first": suite.address(found.run, **kept) if number > 1 else "",
+        "first": suite.address(of.run, **parts) if number > 1 else "",
         "next": following if len(cases) > suite.CASES else "",
         "reason": suite.REASON,
     }
 
 
-def _changes(found: selectors.Score, other: str) -> dict[str, Any]:
-    """What ends otherwise in another run, which is named by its version, or runtime and version."""
+def _changes(of: selectors.Score, other: str) -> dict[str, Any]:
     runtime, slash, version = other.rpartition("/")
-    before = selectors.score(runtime if slash else found.run.runtime, version)
-    changed = selectors.suite_changes(before.run, found.run)
+    before = selectors.score(runtime if slash else of.run.runtime, version)
+    changed = selectors.suite_changes(before.run, of.run)
     return {
         "part": "changes",
         "before": before.run,
@@ -141,36 +139,34 @@ def _changes(found: selectors.Score, other: str) -> dict[str, Any]:
 
 
 def _others(
-    found: selectors.Score, everything: list[selectors.Score], chosen: str
+    of: selectors.Score, everything: list[selectors.Score], chosen: str
 ) -> list[tuple[str, str, bool]]:
-    """The runs to compare with: value, words, whether it is the chosen one."""
     rows = {}
     for one in everything:
         run = one.run
-        if (run.runtime, run.runtime_version) == (found.run.runtime, found.run.runtime_version):
+        if (run.runtime, run.runtime_version) == (of.run.runtime, of.run.runtime_version):
             continue
-        same = run.runtime == found.run.runtime
+        same = run.runtime == of.run.runtime
         value = run.runtime_version if same else f"{run.runtime}/{run.runtime_version}"
-        said = f"{labels.runtime(run.runtime)} {run.runtime_version}"
-        rows[value] = (value, said, value == chosen)
+        words = f"{labels.runtime(run.runtime)} {run.runtime_version}"
+        rows[value] = (value, words, value == chosen)
     return sorted(rows.values(), key=lambda option: "/" in option[0])
 
 
-def _tabs(found: selectors.Score, asked: dict[str, str]) -> list[tuple[str, str, bool]]:
-    """Operators and opsets, or cases: words, address, whether it is shown."""
-    onnx = asked["onnx"]
-    at_cases = bool(asked["show"] == "cases" or asked["operator"] or asked["outcome"])
-    against = asked["with"]
-    compared = [("Compared", suite.address(found.run, onnx=onnx, **{"with": against}), True)]
+def _tabs(of: selectors.Score, query: dict[str, str]) -> list[tuple[str, str, bool]]:
+    onnx = query["onnx"]
+    at_cases = bool(query["show"] == "cases" or query["operator"] or query["outcome"])
+    against = query["with"]
+    compared = [("Compared", suite.address(of.run, onnx=onnx, **{"with": against}), True)]
     return [
         (
             "Operators and opsets",
-            suite.address(found.run, onnx=onnx),
+            suite.address(of.run, onnx=onnx),
             not at_cases and not against,
         ),
         (
             "Cases not passed",
-            suite.address(found.run, onnx=onnx, show="cases"),
+            suite.address(of.run, onnx=onnx, show="cases"),
             at_cases and not against,
         ),
         *(compared if against else []),

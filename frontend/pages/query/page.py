@@ -20,16 +20,7 @@ from frontend.parts import formatting
 
 if TYPE_CHECKING:
     from hub.protocol.problems import Problem
-    from metadata.sparql.questions import Question
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A format that a whole result can be had in."""
-
-    ending: str
-    words: str
-    media_type: str
+    from metadata.sparql.example_queries import ExampleQuery
 
 
 # Requests of this length pass the servers and proxies that a hub is run behind.
@@ -42,14 +33,12 @@ SELECT ?model ?title WHERE {
 ORDER BY ?title ?model
 LIMIT 20
 """
+# Ending of a whole result as a file -> its name and its media type.
 DOWNLOADS = {
-    found.ending: found
-    for found in (
-        Download("csv", "CSV", "text/csv"),
-        Download("tsv", "TSV", "text/tab-separated-values"),
-        Download("json", "JSON", "application/sparql-results+json"),
-        Download("xml", "XML", "application/sparql-results+xml"),
-    )
+    "csv": ("CSV", "text/csv"),
+    "tsv": ("TSV", "text/tab-separated-values"),
+    "json": ("JSON", "application/sparql-results+json"),
+    "xml": ("XML", "application/sparql-results+xml"),
 }
 # How the words of a problem begin that has a place; the page says it in its title.
 _PLACE = re.compile(r"^Line \d+, column \d+: ")
@@ -111,7 +100,7 @@ def start() -> str:
     return vocabulary.prologue(START) + START
 
 
-def address(text: str, examples: tuple[Question, ...]) -> str:
+def address(text: str, examples: tuple[ExampleQuery, ...]) -> str:
     """The permalink of a query, an example's own where it is one; empty where it is too long."""
     for example in examples:
         if example.query.strip() == text.strip():
@@ -122,20 +111,20 @@ def address(text: str, examples: tuple[Question, ...]) -> str:
 
 def downloads(text: str) -> list[tuple[str, str]]:
     """The whole table in each format: its name and its address; none for a query too long."""
-    given = _given(text)
-    if len(given) > ADDRESS_CHARACTERS:
+    query = _given(text)
+    if len(query) > ADDRESS_CHARACTERS:
         return []
     return [
-        (found.words, f"{reverse('query-result', args=[found.ending])}?{given}")
-        for found in DOWNLOADS.values()
+        (name, f"{reverse('query-result', args=[ending])}?{query}")
+        for ending, (name, _) in DOWNLOADS.items()
     ]
 
 
 def curl(text: str, media_type: str) -> str:
     """The shell command that asks the endpoint the same."""
     accept = shlex.quote(f"Accept: {media_type}")
-    given = shlex.quote(f"query={text}")
-    return f"curl -H {accept} --data-urlencode {given} {settings.HUB_PUBLIC_URL}/sparql"
+    query = shlex.quote(f"query={text}")
+    return f"curl -H {accept} --data-urlencode {query} {settings.HUB_PUBLIC_URL}/sparql"
 
 
 def trouble(problem: Problem, text: str) -> Trouble:
@@ -156,7 +145,6 @@ def trouble(problem: Problem, text: str) -> Trouble:
 
 
 def _wait(problem: Problem) -> str:
-    """How long to wait, where the problem says so."""
     seconds = problem.extensions.get("retry_after")
     if not isinstance(seconds, int | float) or seconds <= 0:
         return ""

@@ -49,7 +49,7 @@ _MODEL = re.compile(r"models/([^/]+/[^/]+)()()(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Term:
     """One term: its words, what kind it is, and where it leads.
 
     ``kind`` is number, text, here (a thing of this hub), outside, name (an IRI that leads nowhere),
@@ -64,13 +64,13 @@ class Cell:
 
     @property
     def elements(self) -> int:
-        """How many elements of the page it takes, its cell of the table included."""
+        """How many elements of the page it takes, its one of the table included."""
         if self.language:
             return 3
         return 1 if self.kind in ("text", "number") else 2
 
 
-UNBOUND = Cell("not bound", "unbound")
+UNBOUND = Term("not bound", "unbound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Result:
 
     form: str
     columns: tuple[Column, ...] = ()
-    rows: tuple[tuple[Cell, ...], ...] = ()
+    rows: tuple[tuple[Term, ...], ...] = ()
     count: int = 0
     capped: bool = False
     truth: bool | None = None
@@ -106,29 +106,28 @@ def read(media_type: str, chunks: Iterator[bytes]) -> Result:
         return _table(_lines(chunks))
     if kind == "application/sparql-results+json":
         try:
-            said = json.loads(_beginning(chunks, READ_BYTES))["boolean"]
+            truth = json.loads(_beginning(chunks, READ_BYTES))["boolean"]
         except (ValueError, KeyError, TypeError) as error:
             raise problems.InternalError(
                 "The result is not a boolean in SPARQL JSON format."
             ) from error
-        return Result("ask", truth=bool(said))
+        return Result("ask", truth=bool(truth))
     if kind == "text/turtle":
-        found = _beginning(chunks, TEXT_BYTES)
-        text = found[:TEXT_BYTES].decode(errors="replace")
-        capped = len(found) > TEXT_BYTES
+        beginning = _beginning(chunks, TEXT_BYTES)
+        text = beginning[:TEXT_BYTES].decode(errors="replace")
+        capped = len(beginning) > TEXT_BYTES
         # A line that was cut tells something else than the whole one would.
         return Result("graph", text=text.rpartition("\n")[0] if capped else text, capped=capped)
     raise problems.InternalError(f"This page cannot show results of type {media_type}.")
 
 
 def _beginning(chunks: Iterator[bytes], limit: int) -> bytes:
-    """The first bytes, at most one chunk more than ``limit``."""
-    found = bytearray()
+    content = bytearray()
     for chunk in chunks:
-        found += chunk
-        if len(found) > limit:
+        content += chunk
+        if len(content) > limit:
             break
-    return bytes(found)
+    return bytes(content)
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
@@ -150,7 +149,7 @@ def _table(lines: Iterator[bytes | None]) -> Result:
     if head in ("true", "false"):
         return Result("ask", truth=head == "true")
     names = [name.removeprefix("?") for name in head.split("\t")] if head else []
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Term, ...]] = []
     count, left, capped = 0, ELEMENTS - len(names), False
     for line in lines:
         if line is None:
@@ -158,55 +157,52 @@ def _table(lines: Iterator[bytes | None]) -> Result:
             break
         count += 1
         if not rows or (left > 0 and len(rows) < ROWS):
-            cells = line.decode(errors="replace").rstrip("\r").split("\t")
-            row = tuple(term(cell) for cell in cells)
-            left -= 1 + sum(cell.elements for cell in row)
+            terms = line.decode(errors="replace").rstrip("\r").split("\t")
+            row = tuple(term(one) for one in terms)
+            left -= 1 + sum(one.elements for one in row)
             if left >= 0 or not rows:
                 rows.append(row)
     columns = tuple(
-        Column(name, _is_numeric([row[index] for row in rows if index < len(row)]))
+        Column(
+            name, {row[index].kind for row in rows if index < len(row)} - {"unbound"} == {"number"}
+        )
         for index, name in enumerate(names)
     )
     return Result("select", columns, tuple(rows), count, capped)
 
 
-def _is_numeric(cells: list[Cell]) -> bool:
-    kinds = {cell.kind for cell in cells if cell.kind != "unbound"}
-    return kinds == {"number"}
-
-
-def term(written: str) -> Cell:
+def term(written: str) -> Term:
     """One term of a TSV row."""
     if not written:
         return UNBOUND
     if written.startswith("<") and written.endswith(">") and not written.startswith("<<"):
         return iri(_plain(written[1:-1]))
     if written.startswith("_:"):
-        return Cell(written, "blank")
+        return Term(written, "blank")
     literal = _LITERAL.fullmatch(written)
     if literal:
         return _literal(_plain(literal["text"]), literal["lang"] or "", literal["type"] or "")
     if _BARE.fullmatch(written):
-        return Cell(written, "number")
+        return Term(written, "number")
     return _literal(written, "", "")
 
 
-def _literal(text: str, language: str, kind: str) -> Cell:
+def _literal(text: str, language: str, kind: str) -> Term:
     if kind in _NUMERIC and _BARE.fullmatch(text):
-        return Cell(text, "number")
+        return Term(text, "number")
     shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
-    return Cell(shown, "text", language=language)
+    return Term(shown, "text", language=language)
 
 
-def iri(name: str) -> Cell:
+def iri(name: str) -> Term:
     """An IRI: a link to the hub's own page where there is one, a marked one to the web."""
     here = f"{settings.HUB_PUBLIC_URL}/"
     if name.startswith(here):
         path = name[len(here) :]
         url = f"/{path}" if _is_page(path) else ""
-        return Cell(_called(path, name), "here" if url else "name", url, title=name)
+        return Term(_called(path, name), "here" if url else "name", url, title=name)
     outside = urlsplit(name).scheme in ("http", "https")
-    return Cell(short(name), "outside" if outside else "name", name if outside else "", title=name)
+    return Term(short(name), "outside" if outside else "name", name if outside else "", title=name)
 
 
 def short(name: str) -> str:
@@ -223,9 +219,9 @@ def _called(path: str, name: str) -> str:
     if path.startswith("ns#"):
         return f"hub:{path[3:]}"
     for pattern in (_VERSION, _MODEL):
-        found = pattern.fullmatch(path)
-        if found:
-            first, second, number, rest = map(unquote, found.groups())
+        match = pattern.fullmatch(path)
+        if match:
+            first, second, number, rest = map(unquote, match.groups())
             return f"{first}/{second}@{number}{rest}" if number else f"{first}{rest}"
     return f"/{unquote(path)}" if path else name
 
@@ -241,8 +237,8 @@ def _is_page(path: str) -> bool:
 def _plain(written: str) -> str:
     """A text or IRI without the escapes that TSV has in common with Turtle."""
 
-    def character(found: re.Match[str]) -> str:
-        code = found[1]
+    def character(match: re.Match[str]) -> str:
+        code = match[1]
         if len(code) > 1:
             number = int(code[1:], 16)
             return chr(number) if number < 0x110000 else "\ufffd"

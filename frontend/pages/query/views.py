@@ -16,7 +16,7 @@ from frontend.pages.query import page, results, vocabulary
 from frontend.parts import formatting
 from hub.protocol import problems
 from metadata.api import sparql
-from metadata.sparql import questions, service
+from metadata.sparql import example_queries, service
 from registry.api import throttles
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FEWEST, MOST = 12, 30
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
     """The page; with a query or an example in its address it is run, as is a form's."""
-    examples = questions.all_of(settings.HUB_PUBLIC_URL)
+    examples = example_queries.all_of(settings.HUB_PUBLIC_URL)
     if request.method == "POST":
         text = page.tidy(request.POST.get("query", ""))
         if not text.strip():
@@ -51,9 +51,8 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 
 def _example(
-    request: HttpRequest, examples: tuple[questions.Question, ...], slug: str
+    request: HttpRequest, examples: tuple[example_queries.ExampleQuery, ...], slug: str
 ) -> HttpResponse:
-    """An example with its answer; the design's number of it (cq01) leads to its name."""
     by_slug = {one.slug: one for one in examples}
     by_number = {f"cq{index:02}": one for index, one in enumerate(examples, start=1)}
     if slug in by_number:
@@ -70,7 +69,7 @@ def _example(
 @require_http_methods(["GET"])
 def result(request: HttpRequest, ending: str) -> HttpResponseBase:
     """The whole result in a format of tables, as a file; what is wrong has its status here."""
-    media_type = page.DOWNLOADS[ending].media_type
+    _, media_type = page.DOWNLOADS[ending]
     answer = _ask(request, page.tidy(request.GET.get("query", "")), media_type)
     response = StreamingHttpResponse(answer.chunks, content_type=answer.media_type)
     response["Content-Disposition"] = f'attachment; filename="result.{ending}"'
@@ -91,22 +90,22 @@ def _ask(request: HttpRequest, text: str, accept: str) -> service.Answer:
 
 
 def _answered(request: HttpRequest, text: str) -> dict[str, Any]:
-    """What a query gave, and how long that took; what is wrong is told on the page, with 200."""
+    """The result of a query and its duration, or the problem; both are shown with status 200."""
     begun = time.monotonic()
     try:
         answer = _ask(request, text, results.ACCEPT)
         try:
-            found = results.read(answer.media_type, answer.chunks)
+            answered = results.read(answer.media_type, answer.chunks)
         finally:
             answer.close()
     except problems.Problem as problem:
         return {"trouble": page.trouble(problem, text)}
     took = formatting.duration(time.monotonic() - begun)
-    return {"result": found, "form": found.form, "took": took}
+    return {"result": answered, "form": answered.form, "took": took}
 
 
 def _show(
-    request: HttpRequest, examples: tuple[questions.Question, ...], text: str, **given: Any
+    request: HttpRequest, examples: tuple[example_queries.ExampleQuery, ...], text: str, **more: Any
 ) -> HttpResponse:
     lines = text.count("\n") + 1
     permalink = page.address(text, examples)
@@ -119,6 +118,6 @@ def _show(
         "limits": page.limits(signed_in=request.user.is_authenticated),
         "permalink": f"{settings.HUB_PUBLIC_URL}{permalink}" if permalink else "",
         "downloads": page.downloads(text),
-        "curl": page.curl(text, _CURL.get(given.get("form", ""), "text/csv")),
+        "curl": page.curl(text, _CURL.get(more.get("form", ""), "text/csv")),
     }
-    return render(request, "query/query.html", context | given)
+    return render(request, "query/query.html", context | more)

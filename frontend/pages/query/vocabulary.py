@@ -108,7 +108,6 @@ def prologue(text: str) -> str:
 
 
 def _own() -> tuple[Term, ...]:
-    """The properties of the hub's vocabulary, in the order in which it tells of them."""
     ranges: dict[str, str] = {}
     comments: dict[str, str] = {}
     linked: dict[str, bool] = {}

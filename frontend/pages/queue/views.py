@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -35,8 +35,8 @@ PAGE = 50
 def queue(request: HttpRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     if state and state not in Job.State.values:
-        known = ", ".join(Job.State.values)
-        raise problems.InvalidRequest.at("/state", f"state must be one of {known}.")
+        names = ", ".join(Job.State.values)
+        raise problems.InvalidRequest.at("/state", f"state must be one of {names}.")
     try:
         before = parse_datetime(request.GET.get("before", ""))
     except ValueError:
@@ -61,7 +61,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 def job(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One job; with ``part`` only the region that changes, which its module asks for."""
     template = "jobs/part.html" if "part" in request.GET else "jobs/job.html"
-    return render(request, template, {"job": _shown(request, uuid), "now": timezone.now()})
+    return render(request, template, {**_context(request, uuid), "now": timezone.now()})
 
 
 @require_GET
@@ -70,29 +70,30 @@ def events(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     selectors.job(request.user, uuid)
 
     def look() -> tuple[str, bool]:
-        shown = _shown(request, uuid)
-        return render_to_string("jobs/part.html", {"job": shown}), shown.ended
+        context = _context(request, uuid)
+        return render_to_string("jobs/part.html", context), context["job"].is_ended
 
     return streams.answer(look, _reader(request))
 
 
 def _reader(request: HttpRequest) -> str:
-    """Who reads, for counting streams: the user, else the address."""
     if request.user.is_authenticated:
         return f"user {request.user.pk}"
     return f"from {throttles.address_of(request)}"
 
 
-def _shown(request: HttpRequest, uuid: UUID) -> job_progress.Progress:
-    found = selectors.job(request.user, uuid)
-    return job_progress.read(
-        found,
-        waits=selectors.why_waiting(found),
-        barred=selectors.is_barred(found),
-        may_cancel=_may_cancel(request, found),
+def _context(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
+    job = selectors.job(request.user, uuid)
+    progress = job_progress.read(
+        job,
+        waits=selectors.why_waiting(job),
+        barred=selectors.is_barred(job),
+        may_cancel=_may_cancel(request, job),
         sees_names=aliases.sees_names(request.user),
-        made=job_outcomes.of(found) if found.is_ended else (),
+        outputs=job_outcomes.of(job) if job.is_ended else (),
+        source=selectors.source_of(job),
     )
+    return {"job": job, "progress": progress}
 
 
 def _may_cancel(request: HttpRequest, job: Job) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
@@ -17,14 +16,13 @@ from frontend.parts import formatting, labels
 from frontend.presenters import (
     conformance,
     list_filters,
-    timings,
-    version_head,
+    measurements,
 )
 from frontend.presenters import (
     health as presenter_health,
 )
 from hub.protocol import problems
-from metadata.sparql import questions
+from metadata.sparql import example_queries
 from registry.catalogue import facets, search, speeds
 from registry.catalogue.query import Query
 from runners.benchmarks import selectors as benchmark_selectors
@@ -46,7 +44,7 @@ TASKS = 12
 SMALL_BYTES = 10**8
 # Of the examples of the query page, those that most people understand.
 ASKED = ("training-carbon", "models-by-licence", "failed-conformance", "trained-on-personal-data")
-_TITLES = {one.slug: one.title for one in questions.filled("", {"V": "", "D": ""})}
+_TITLES = {one.slug: one.title for one in example_queries.filled("", {"V": "", "D": ""})}
 
 
 @require_safe
@@ -69,7 +67,7 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "home.html",
         {
-            "rows": [version_head.row(document) for document in published],
+            "rows": published,
             "totals": totals,
             "known": _known(counts),
             "small": formatting.size(SMALL_BYTES),
@@ -77,11 +75,11 @@ def home(request: HttpRequest) -> HttpResponse:
             "asked": [(slug, _TITLES[slug]) for slug in ASKED],
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
-            "measured": [_measured(found) for found in latest.measurements(request.user, NEWEST)],
-            "timed": [
-                (row.variant.version.ref, timings.timing(row))
-                for row in benchmark_selectors.newest(request.user, NEWEST)
+            "measured": [
+                (one, verdicts.together(one.results).label, conformance.tally_text(one.results))
+                for one in latest.measurements(request.user, NEWEST)
             ],
+            "timed": benchmark_selectors.newest(request.user, NEWEST),
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
     )
@@ -92,7 +90,7 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
 
     On the device class where most were timed with it.
     """
-    found = []
+    listed = []
     passed = {name for name, _ in counts["passes_on"]}
     for offer in speeds.offers(actor):
         runtime = offer.setup.runtime
@@ -103,13 +101,13 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
                 max_bytes=SMALL_BYTES,
                 **offer.setup._asdict(),
             )
-            said = timings.runtime(runtime, offer.setup.provider)
+            words = measurements.runtime(runtime, offer.setup.provider)
             where = offer.device_title
             if not _has_fastest(actor, query):
                 continue
             passed.discard(runtime)
-            found.append({"words": said, "device": where, "url": list_filters.address(query)})
-    return found
+            listed.append({"words": words, "device": where, "url": list_filters.address(query)})
+    return listed
 
 
 def _has_fastest(actor: Actor, query: Query) -> bool:
@@ -120,15 +118,14 @@ def _has_fastest(actor: Actor, query: Query) -> bool:
 
 
 def _known(counts: facets.Facets) -> list[tuple[str, str]]:
-    """What is known of the models: how many each is known of in words, and the list of those."""
-    found = [
+    queries = [
         (
             f"{formatting.grouped(count)} pass on {labels.runtime(name)}",
             Query(passes_on=(name,)),
         )
         for name, count in counts["passes_on"]
     ]
-    found += [
+    queries += [
         (
             f"{formatting.grouped(count)} declare training carbon",
             Query(evidence=(name,)),
@@ -136,25 +133,7 @@ def _known(counts: facets.Facets) -> list[tuple[str, str]]:
         for name, count in counts["evidence"]
         if name == "carbon"
     ]
-    return [(said, list_filters.address(asked)) for said, asked in found]
-
-
-def _measured(found: latest.Measurement) -> dict[str, Any]:
-    """A measurement in words: which model, on what, how many checks passed, and where it is."""
-    version = found.variant.version
-    model = version.model
-    place = version_head.place(version, "version-conformance")
-    return {
-        "namespace": model.namespace.slug,
-        "name": model.name,
-        "number": version.number,
-        "variant": "" if found.variant.origin == "uploaded" else found.variant.name,
-        "url": f"{place}?{urlencode({'variant': found.variant.name})}",
-        "runtime": f"{labels.runtime(found.runtime)} {found.runtime_version}",
-        "state": str(verdicts.together(found.results).label),
-        "words": conformance.tally_text(found.results),
-        "at": found.at,
-    }
+    return [(words, list_filters.address(query)) for words, query in queries]
 
 
 @require_safe
@@ -163,8 +142,8 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
     kind = problems.by_slug().get(slug)
     if kind is None:
         raise problems.NotFound(f"Unknown error type {slug}.")
-    told = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
-    return render(request, "problem.html", {"kind": told})
+    shown = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
+    return render(request, "problem.html", {"kind": shown})
 
 
 @require_safe

@@ -7,10 +7,10 @@ page says so, and the reader sets it by hand.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from frontend.pages.tryouts import input_form
+from frontend.pages.tryouts import image_sources
 from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
@@ -47,19 +47,14 @@ _PROFILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """One output of the model; a browser's runtime gives those that are plain tensors."""
-
-    name: str
-    plain: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Model:
-    """Everything that a page needs to run one variant; ``rate`` is a sound's, in hertz."""
+    """Everything that a page needs to run one variant; ``rate`` is a sound's, in hertz.
+
+    An output comes with whether it is a plain tensor, which a browser's runtime can give.
+    """
 
     inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[tuple[str, bool], ...]
     said: str
     source: str
     rate: int | None = None
@@ -90,7 +85,7 @@ class Model:
                     }
                     for one in self.inputs
                 ],
-                "outputs": [asdict(one) for one in self.outputs],
+                "outputs": [{"name": name, "plain": plain} for name, plain in self.outputs],
                 "sees": self.sees,
                 "labels": self.labels,
                 "profile": {"name": self.profile, **_PROFILES[self.profile]},
@@ -105,19 +100,19 @@ def read(version: Version, variant: Variant) -> Model:
     own = {file.path: file for file in version.files.all() if not file.derived}
     config = _json(own.get(CONFIG))
     card = stored.mapping(version.card)
-    said = card.get("preprocessing")
-    words = said.strip() if isinstance(said, str) else ""
+    preprocessing = card.get("preprocessing")
+    words = preprocessing.strip() if isinstance(preprocessing, str) else ""
     declarations = {one.name: one for one in parse(card.get("inputs"))}
     rows = _inputs(facts.inputs, presenter_declarations.task_of(version), declarations)
-    rows = input_form.declared(rows, declarations, config, facts)
+    rows = image_sources.declared(rows, declarations, config, facts)
     origins = {origin for one in rows for _, origin in one.origins}
-    sources = [origin for origin in input_form.ORIGINS if origin in origins]
-    if words and input_form.CARD not in sources:
-        sources.insert(0, input_form.CARD)
+    sources = [origin for origin in image_sources.ORIGINS if origin in origins]
+    if words and image_sources.CARD not in sources:
+        sources.insert(0, image_sources.CARD)
     labels, labels_from = _labels(own)
     return Model(
         inputs=rows,
-        outputs=tuple(Output(port.name, port.type.tensor_dtype in PLAIN) for port in facts.outputs),
+        outputs=tuple((port.name, port.type.tensor_dtype in PLAIN) for port in facts.outputs),
         said=words,
         source=" and ".join(sources),
         rate=_whole(config.get("sampling_rate")),
@@ -158,16 +153,17 @@ def _inputs(
 ) -> Iterable[Input]:
     for index, port in enumerate(ports):
         kind, sizes = port.type.tensor_dtype, port.type.sizes
-        said = declarations.get(port.name)
-        seen = said is not None and said.image is not None
-        kinds = tuple(_kinds(port.name, kind, sizes, task, seen=seen)) if kind in PLAIN else ()
+        declared = declarations.get(port.name)
+        is_picture = declared is not None and declared.image is not None
+        kinds = (
+            tuple(_kinds(port.name, kind, sizes, task, seen=is_picture)) if kind in PLAIN else ()
+        )
         yield Input(index, port.name, kind or port.type.kind or "unknown", sizes, kinds)
 
 
 def _kinds(
     name: str, kind: str, shape: tuple[int | None, ...] | None, task: str, *, seen: bool = False
 ) -> Iterable[str]:
-    """How such an input may be given, the likeliest first; a tensor always."""
     sizes = shape or ()
     numeric = kind.startswith(("float", "uint8"))
     if kind == "string":
@@ -194,10 +190,10 @@ def _is_plane(sizes: tuple[int | None, ...]) -> bool:
 def _json(file: File | None) -> dict[str, Any]:
     text = _text(file)
     try:
-        said = json.loads(text) if text else {}
+        document = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         return {}
-    return stored.mapping(said)
+    return stored.mapping(document)
 
 
 def _text(file: File | None) -> str:
@@ -208,10 +204,9 @@ def _text(file: File | None) -> str:
 
 
 def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
-    """The words for the places of an output, and the file that has them."""
-    told = _json(own.get(MODEL_CONFIG)).get("id2label")
-    if isinstance(told, dict) and all(str(key).isdigit() for key in told):
-        rows = [str(told[key])[:200] for key in sorted(told, key=int)]
+    names = _json(own.get(MODEL_CONFIG)).get("id2label")
+    if isinstance(names, dict) and all(str(key).isdigit() for key in names):
+        rows = [str(names[key])[:200] for key in sorted(names, key=int)]
         return tuple(rows[:MOST_LABELS]), MODEL_CONFIG
     for path in LABELS:
         lines = _text(own.get(path)).splitlines()

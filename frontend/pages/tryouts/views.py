@@ -14,10 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from frontend.pages.tryouts import input_form, page, snippets
 from frontend.parts.caching import conditional
 from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
-from frontend.presenters.version_page import context
+from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems, stored
 from registry.storage.files import store
-from registry.versions import selectors
 from runners.benchmarks import browser_runs
 from runners.queue.selectors import why_waiting
 from runners.tryouts import tryouts
@@ -43,9 +42,9 @@ YEAR_SECONDS = 31_536_000
 
 
 @require_safe
-def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def show(request: HttpRequest, version: Version) -> HttpResponse:
     """The page, and with ``run`` what a run on the server found."""
-    version = selectors.whole_version(request.user, namespace, name, number)
     shown = context(request, version, "try")
     variant = shown["variant"]
     released = version.is_served and variant is not None
@@ -86,73 +85,68 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
 
 
 @require_safe
-def code(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def code(request: HttpRequest, version: Version) -> HttpResponse:
     """The run that the fields of the form describe, as Python; plain text."""
-    version = selectors.whole_version(request.user, namespace, name, number)
-    variant = version_head.chosen_variant(version, request.GET.get("variant", ""))
-    if variant is None or not version.is_served:
+    variant = version_head.required_variant(version, request.GET.get("variant", ""))
+    if not version.is_served:
         raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
     text = _code(request, version, variant, page.read(version, variant))
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 @require_POST
-def ask(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def ask(request: HttpRequest, version: Version) -> HttpResponse:
     """Have a worker run the model on what the form brings; leads back to the page, or says where.
 
     Each input comes as a file ``file-k`` (`.npy`), as JSON in ``json-k``, or as a picture
     ``picture-k`` with the fields of its preprocessing.
     """
-    version = selectors.whole_version(request.user, namespace, name, number)
-    variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
-    if variant is None:
-        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
+    variant = version_head.required_variant(version, request.POST.get("variant", ""))
     model = page.read(version, variant)
-    given = _given(request, model)
-    job = tryouts.request(request.user, variant=variant, given=given, draw=model.sees)
-    place = [namespace, name, number]
+    inputs = _given(request, model)
+    job = tryouts.request(request.user, variant=variant, given=inputs, draw=model.sees)
     if "json" in request.headers.get("Accept", ""):
         return JsonResponse(
-            {"run": str(job.uuid), "url": reverse("version-run", args=[*place, job.uuid])},
+            {"run": str(job.uuid), "url": version_head.place(version, "version-run", job.uuid)},
             status=202,
         )
     chosen = version_head.choice_of(version, variant)
     joint = "&" if chosen else "?"
-    url = reverse("version-try", args=place)
+    url = version_head.place(version, "version-try")
     return HttpResponseRedirect(f"{url}{chosen}{joint}run={job.uuid}#server")
 
 
 @require_POST
-def contribute(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
+@of_whole_version
+def contribute(request: HttpRequest, version: Version) -> HttpResponse:
     """Keep the latency that the page measured, under its reader's name; leads to the result.
 
     ``told`` is what the page measured, as JSON; ``browser`` and ``device`` are the reader's words.
     """
-    version = selectors.whole_version(request.user, namespace, name, number)
-    variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
-    if variant is None:
-        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
-    said = request.POST.get("told", "")
+    variant = version_head.required_variant(version, request.POST.get("variant", ""))
+    text = request.POST.get("told", "")
     try:
-        told = json.loads(said) if len(said) <= MOST_TOLD else None
+        measurement = json.loads(text) if len(text) <= MOST_TOLD else None
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        measurement = None
+    if not isinstance(measurement, dict):
         raise problems.InvalidRequest("No measurement to contribute. Run the model first.")
     words = {name: request.POST.get(name, "") for name in ("browser", "device")}
     row = browser_runs.contribute(
         request.user,
         variant=variant,
-        told=told | words,
+        told=measurement | words,
         runtime_version=browser_runtime.VERSION,
     )
-    return HttpResponseRedirect(reverse("benchmark", args=[namespace, name, number, row.pk]))
+    return HttpResponseRedirect(version_head.place(version, "benchmark", row.pk))
 
 
 @require_safe
-def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID) -> JsonResponse:
+@of_version
+def state(request: HttpRequest, version: Version, uuid: UUID) -> JsonResponse:
     """How far a run is, and what it found; for whoever asked for it."""
-    version = selectors.version(request.user, namespace, name, number)
     job = _belonging(tryouts.of(request.user, uuid), version)
     response = JsonResponse(
         {
@@ -168,11 +162,9 @@ def state(request: HttpRequest, namespace: str, name: str, number: int, uuid: UU
 
 
 @require_safe
-def output(
-    request: HttpRequest, namespace: str, name: str, number: int, uuid: UUID, filename: str
-) -> FileResponse:
+@of_version
+def output(request: HttpRequest, version: Version, uuid: UUID, filename: str) -> FileResponse:
     """One output of a run, as a `.npy` file, or drawn as a `.png`."""
-    version = selectors.version(request.user, namespace, name, number)
     blob = tryouts.output(_belonging(tryouts.of(request.user, uuid), version), filename)
     response = FileResponse(
         store().open(blob.sha256),
@@ -190,17 +182,17 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     try:
         if version != browser_runtime.VERSION:
             raise KeyError(version)  # noqa: TRY301
-        found = browser_runtime.find(filename, request.headers.get("Accept-Encoding", ""))
+        file = browser_runtime.find(filename, request.headers.get("Accept-Encoding", ""))
     except KeyError:
         raise problems.NotFound(
             f"The browser runtime {version[:20]} has no file {filename[:64]}."
         ) from None
-    response = HttpResponse(content_type=found.type)
+    response = HttpResponse(content_type=file.type)
     response["Cross-Origin-Resource-Policy"] = "same-origin"
     response["Cross-Origin-Embedder-Policy"] = "require-corp"
     response["Content-Security-Policy"] = browser_runtime.POLICY
     response["Vary"] = "Accept-Encoding"
-    response["ETag"] = found.etag
+    response["ETag"] = file.etag
     response["Cache-Control"] = (
         "public, no-cache"
         if filename == browser_runtime.WORKER
@@ -209,54 +201,49 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     answer = conditional(request, response)
     if answer is not response:
         return answer
-    if found.encoding:
-        response["Content-Encoding"] = found.encoding
-    response.content = found.path.read_bytes()
+    if file.encoding:
+        response["Content-Encoding"] = file.encoding
+    response.content = file.path.read_bytes()
     return response
 
 
 def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Given]:
-    """The inputs that a form brings, stored as uploads of whoever sends them."""
-    given = []
+    inputs = []
     posted = {name: str(value) for name, value in request.POST.items()}
     for one in model.inputs:
         file = request.FILES.get(f"file-{one.index}")
         picture = request.FILES.get(f"picture-{one.index}")
         text = posted.get(f"json-{one.index}", "").strip()
         if file is not None:
-            given.append(tryouts.Given(one.name, "npy", multipart.keep(request.user, file)))
+            inputs.append(tryouts.Given(one.name, "npy", multipart.keep(request.user, file)))
         elif picture is not None and "picture" in one.kinds:
             image, own = input_form.chosen(posted, one)
             digest = multipart.keep(request.user, picture)
-            given.append(tryouts.Given(one.name, "picture", digest, image, own))
+            inputs.append(tryouts.Given(one.name, "picture", digest, image, own))
         elif text:
             digest = multipart.keep_text(request.user, f"{one.index}.json", text)
-            given.append(tryouts.Given(one.name, "json", digest))
-    return given
+            inputs.append(tryouts.Given(one.name, "json", digest))
+    return inputs
 
 
 def _code(request: HttpRequest, version: Version, variant: Variant, model: page.Model) -> str:
-    """The run as Python: with the fields of the address, else with what is declared."""
-    asked = {name: str(value) for name, value in request.GET.items()}
+    query = {name: str(value) for name, value in request.GET.items()}
     feeds = []
     for one in model.inputs:
-        kind = asked.get(f"kind-{one.index}") or next(iter(one.kinds), "")
+        kind = query.get(f"kind-{one.index}") or next(iter(one.kinds), "")
         image = one.image if kind == "picture" else None
         own: Polarity | None = None
-        if kind == "picture" and f"scale-{one.index}" in asked:
+        if kind == "picture" and f"scale-{one.index}" in query:
             with suppress(problems.InvalidRequest):
-                image, own = input_form.chosen(asked, one)
+                image, own = input_form.chosen(query, one)
         feeds.append(snippets.Feed(one, image, own))
     return snippets.code(variants.load_of(version, variant), feeds)
 
 
 def _run_of(request: HttpRequest, version: Version) -> Job | None:
-    """The run that the address names, if it is the reader's own and of this version."""
-    asked = request.GET.get("run", "")
+    run = request.GET.get("run", "")
     try:
-        return (
-            _belonging(tryouts.of(request.user, tryouts.uuid_of(asked)), version) if asked else None
-        )
+        return _belonging(tryouts.of(request.user, tryouts.uuid_of(run)), version) if run else None
     except problems.NotFound:
         return None
 
@@ -268,14 +255,13 @@ def _belonging(job: Job, version: Version) -> Job:
 
 
 def _answer(job: Job, model: page.Model) -> dict[str, Any]:
-    """A run's facts for the page: its outputs with their files, and how long it took."""
     facts = job.typed_report.facts
     rows = stored.rows(facts.get("outputs"))
-    known = {one.name: one for one in model.inputs}
+    inputs = {one.name: one for one in model.inputs}
     taken = [
-        (one["name"], input_form.choices(one["image"], one.get("polarity"), known[one["name"]]))
+        (one["name"], input_form.choices(one["image"], one.get("polarity"), inputs[one["name"]]))
         for one in job.input.get("inputs", [])
-        if one.get("format") == "picture" and one["name"] in known
+        if one.get("format") == "picture" and one["name"] in inputs
     ]
     outputs = [row | page.shown(row, model.labels) for row in rows]
     return {**facts, "outputs": outputs, "taken": taken}

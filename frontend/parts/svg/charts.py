@@ -30,38 +30,36 @@ class Point:
     mark: str = ""
 
 
-def line(points: Sequence[Point], *, logarithmic: bool = True, joined: bool = True) -> SafeString:
+def line(points: Sequence[Point], *, logarithmic: bool = True) -> SafeString:
     """Points in order, joined; nothing for fewer than two."""
     if len(points) < 2:
         return mark_safe("")
-    places = _places(points, logarithmic=logarithmic)
-    path = "M" + "L".join(f"{x} {y}" for x, y in places) if joined else ""
+    across = _scale([point.x for point in points], _LEFT, _RIGHT, logarithmic=logarithmic)
+    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=logarithmic)
+    places = list(zip(across, down, strict=True))
+    path = "M" + "L".join(f"{x} {y}" for x, y in places)
     return _svg(places, points, path)
 
 
 def frontier(points: Sequence[Point]) -> SafeString:
-    """Points on logarithmic axes; those that nothing beats in both are joined."""
-    if len(points) < 2:
-        return mark_safe("")
-    places = _places(points, logarithmic=True)
-    order = sorted(range(len(points)), key=lambda at: (points[at].x, points[at].y))
-    best: list[int] = []
-    for at in order:
-        if not best or points[at].y < points[best[-1]].y:
-            best.append(at)
-    path = "M" + "L".join(f"{places[at][0]} {places[at][1]}" for at in best)
-    return _svg(places, points, path if len(best) > 1 else "")
+    """Points on logarithmic axes, less is better in both; those that nothing beats are joined."""
+    return _frontier(points, points, logarithmic=True)
 
 
 def rising(points: Sequence[Point]) -> SafeString:
     """Points over a logarithmic axis, more is better upwards; what nothing beats is joined."""
+    costs = [Point(point.x, -point.y) for point in points]
+    return _frontier(points, costs, logarithmic=False)
+
+
+def _frontier(points: Sequence[Point], costs: Sequence[Point], *, logarithmic: bool) -> SafeString:
     if len(points) < 2:
         return mark_safe("")
     across = _scale([point.x for point in points], _LEFT, _RIGHT, logarithmic=True)
-    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=False)
+    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=logarithmic)
     places = list(zip(across, down, strict=True))
-    best = undominated([Point(point.x, -point.y) for point in points])
-    joined = sorted(place for place, stands in zip(places, best, strict=True) if stands)
+    best = zip(places, undominated(costs), strict=True)
+    joined = sorted({place for place, stands in best if stands})
     path = "M" + "L".join(f"{x} {y}" for x, y in joined) if len(joined) > 1 else ""
     return _svg(places, points, path)
 
@@ -133,24 +131,18 @@ def ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
 
 
 def _place(value: float, ends: tuple[float, float], first: float, last: float) -> float:
-    """Where a value lies between two places, as it does between the ends of its axis."""
     low, high = ends
     share = (value - low) / (high - low) if high > low else 0.5
     return round(first + (last - first) * share, 2)
 
 
-def _places(points: Sequence[Point], *, logarithmic: bool) -> list[tuple[float, float]]:
-    across = _scale([point.x for point in points], _LEFT, _RIGHT, logarithmic=logarithmic)
-    down = _scale([point.y for point in points], _BOTTOM, _TOP, logarithmic=logarithmic)
-    return list(zip(across, down, strict=True))
-
-
 def _scale(values: list[float], first: float, last: float, *, logarithmic: bool) -> list[float]:
-    told = [math.log(max(value, 1e-12)) if logarithmic else value for value in values]
-    low, high = min(told), max(told)
+    lengths = [math.log(max(value, 1e-12)) if logarithmic else value for value in values]
+    low, high = min(lengths), max(lengths)
     room = high - low
     return [
-        round(first + (last - first) * ((value - low) / room if room else 0.5), 2) for value in told
+        round(first + (last - first) * ((value - low) / room if room else 0.5), 2)
+        for value in lengths
     ]
 
 

@@ -1,7 +1,7 @@
 """Few things and what leads from one to another, drawn by the server: boxes in columns, lines.
 
-The drawing is decoration: the same is told in words beside it, so it is hidden from readers that
-speak. What a stranger wrote is text in it, cut to fit.
+The drawing is decoration: the page says the same in words, so screen readers skip it. Text of
+users is cut to fit.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ def _fitting(number: int, rows: list[Box]) -> list[Box]:
 
 
 def _lines(places: dict[str, tuple[int, int]], lines: Iterable[tuple[str, str]]) -> SafeString:
-    """Every line in one path, each with a head at its end."""
     parts = []
     for source, target in dict.fromkeys(lines):
         if source not in places or target not in places:

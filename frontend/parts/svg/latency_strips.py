@@ -16,10 +16,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import formatting
 from hub.protocol import problems
-from runners.benchmarks import samples
+from runners.benchmarks import browser_runs, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runners.models import Measurement
 
@@ -44,6 +44,14 @@ class Spread:
     def ends(self) -> tuple[float, ...]:
         """The least and the largest dot."""
         return (min(self.dots), max(self.dots)) if self.dots else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """Strips on one axis by the keys of their results, and the words of the axis."""
+
+    head: SafeString
+    drawings: Mapping[int, SafeString]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +86,42 @@ class Axis:
 
 def axis_of(values: Iterable[float | None]) -> Axis | None:
     """An axis on which all these have room, from one third of a power of ten to another."""
-    known = [value for value in values if value is not None and value > 0]
-    if not known:
+    positive = [value for value in values if value is not None and value > 0]
+    if not positive:
         return None
-    low = 10 ** (math.floor(math.log10(min(known)) * 3) / 3)
-    high = 10 ** (math.ceil(math.log10(max(known)) * 3) / 3)
+    low = 10 ** (math.floor(math.log10(min(positive)) * 3) / 3)
+    high = 10 ** (math.ceil(math.log10(max(positive)) * 3) / 3)
     return Axis(low, high if high > low * 1.01 else low * 10 ** (1 / 3))
 
 
-def together(rows: Iterable[Measurement]) -> dict[int, SafeString]:
-    """Strips of results on one axis, each with the words of the axis above it, by their keys."""
-    found = [(row, spread_of(row)) for row in rows if row.p50_ms]
+def together(rows: Sequence[Measurement]) -> Strips:
+    """Strips of results on one axis; those without a median have none."""
+    spreads = {row.pk: spread_of(row) for row in rows[:MOST_READ] if row.p50_ms}
     axis = axis_of(
-        value for row, spread in found for value in (row.p50_ms, row.p95_ms, *spread.ends)
+        value
+        for row in rows
+        for value in (row.p50_ms, row.p95_ms, *spreads.get(row.pk, Spread()).ends)
     )
     if axis is None:
-        return {}
-    return {
-        row.pk: format_html(
-            "{}{}",
-            head(axis),
-            draw(axis, spread, median=row.p50_ms or 0, p95=row.p95_ms, tone=row.device_kind),
+        return Strips(mark_safe(""), {})
+    drawings = {
+        row.pk: draw(
+            axis,
+            spreads.get(row.pk, Spread()),
+            median=row.p50_ms,
+            p95=row.p95_ms,
+            tone=tone(row),
+            noisy=not row.is_ranked,
         )
-        for row, spread in found
+        for row in rows
+        if row.p50_ms
     }
+    return Strips(head(axis), drawings)
+
+
+def tone(row: Measurement) -> str:
+    """What colours a result: where it ran."""
+    return "web" if row.runtime == browser_runs.RUNTIME else row.device_kind
 
 
 def spread_of(row: Measurement) -> Spread:
@@ -115,12 +135,12 @@ def spread_of(row: Measurement) -> Spread:
 def _spread(row: Measurement) -> Spread:
     """From the record once; afterwards it is remembered, as a record never changes."""
     name = f"drawn:{row.record_sha256}:{row.ordinal}"
-    known = cache.get(name)
-    if not isinstance(known, Spread):
+    spread = cache.get(name)
+    if not isinstance(spread, Spread):
         counted = samples.counted(row, samples.of(row))
-        known = _summed([sample / 1e6 for one in counted for sample in one.samples_ns])
-        cache.set(name, known, _REMEMBERED_SECONDS)
-    return known
+        spread = _summed([sample / 1e6 for one in counted for sample in one.samples_ns])
+        cache.set(name, spread, _REMEMBERED_SECONDS)
+    return spread
 
 
 def _summed(pooled: Sequence[float]) -> Spread:
@@ -145,7 +165,8 @@ def draw(
     noisy: bool = False,
 ) -> SafeString:
     """One strip; ``tone`` is the kind of device, a noisy one is grey."""
-    parts = [_grid(axis)]
+    grid = "".join(f"M{tick.place} 0v{_HEIGHT}" for tick in axis.ticks)
+    parts = [format_html('<path class="grid" d="{}"/>', grid)]
     if spread.low is not None and spread.high is not None:
         left, right = axis.place(spread.low), axis.place(spread.high)
         parts.append(
@@ -170,11 +191,6 @@ def draw(
     )
 
 
-def _grid(axis: Axis) -> SafeString:
-    marks = "".join(f"M{tick.place} 0v{_HEIGHT}" for tick in axis.ticks)
-    return format_html('<path class="grid" d="{}"/>', marks)
-
-
 def _dots(axis: Axis, values: Iterable[float]) -> str:
     return "".join(
         f"M{axis.place(value)} {6 + (index * 2) % _LINES * 4}h0"
@@ -190,11 +206,14 @@ def head(axis: Axis) -> SafeString:
         format_html_join(
             "",
             '<text x="{}%" y="11" text-anchor="{}">{}</text>',
-            ((tick.place, _anchor(tick.place), tick.words) for tick in axis.ticks),
+            (
+                (
+                    tick.place,
+                    "start" if tick.place < 8 else "end" if tick.place > 92 else "middle",
+                    tick.words,
+                )
+                for tick in axis.ticks
+            ),
         )
         or mark_safe(""),
     )
-
-
-def _anchor(place: float) -> str:
-    return "start" if place < 8 else "end" if place > 92 else "middle"

@@ -168,24 +168,24 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 def _measure(options: argparse.Namespace) -> int:
     from hub.cli.bench import measurement  # noqa: PLC0415  (each command imports what it needs)
 
-    given, interpreter = _given(options), _interpreter(options)
+    settings, interpreter = _given(options), _interpreter(options)
     progress = False if options.quiet else None
     subject = subjects.find(
         options.ref, opset=options.opset, variant=options.variant, progress=progress
     )
-    given["variant"] = subject.variant
+    settings["variant"] = subject.variant
     signer = _signer(options)
     if options.contribute:
         if options.seed is not None:
             raise problems.HubError("With --contribute the hub chooses the seed. Remove --seed.")
-        given |= subjects.challenge(subject)
+        settings |= subjects.challenge(subject)
     if options.mlperf:
         from hub.cli.bench import loadgen  # noqa: PLC0415
 
-        for line in loadgen.run(subject, given, Path(options.mlperf)):
+        for line in loadgen.run(subject, settings, Path(options.mlperf)):
             print(line)
         return DONE
-    record = measurement.benchmark(subject, given, interpreter, _teller(options))
+    record = measurement.benchmark(subject, settings, interpreter, _teller(options))
     place = Path(options.output or f"{_slug(subject.name)}.benchmark.json")
     _write(place, record)
     _show(record, subject.name, as_json=options.json)
@@ -239,20 +239,20 @@ def _verify(options: argparse.Namespace) -> int:
     from runners.engine.benchmark import verification  # noqa: PLC0415
 
     try:
-        found = verification.problems(_read(Path(options.file)))
+        findings = verification.problems(_read(Path(options.file)))
     except form.InvalidRecordError as error:
         print(
             plain(f"hub: {options.file} is not a benchmark record: {error}"),
             file=sys.stderr,
         )
         return PROBLEM
-    for one in found:
-        said, right = (_short(one[name]) for name in ("said", "computed"))
-        words = f"the record states {said}, its samples give {right}"
+    for one in findings:
+        stated, right = (_short(one[name]) for name in ("said", "computed"))
+        words = f"the record states {stated}, its samples give {right}"
         if one["rule"] != "sums":
             words = f"{one['message']} (rule {one['rule']}). {one['cure']}"
         print(plain(f"{one['field']}: {words}"))
-    if found:
+    if findings:
         return PROBLEM
     print(plain(f"{options.file}: every figure matches its samples and no rule is broken"))
     return DONE
@@ -272,19 +272,19 @@ def _compare(options: argparse.Namespace) -> int:
             subjects.find(name, opset=options.opset, variant=options.variant, progress=progress)
             for name in names
         ]
-        given = _given(options)
+        settings = _given(options)
         if options.quick and options.processes is None:
-            given["processes"] = verdicts.LEAST_PAIRS
-        made = measurement.compare(
-            (pair[0], pair[1]), given, _interpreter(options), _teller(options)
+            settings["processes"] = verdicts.LEAST_PAIRS
+        comparison = measurement.compare(
+            (pair[0], pair[1]), settings, _interpreter(options), _teller(options)
         )
         if options.output:
-            _write(Path(options.output), made)
+            _write(Path(options.output), comparison)
         if options.json:
-            print(json.dumps(verdicts.without_samples(made), indent=2))
+            print(json.dumps(verdicts.without_samples(comparison), indent=2))
             return DONE
         names = (pair[0].name, pair[1].name)
-        verdict = made["verdict"]
+        verdict = comparison["verdict"]
     for line in words.of_verdict(verdict, names):
         print(plain(line))
     return DONE
@@ -324,28 +324,30 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The engine's options: those that were named, and no others."""
     from runners.engine.benchmark.options import Options  # noqa: PLC0415
 
-    known = Options.__dataclass_fields__.keys() - {"variant", "against", "challenge"}
-    chosen = {name: value for name, value in vars(options).items() if name in known}
-    given: dict[str, Any] = dict(_QUICK) if options.quick else {}
-    given |= {name: value for name, value in chosen.items() if value is not None}
-    given["shapes"] = dict(options.shape or ())
+    names = Options.__dataclass_fields__.keys() - {"variant", "against", "challenge"}
+    values = {name: value for name, value in vars(options).items() if name in names}
+    settings: dict[str, Any] = dict(_QUICK) if options.quick else {}
+    settings |= {name: value for name, value in values.items() if value is not None}
+    settings["shapes"] = dict(options.shape or ())
     if options.anyway:
-        given["if_busy"] = "measure"
-        given.setdefault("quiet_wait_seconds", 10.0)
-    if "processes" in chosen and chosen["processes"] is not None:
-        given["most_processes"] = max(chosen["processes"], 20 if not options.quick else 5)
+        settings["if_busy"] = "measure"
+        settings.setdefault("quiet_wait_seconds", 10.0)
+    if "processes" in values and values["processes"] is not None:
+        settings["most_processes"] = max(values["processes"], 20 if not options.quick else 5)
     if options.runtime and options.runtime != "onnxruntime":
-        given["provider"] = ""
-    return {name: list(value) if type(value) is tuple else value for name, value in given.items()}
+        settings["provider"] = ""
+    return {
+        name: list(value) if type(value) is tuple else value for name, value in settings.items()
+    }
 
 
 def _interpreter(options: argparse.Namespace) -> str:
     if options.interpreter:
         return str(Path(options.interpreter).absolute())
     runtime = options.runtime or "onnxruntime"
-    made = Path(os.environ.get("HUB_HOME", "var"), "runtimes", runtime, "bin", "python")
-    if runtime != "onnxruntime" and made.is_file():
-        return str(made.absolute())
+    prepared = Path(os.environ.get("HUB_HOME", "var"), "runtimes", runtime, "bin", "python")
+    if runtime != "onnxruntime" and prepared.is_file():
+        return str(prepared.absolute())
     if importlib.util.find_spec(runtime) is None:
         raise problems.LibraryMissing(
             f"{runtime} is not installed here: pip install "
@@ -356,10 +358,10 @@ def _interpreter(options: argparse.Namespace) -> str:
 
 
 def _teller(options: argparse.Namespace) -> Callable[[int, str], None]:
-    shown = not options.quiet and sys.stderr.isatty()
+    is_visible = not options.quiet and sys.stderr.isatty()
 
     def tell(progress: int, phase: str) -> None:
-        if shown:
+        if is_visible:
             print(f"\r{progress:3d} %  {phase:<12}", end="", file=sys.stderr, flush=True)
 
     return tell

@@ -24,7 +24,7 @@ _SUMMARY = "mlperf_log_summary.txt"
 _TRIAL = 10
 
 
-def run(subject: Subject, given: dict[str, Any], folder: Path) -> list[str]:
+def run(subject: Subject, config: dict[str, Any], folder: Path) -> list[str]:
     """Have LoadGen ask a single stream and write its logs into the folder; gives what to tell."""
     try:
         # `import mlcommons_loadgen` would put an empty module under this name.
@@ -33,14 +33,14 @@ def run(subject: Subject, given: dict[str, Any], folder: Path) -> list[str]:
         raise problems.LibraryMissing(
             "--mlperf needs MLPerf LoadGen: pip install 'onnx-hub[mlperf]' (x86-64 only)."
         ) from None
-    options = Options.from_json(given)
+    options = Options.from_json(config)
     if options.scenario != "single_stream":
         raise problems.HubError(
             "--mlperf supports only the single_stream scenario. Remove --scenario."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="hub-bench-") as made:
-        opened = _open(subject, options, Path(made))
+    with tempfile.TemporaryDirectory(prefix="hub-bench-") as scratch:
+        opened = _open(subject, options, Path(scratch))
         settings = _settings(loadgen, opened.infer, options.timed_seconds)
         _ask(loadgen, opened.infer, settings, folder)
         opened.expect_provider()
@@ -53,9 +53,9 @@ def _open(subject: Subject, options: Options, folder: Path) -> sessions.Opened:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(place)
     model = folder.joinpath("model", *subject.entry.split("/"))
-    asked = {"model": str(model), **options.session}
-    feeds.make(model, folder / "inputs", asked)
-    return sessions.open_session(asked, stored.read(folder / "inputs"), profiled=False)
+    request = {"model": str(model), **options.session}
+    feeds.make(model, folder / "inputs", request)
+    return sessions.open_session(request, stored.read(folder / "inputs"), profiled=False)
 
 
 def _settings(loadgen: Any, infer: Any, seconds: float) -> Any:
@@ -83,15 +83,15 @@ def _ask(loadgen: Any, infer: Any, settings: Any, folder: Path) -> None:
     log = loadgen.LogSettings()
     log.log_output.outdir = str(folder)
     log.log_output.copy_summary_to_stdout = False
-    asked = loadgen.ConstructSUT(issue, lambda: None)
+    system = loadgen.ConstructSUT(issue, lambda: None)
     library = loadgen.ConstructQSL(
         _PERFORMANCE_COUNT, _PERFORMANCE_COUNT, lambda _: None, lambda _: None
     )
     try:
-        loadgen.StartTestWithLogSettings(asked, library, settings, log)
+        loadgen.StartTestWithLogSettings(system, library, settings, log)
     finally:
         loadgen.DestroyQSL(library)
-        loadgen.DestroySUT(asked)
+        loadgen.DestroySUT(system)
     (folder / "settings.json").write_text(
         json.dumps({"expected_latency_ns": settings.single_stream_expected_latency_ns}),
         encoding="ascii",

@@ -39,15 +39,15 @@ def compare(
     baseline, candidate = pair
     beside = {f"{_AGAINST}/{path}": place for path, place in baseline.files.items()}
     both = type(candidate)(candidate.name, candidate.entry, {**candidate.files, **beside})
-    given = {**options, "against": f"{_AGAINST}/{baseline.entry}"}
-    return _run("compare-speed", both, given, interpreter, tell, "comparison.json")
+    settings = {**options, "against": f"{_AGAINST}/{baseline.entry}"}
+    return _run("compare-speed", both, settings, interpreter, tell, "comparison.json")
 
 
 def _run(
-    task: str, subject: Subject, given: dict[str, Any], interpreter: str, tell: Tell, output: str
+    task: str, subject: Subject, settings: dict[str, Any], interpreter: str, tell: Tell, output: str
 ) -> Any:
     try:
-        options = Options.from_json(given)
+        options = Options.from_json(settings)
     except UnusableOptionError as error:
         raise NotMeasuredError(str(error)) from None
     if sys.platform != "linux":
@@ -60,11 +60,11 @@ def _run(
         job_seconds=options.job_seconds(2 if options.against else 1) + _AROUND_SECONDS,
     )
     # The digest of what is measured is taken by the engine; a request of a person has no other.
-    request = Request(task, subject.entry, subject.files, "0" * 64, given, limits)
-    made: list[Any] = []
+    request = Request(task, subject.entry, subject.files, "0" * 64, settings, limits)
+    documents: list[Any] = []
 
     def keep(report: Any, folder: Path) -> Any:
-        made.extend(
+        documents.extend(
             json.loads((folder / one["name"]).read_text(encoding="ascii"))
             for one in report.outputs
             if one["name"] == output
@@ -73,7 +73,7 @@ def _run(
 
     with Sandbox(interpreter=interpreter) as sandbox:
         report = sandbox.run(request, on_progress=tell, keep=keep)
-    if not made:
+    if not documents:
         words = "; ".join(one.message for one in report.findings) or report.outcome
         raise NotMeasuredError(words)
-    return made[0]
+    return documents[0]

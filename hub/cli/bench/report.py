@@ -1,4 +1,4 @@
-"""A record in words, for whoever reads a terminal."""
+"""A record as lines of text for a terminal."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _status(record: dict[str, Any]) -> str:
 
 
 def _most(record: dict[str, Any], name: str) -> float:
-    seen = [one["interference"][name] for one in record["processes"]]
-    return max((one for one in seen if not isinstance(one, str)), default=0.0)
+    values = [one["interference"][name] for one in record["processes"]]
+    return max((one for one in values if not isinstance(one, str)), default=0.0)
 
 
 def _energy(energy: dict[str, Any]) -> str:

@@ -80,9 +80,9 @@ def challenge(subject: Subject) -> dict[str, Any]:
             "Only models of a hub can be contributed to it. Give a reference instead of a file."
         )
     answer = api.default_hub().transport.request("POST", f"{subject.address}/challenges")
-    told = answer.json()
+    document = answer.json()
     try:
-        return {"challenge": str(told["challenge"]), "seed": int(told["seed"])}
+        return {"challenge": str(document["challenge"]), "seed": int(document["seed"])}
     except (KeyError, TypeError, ValueError):
         raise problems.Unreachable(
             "The hub's challenge could not be read. Is the hub older than this client?"

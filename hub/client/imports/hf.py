@@ -37,7 +37,7 @@ LOOKED_AT = 100
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OWN = re.compile(rf"^{FIELD}:[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.MULTILINE)
-_MADE = frozenset({"submitted", "published", "yanked"})
+_SUBMITTED = frozenset({"submitted", "published", "yanked"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,18 @@ class Mirrored:
     is_new: bool
 
 
-def source_url(given: str | None) -> str:
+def source_url(url: str | None) -> str:
     """Return where to mirror from: as given, or HF_ENDPOINT, or huggingface.co."""
-    return settings.check_url(given or os.environ.get("HF_ENDPOINT") or DEFAULT_SOURCE)
+    return settings.check_url(url or os.environ.get("HF_ENDPOINT") or DEFAULT_SOURCE)
 
 
-def source_token(given: str | None, url: str) -> str | None:
+def source_token(token: str | None, url: str) -> str | None:
     """Return the token for a source: as given, HF_TOKEN where it belongs, or `hub login`'s.
 
     HF_TOKEN belongs to HF_ENDPOINT, or to huggingface.co; no other server ever gets it.
     """
-    if given:
-        return given.strip()
+    if token:
+        return token.strip()
     home = os.environ.get("HF_ENDPOINT") or DEFAULT_SOURCE
     if settings.origin(url) == settings.origin(home) and os.environ.get("HF_TOKEN"):
         return os.environ["HF_TOKEN"].strip()
@@ -68,11 +68,11 @@ def source_token(given: str | None, url: str) -> str | None:
 
 def open_source(hub: Hub, repo: str, url: str | None, token: str | None) -> Source:
     """Return the source of a mirror, with the token that belongs to it."""
-    chosen = source_url(url)
+    address = source_url(url)
     return Source(
-        chosen,
+        address,
         repo,
-        token=source_token(token, chosen),
+        token=source_token(token, address),
         cache=hub.config.cache,
         retry_seconds=hub.config.retry_seconds,
     )
@@ -105,7 +105,7 @@ class Mirror:
         takes the place of the source's README.md. A source that is private or gated becomes a
         private model unless `visibility` says otherwise. Raise what `Source.read` and `Hub.push`
         raise, `ModelMissing` for a source without an .onnx file, and `StateConflict` where what
-        is private there would become public here without being told to.
+        is private there would become public here without `visibility`.
         """
         if self._hub.config.offline:
             raise problems.NotCached(
@@ -117,10 +117,10 @@ class Mirror:
         self._refuse_itself(target, snapshot)
         total = sum(entry.size for entry in entries)
         self._say(f"{snapshot.repo} at {snapshot.commit[:12]}: {len(entries)} files, {size(total)}")
-        push = _MirrorPush(self._hub.transport, self._hub.cache, target, progress=self._progress)
+        push = pushing.Push(self._hub.transport, self._hub.cache, target, progress=self._progress)
         is_open = not (snapshot.is_private or snapshot.is_gated)
-        seen = self._visibility(target)
-        if seen == "public" and not is_open and visibility != "public":
+        existing = self._visibility(target)
+        if existing == "public" and not is_open and visibility != "public":
             word = "private" if snapshot.is_private else "gated"
             raise problems.StateConflict(
                 f"{self._source.address} is {word} and {target.name} is public here. Mirror it "
@@ -144,10 +144,11 @@ class Mirror:
             files = {file.path: file for file in [*small, *large]}
             readme = files.pop(CARD, None)
             text = self._card(card, readme, snapshot)
-            if seen and (
-                found := self._find(target, files, text, _message(self._source, snapshot))
-            ):
-                return self._as_found(push, found, publish=publish, wait=wait)
+            message = _message(self._source, snapshot)
+            if existing and (version := self._find(target, files, text, message)):
+                if version["state"] == "submitted" and wait:
+                    version = push.follow(version, publish=publish)
+                return Mirrored(version, is_new=False)
             self._check_card(text)
             blobs = download.fetch_all(
                 self._source,
@@ -156,36 +157,26 @@ class Mirror:
                 on_bytes=bar.advance,
                 on_file=bar.end_file,
             )
-        chosen = visibility or ("public" if is_open else "private")
-        push.open_model(create=True, visibility=chosen)
+        access = visibility or ("public" if is_open else "private")
+        push.open_model(create=True, visibility=access)
         local = [
             LocalFile(file.path, blobs[file.sha256], file.size, file.sha256)
             for file in sorted(files.values(), key=lambda file: file.path)
         ]
-        draft = push.open_draft(message=_message(self._source, snapshot), label="", resume=True)
-
-        def note(error: BaseException) -> None:
-            error.add_note(
-                f"The draft {target.name}@{draft['number']} was kept. Run the same command again "
-                "to continue it."
-            )
-
-        version = pushing.run(push, local, card=text, draft=draft, publish=publish, notes=note)
+        draft = push.open_draft(message=message, label="", resume=True, same_message=True)
+        note = (
+            f"The draft {target.name}@{draft['number']} was kept. Run the same command again to "
+            "continue it."
+        )
+        version = push.run(draft, local, card=text, publish=publish, note=note)
         return Mirrored(push.wait(version, publish=publish) if wait else version, is_new=True)
-
-    def _as_found(
-        self, push: _MirrorPush, version: dict[str, Any], *, publish: bool, wait: bool
-    ) -> Mirrored:
-        if version["state"] == "submitted" and wait:
-            version = push.follow(version, publish=publish)
-        return Mirrored(version, is_new=False)
 
     def _say(self, text: str) -> None:
         say(text, is_shown=self._progress)
 
     def _target(self, namespace: str | None, name: str) -> refs.Ref:
         if namespace is None:
-            who = self._hub.transport.request("GET", "/api/v1/whoami").json()
+            who = self._hub.transport.get("/api/v1/whoami")
             own = [each["slug"] for each in who["namespaces"] if each["role"] != "reader"]
             namespace = who["username"] if who["username"] in own else "".join(own[:1])
             if not namespace or (len(own) > 1 and namespace != who["username"]):
@@ -205,10 +196,10 @@ class Mirror:
     def _visibility(self, target: refs.Ref) -> str | None:
         """Who sees the model that is there already; None where there is none."""
         try:
-            answer = self._hub.transport.request("GET", f"/api/v1/models/{target.name}")
+            model = self._hub.transport.get(f"/api/v1/models/{target.name}")
         except problems.NotFound:
             return None
-        return str(answer.json()["visibility"])
+        return str(model["visibility"])
 
     def _card(
         self,
@@ -255,20 +246,20 @@ class Mirror:
     ) -> dict[str, Any] | None:
         """Return the version that holds these files and this card, wherever it came from."""
         address = f"/api/v1/models/{target.name}/versions"
-        listed = self._hub.transport.request("GET", address, query={"limit": LOOKED_AT}).json()
-        made = [row for row in listed["items"] if row["state"] in _MADE]
+        page = self._hub.transport.get(address, query={"limit": LOOKED_AT})
+        rows = [row for row in page["items"] if row["state"] in _SUBMITTED]
         # The newest, and the one that an earlier run made from this very commit.
-        candidates = made[:1] + [row for row in made[1:] if row["message"] == message][:1]
-        wanted = {path: digests.format(file.sha256) for path, file in files.items()}
+        candidates = rows[:1] + [row for row in rows[1:] if row["message"] == message][:1]
+        expected = {path: digests.format(file.sha256) for path, file in files.items()}
         for row in candidates:
             place = f"{address}/{int(row['number'])}"
-            version: dict[str, Any] = self._hub.transport.request("GET", place).json()
-            held = {
+            version = self._hub.transport.get(place)
+            present = {
                 file["path"]: file["sha256"]
                 for file in version["files"]
                 if not file.get("derived") and file["path"] != CARD
             }
-            if held == wanted and self._holds_card(version, card):
+            if present == expected and self._holds_card(version, card):
                 return version
         return None
 
@@ -282,37 +273,6 @@ class Mirror:
             while part := stream.read():
                 content += part
         return without_provenance(content.decode("utf-8", "replace")) == without_provenance(card)
-
-
-class _MirrorPush(pushing.Push):
-    """A push that takes up the draft of an earlier run, and no other draft."""
-
-    _message = ""
-
-    def open_draft(self, *, message: str, label: str, resume: bool) -> dict[str, Any]:
-        self._message = message
-        return super().open_draft(message=message, label=label, resume=resume)
-
-    def _own_draft(self, label: str) -> dict[str, Any] | None:
-        draft = self._draft_with(self._message)
-        del label
-        return draft
-
-    def _draft_with(self, message: str) -> dict[str, Any] | None:
-        username = self._transport.request("GET", "/api/v1/whoami").json()["username"]
-        query = {"limit": LOOKED_AT}
-        listed = self._transport.request("GET", f"{self._model}/versions", query=query).json()
-        for row in listed["items"]:
-            if (row["state"], row["created_by"], row["message"]) == ("draft", username, message):
-                address = f"{self._model}/versions/{int(row['number'])}"
-                draft: dict[str, Any] = self._transport.request("GET", address).json()
-                return draft
-        return None
-
-    def follow(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
-        """Wait for the checks of a version that an earlier run submitted."""
-        self._version = f"{self._model}/versions/{int(version['number'])}"
-        return self.wait(version, publish=publish)
 
 
 def _chosen(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str]) -> list[Entry]:
@@ -345,16 +305,16 @@ def _message(source: Source, snapshot: Snapshot) -> str:
 
 def provenance(source: Source, snapshot: Snapshot) -> dict[str, str]:
     """Return where a model came from: address, commit id, the commit's date and title."""
-    told = {
+    fields = {
         "url": f"{source.config.url}/{snapshot.repo}",
         "commit": snapshot.commit,
         "date": snapshot.date,
         "message": snapshot.title,
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
-def with_provenance(card: str, told: Mapping[str, str]) -> str:
+def with_provenance(card: str, fields: Mapping[str, str]) -> str:
     """Return a card with the field `mirrored_from`; every other line stays as it is.
 
     A card that was mirrored before names its nearest source only: that one names the next.
@@ -367,7 +327,7 @@ def with_provenance(card: str, told: Mapping[str, str]) -> str:
     # Net
     """
     # A JSON string is a YAML string (YAML 1.2, section 1.3), whatever it holds.
-    lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in told.items()]
+    lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()]
     block = "".join([f"{FIELD}:\n", *lines])
     card = without_provenance(card)
     if front := _FRONT.match(card):
@@ -381,9 +341,9 @@ def without_provenance(card: str) -> str:
     front = _FRONT.match(card)
     if front is None:
         return card
-    kept = _OWN.sub("", front[1])
-    if kept == front[1]:
+    rest = _OWN.sub("", front[1])
+    if rest == front[1]:
         return card
-    if not kept.strip():
+    if not rest.strip():
         return card[front.end() :]
-    return card[: front.start(1)] + kept + card[front.end(1) :]
+    return card[: front.start(1)] + rest + card[front.end(1) :]

@@ -151,8 +151,8 @@ class Source(Transport):
         return RemoteFile(entry.path, entry.size, sha256, url)
 
     def _remembered(self, cache: Cache, snapshot: Snapshot, entry: Entry) -> RemoteFile | None:
-        kept = cache.read_answer(self.config.url, ("git-blob", entry.oid))
-        sha256 = str(kept.content.get("sha256")) if kept else ""
+        stored = cache.read_answer(self.config.url, ("git-blob", entry.oid))
+        sha256 = str(stored.content.get("sha256")) if stored else ""
         if not _SHA256.fullmatch(sha256) or cache.find(sha256, entry.size) is None:
             return None
         return self.remote(snapshot, entry, sha256)
@@ -180,25 +180,25 @@ class Source(Transport):
     def _head(self, model: str, commit: str) -> tuple[str, str]:
         """The title and date of a commit; not every server tells its history."""
         try:
-            found, _ = self._ask(f"{model}/commits/{commit}", {"limit": 1, "p": 0})
+            commits, _ = self._ask(f"{model}/commits/{commit}", {"limit": 1, "p": 0})
         except (problems.NotFound, problems.InvalidRequest, problems.MethodNotAllowed):
             return "", ""
-        first = found[0] if isinstance(found, list) and found else {}
+        first = commits[0] if isinstance(commits, list) and commits else {}
         if not isinstance(first, dict) or first.get("id") != commit:
             return "", ""
         return _line(first.get("title"))[:LONGEST_TITLE], _line(first.get("date"))[:40]
 
     def _pages(self, address: str, query: dict[str, Any]) -> list[dict[str, Any]]:
         """Every item of a list, going on where `Link` says (RFC 8288), on this server."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for _ in range(MOST_PAGES):
             items, link = self._ask(address, query)
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise self._strange("the file list is not a list")
-            found += items
+            rows += items
             following = _NEXT.search(link)
             if following is None:
-                return found
+                return rows
             further = dict(parse_qsl(urlsplit(following[1]).query))
             if further == query:
                 break
@@ -225,10 +225,10 @@ class Source(Transport):
         return entry
 
     def _object(self, address: str) -> dict[str, Any]:
-        found, _ = self._ask(address, None)
-        if not isinstance(found, dict):
+        document, _ = self._ask(address, None)
+        if not isinstance(document, dict):
             raise self._strange("a model entry is not an object")
-        return found
+        return document
 
     def _ask(self, address: str, query: dict[str, Any] | None) -> tuple[Any, str]:
         answer = self.request("GET", address, query=query)
@@ -264,7 +264,7 @@ class Source(Transport):
         answer = self._read(response, url)
         code = answer.headers.get("X-Error-Code", "")
         words = _line(answer.headers.get("X-Error-Message")) or _line(_error(answer.body))
-        said = f" Its message: {words[:300]}" if words else ""
+        message = f" Its message: {words[:300]}" if words else ""
         has_token = self.config.token is not None
         if code == "GatedRepo":
             cure = (
@@ -272,16 +272,16 @@ class Source(Transport):
                 if has_token
                 else "Accept the terms on its page, then pass your token for that server."
             )
-            return problems.NotAllowed(f"{self.address} is gated. {cure}{said}")
+            return problems.NotAllowed(f"{self.address} is gated. {cure}{message}")
         if answer.status == 401 and has_token and code != "RepoNotFound":
             return problems.NotAuthenticated(
                 f"{self.config.url} rejected the token. Use a token of that server with read "
-                f"permission.{said}"
+                f"permission.{message}"
             )
         if code == "RevisionNotFound":
-            return problems.NotFound(f"{self.address} does not have this revision.{said}")
+            return problems.NotFound(f"{self.address} does not have this revision.{message}")
         if code == "EntryNotFound":
-            return problems.NotFound(f"{self.address} is missing a file of its commit.{said}")
+            return problems.NotFound(f"{self.address} is missing a file of its commit.{message}")
         if answer.status in {401, 404}:
             cure = (
                 "If it is private, this token may not have access to it."
@@ -289,7 +289,7 @@ class Source(Transport):
                 else "If it is private, pass a token of that server with access to it."
             )
             return problems.NotFound(
-                f"Model {self.repo} not found at {self.config.url}. {cure}{said}"
+                f"Model {self.repo} not found at {self.config.url}. {cure}{message}"
             )
         kinds: dict[int, type[problems.Problem]] = {
             400: problems.InvalidRequest,
@@ -300,7 +300,7 @@ class Source(Transport):
             503: problems.Unavailable,
         }
         problem = kinds.get(answer.status, problems.Problem)(
-            f"{urlsplit(url).netloc} answered {answer.status}.{said}"
+            f"{urlsplit(url).netloc} answered {answer.status}.{message}"
         )
         problem.status = answer.status
         return problem

@@ -50,7 +50,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Options:
     """How to import: where to, which models, and what the manifest leaves open."""
 
     namespace: str = refs.DEFAULT_NAMESPACE
@@ -64,7 +64,7 @@ def import_zoo(
     hub: Hub,
     manifest: str,
     files: str | None = None,
-    wishes: Wishes | None = None,
+    options: Options | None = None,
     *,
     tell: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
@@ -72,9 +72,9 @@ def import_zoo(
 
     `manifest` and `files` are paths or addresses; without `files` they lie beside the manifest, or
     where GitHub and hubs have them. Raise `HubError` for a manifest that cannot be read and for a
-    token that is not accepted; what is wrong with one model is told in its outcome.
+    token that is not accepted; the faults of one model are in its outcome.
     """
-    wishes = wishes or Wishes()
+    options = options or Options()
     if hub.config.offline:
         raise problems.NotCached(
             "Importing needs the hub, and HUB_OFFLINE prevents requests to it. Use HUB_OFFLINE=0."
@@ -85,14 +85,14 @@ def import_zoo(
     # A query may hold a secret, and a path the name of a machine's user.
     origin = manifest.partition("?")[0] if zoo_source.is_address(manifest) else Path(manifest).name
     outcomes = []
-    groups = list(grouped(entries, wishes.only))
+    groups = list(grouped(entries, options.only))
     for at, (name, group, faults) in enumerate(groups, start=1):
         total = sum(entry.size for entry in group)
-        said = f"{name}, {size(total)}" if total else name
-        say(f"{at} of {len(groups)}: {said}", is_shown=wishes.progress)
-        outcome = Outcome(f"{wishes.namespace}/{name}", failures=faults)
+        title = f"{name}, {size(total)}" if total else name
+        say(f"{at} of {len(groups)}: {title}", is_shown=options.progress)
+        outcome = Outcome(f"{options.namespace}/{name}", failures=faults)
         try:
-            _Import(hub, source, origin, wishes, outcome).run(name, group)
+            _Import(hub, source, origin, options, outcome).run(name, group)
         except problems.NotAuthenticated:
             raise
         except (problems.HubError, OSError) as error:
@@ -109,7 +109,7 @@ def grouped(
     """Put together the entries of each model: its name on the hub, its entries, what is wrong."""
     groups: dict[str, list[Entry]] = {}
     faults: dict[str, list[str]] = {}
-    wanted = {hub_name(word) for word in only}
+    selected = {hub_name(word) for word in only}
     for one in raw:
         try:
             entry = zoo_source.Entry.read(one)
@@ -136,7 +136,7 @@ def grouped(
             continue
         group.append(entry)
     for name, group in groups.items():
-        if not wanted or name in wanted:
+        if not selected or name in selected:
             yield name, group, faults.get(name, [])
 
 
@@ -144,19 +144,17 @@ class _Import:
     """The import of one model."""
 
     def __init__(
-        self, hub: Hub, source: Source, origin: str, wishes: Wishes, outcome: Outcome
+        self, hub: Hub, source: Source, origin: str, options: Options, outcome: Outcome
     ) -> None:
         self._hub = hub
         self._source = source
         self._origin = origin
-        self._wishes = wishes
+        self._options = options
         self._outcome = outcome
         self._model = f"/api/v1/models/{outcome.ref}"
 
     def run(self, name: str, group: list[Entry]) -> None:
-        if not group:
-            return
-        if self._is_present(group):
+        if not group or self._is_present(group):
             return
         with tempfile.TemporaryDirectory(prefix="hub-zoo-") as scratch:
             pieces = [piece for entry in group if (piece := self._bring(entry, Path(scratch)))]
@@ -165,17 +163,20 @@ class _Import:
                 try:
                     self._publish(name, pieces)
                 except problems.ChecksFailed as error:
-                    refused = _accused(error, pieces)
+                    reasons = [_reason(error, piece) for piece in pieces]
+                    if not any(reasons):
+                        raise
                     self._outcome.failures += [
-                        f"{piece.entry.path}: {_reason(error, piece)}" for piece in refused
+                        f"{piece.entry.path}: {reason}"
+                        for piece, reason in zip(pieces, reasons, strict=True)
+                        if reason
                     ]
-                    rest = [piece for piece in pieces if piece not in refused]
-                    if not refused or not rest:
-                        if not refused:
-                            raise
+                    if all(reasons):
                         return
                     self._drop(label_of(_marks(pieces)))
-                    pieces = rest
+                    pieces = [
+                        piece for piece, reason in zip(pieces, reasons, strict=True) if not reason
+                    ]
                 else:
                     return
 
@@ -185,15 +186,15 @@ class _Import:
         if any(not sha or (one.data_path and not one.data_sha256)
                for one, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
             return False
-        found = self._labelled(label_of(marks))
-        if found and found["state"] in _ENDED:
-            self._say(PRESENT, found["number"], f"{found['state']} already")
+        existing = self._labelled(label_of(marks))
+        if existing and existing["state"] in _ENDED:
+            self._say(PRESENT, existing["number"], f"{existing['state']} already")
             return True
         newest = self._newest()
-        held = {digests.parse(file["sha256"]) for file in newest.get("files", [])}
+        present = {digests.parse(file["sha256"]) for file in newest.get("files", [])}
         has_data = any("test_data_set_" in file["path"] for file in newest.get("files", []))
-        wants_data = any(one.data_path for one in group)
-        if held.issuperset(one.sha256 for one in group) and (has_data or not wants_data):
+        needs_data = any(one.data_path for one in group)
+        if present.issuperset(one.sha256 for one in group) and (has_data or not needs_data):
             self._say(PRESENT, newest["number"], "has identical files")
             return True
         return False
@@ -208,7 +209,7 @@ class _Import:
         try:
             address: str | None = f"{self._model}/versions?limit=100"
             while address:
-                page = self._hub.transport.request("GET", address).json()
+                page = self._hub.transport.get(address)
                 for version in page["items"]:
                     if version.get("label") == label:
                         return dict(version)
@@ -220,7 +221,7 @@ class _Import:
     def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
         """What there is of one entry; what is wrong with it is noted."""
         text = f"{entry.model}, opset {entry.opset} (read)"
-        with Bar(text, entry.size, is_shown=self._wishes.progress) as bar:
+        with Bar(text, entry.size, is_shown=self._options.progress) as bar:
             try:
                 file = self._source.bring(entry.path, scratch, bar.advance)
                 measured = _measured(file, entry.path, entry.sha256)
@@ -243,41 +244,38 @@ class _Import:
         archive = self._source.bring(path, scratch, on_bytes)
         piece.data_sha256 = _measured(archive, path, piece.entry.data_sha256).sha256
         folder = Path(tempfile.mkdtemp(dir=scratch))
-        written = archives.extract(archive, folder, choose=data_path)
-        if not written:
+        paths = archives.extract(archive, folder, choose=data_path)
+        if not paths:
             raise zoo_source.Missing(f"{path} contains no test_data_set_N with values")
-        piece.data = {one: folder / one for one in written}
+        piece.data = {one: folder / one for one in paths}
 
     def _publish(self, name: str, pieces: list[Piece]) -> None:
         label = label_of(_marks(pieces))
         ref = refs.parse(self._outcome.ref)
         push = pushing.Push(
-            self._hub.transport, self._hub.cache, ref, progress=self._wishes.progress
+            self._hub.transport, self._hub.cache, ref, progress=self._options.progress
         )
-        found = self._labelled(label)
-        if found and found["state"] in _ENDED:
-            self._say(PRESENT, found["number"], f"{found['state']} already")
+        existing = self._labelled(label)
+        if existing and existing["state"] in _ENDED:
+            self._say(PRESENT, existing["number"], f"{existing['state']} already")
             return
-        if found and found["state"] == "submitted":
+        if existing and existing["state"] == "submitted":
             # A run that was cut after it had sent everything.
-            push._version = f"{self._model}/versions/{int(found['number'])}"  # noqa: SLF001
-            version = push.wait(push.version(), publish=True)
+            version = push.follow(existing, publish=True)
         else:
             card = zoo_cards.write(
-                pieces[0].entry.model, self._origin, self._wishes.license, pieces
+                pieces[0].entry.model, self._origin, self._options.license, pieces
             )
             is_private = any(piece.entry.is_private for piece in pieces)
             push.open_model(
-                create=True, visibility="private" if is_private else self._wishes.visibility
+                create=True, visibility="private" if is_private else self._options.visibility
             )
             if is_private:
                 self._expect_private()
             draft = push.open_draft(message="Imported from a model zoo", label=label, resume=True)
-            files = local_files.measure(_files(pieces), progress=self._wishes.progress)
+            files = local_files.measure(_files(pieces), progress=self._options.progress)
             _expect(pieces, files)
-            version = pushing.run(
-                push, files, card=card, draft=draft, publish=True, notes=lambda _: None
-            )
+            version = push.run(draft, files, card=card, publish=True)
             version = push.wait(version, publish=True)
         opsets = ", ".join(str(piece.entry.opset) for piece in pieces)
         sets = {
@@ -288,7 +286,7 @@ class _Import:
 
     def _expect_private(self) -> None:
         """What is private where it comes from is not to become public by being copied."""
-        if self._hub.transport.request("GET", self._model).json().get("visibility") != "private":
+        if self._hub.transport.get(self._model).get("visibility") != "private":
             raise problems.NotAllowed(
                 f"The model is private at its source, and {self._outcome.ref} is public. "
                 "Import it into another namespace."
@@ -296,10 +294,10 @@ class _Import:
 
     def _drop(self, label: str) -> None:
         """Remove the draft that was refused: what is left of it comes as another."""
-        found = self._labelled(label)
-        if found and found["state"] == "draft":
+        draft = self._labelled(label)
+        if draft and draft["state"] == "draft":
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
-                self._hub.transport.request("DELETE", f"{self._model}/versions/{found['number']}")
+                self._hub.transport.request("DELETE", f"{self._model}/versions/{draft['number']}")
 
     def _say(self, word: str, number: int, text: str) -> None:
         self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
@@ -308,18 +306,18 @@ class _Import:
 def place(pieces: list[Piece]) -> None:
     """Give each opset its folder: the largest has none, since it is what people mean."""
     pieces.sort(key=lambda piece: -piece.entry.opset)
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for index, piece in enumerate(pieces):
         opset = piece.entry.opset
-        seen[opset] += 1
-        again = f"-{seen[opset]}" if seen[opset] > 1 else ""
+        counts[opset] += 1
+        again = f"-{counts[opset]}" if counts[opset] > 1 else ""
         piece.folder = f"opset{opset}{again}/" if index else ""
 
 
 def label_of(marks: Iterable[tuple[int, str | None, str]]) -> str:
     """Return a label that the same files of a model always have: opset, digest, data's digest."""
-    told = json.dumps(sorted(marks, key=str))
-    return f"zoo-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    text = json.dumps(sorted(marks, key=str))
+    return f"zoo-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def data_path(member: str) -> str | None:
@@ -348,13 +346,13 @@ def _files(pieces: list[Piece]) -> dict[str, Selected]:
 
 
 def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
-    [found] = local_files.measure({path: local_files.select(file)}, progress=False)
-    if expected and found.sha256 != expected:
+    [local] = local_files.measure({path: local_files.select(file)}, progress=False)
+    if expected and local.sha256 != expected:
         raise problems.DigestMismatch(
-            f"{path} has the digest sha256:{found.sha256}, but the manifest states "
+            f"{path} has the digest sha256:{local.sha256}, but the manifest states "
             f"sha256:{expected}. Download it again, or correct the manifest."
         )
-    return found
+    return local
 
 
 def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
@@ -367,18 +365,14 @@ def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
             )
 
 
-def _accused(error: problems.ChecksFailed, pieces: list[Piece]) -> list[Piece]:
-    return [piece for piece in pieces if _reason(error, piece)]
-
-
 def _reason(error: problems.ChecksFailed, piece: Piece) -> str:
     """What the checks say of one file, in one line; nothing where they say nothing."""
-    said = []
+    messages = []
     for finding in error.extensions.get("findings", []):
         where = str(finding.get("where") or "")
         if where == piece.path or where.startswith(f"{piece.path}:"):
-            said.append(str(finding.get("message") or finding.get("code") or "refused"))
-    return "; ".join(dict.fromkeys(said))
+            messages.append(str(finding.get("message") or finding.get("code") or "refused"))
+    return "; ".join(dict.fromkeys(messages))
 
 
 def _line(error: BaseException) -> str:

@@ -22,11 +22,11 @@ MOST_TAGS = 50
 def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> str:
     """Return the card of a model that was imported from the manifest `origin`, as Markdown."""
     tags = list(dict.fromkeys(tag for piece in pieces for tag in piece.entry.tags))
-    task = next((piece.entry.task for piece in pieces if piece.entry.task), "") or task_of(tags)
-    known = next((piece.entry.license for piece in pieces if piece.entry.license), "") or license_
+    task = next(filter(None, (piece.entry.task for piece in pieces)), "") or task_of(tags)
+    license_id = next(filter(None, (piece.entry.license for piece in pieces)), license_)
     title = " ".join(model.split())[:120]
     front: dict[str, Any] = {
-        "license": known,
+        "license": license_id,
         "pipeline_tag": task,
         "tags": [tag for tag in tags if tag != task][:MOST_TAGS],
         "summary": f"{title}, from a model zoo",
@@ -36,7 +36,9 @@ def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> st
             "files": [_told(piece) for piece in pieces],
         },
     }
-    lines = [f"{name}: {_yaml(value)}" for name, value in front.items() if value]
+    # Every JSON text is YAML; letters beyond ASCII stay, as YAML knows no surrogate pairs.
+    texts = {name: json.dumps(value, ensure_ascii=False) for name, value in front.items() if value}
+    lines = [f"{name}: {text}" for name, text in texts.items()]
     rows = [f"| {piece.entry.opset} | `{piece.path}` | `{piece.sha256}` |" for piece in pieces]
     table = "\n".join(["| opset | file | SHA-256 |", "|---|---|---|", *rows])
     head = "\n".join(["---", *lines, "---"])
@@ -46,22 +48,17 @@ def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> st
 def task_of(tags: Sequence[str]) -> str:
     """Return the task that the words of a model mean, or nothing where they do not say one."""
     words = {tag.lower().replace("_", " ").replace("-", " ") for tag in tags}
-    found = {task for wanted, task in TASKS.items() if wanted <= words}
-    return found.pop() if len(found) == 1 else ""
+    tasks = {task for required, task in TASKS.items() if required <= words}
+    return tasks.pop() if len(tasks) == 1 else ""
 
 
 def _told(piece: Piece) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    row: dict[str, Any] = {
         "file": piece.path,
         "opset": piece.entry.opset,
         "path": piece.entry.path,
         "sha256": piece.sha256,
     }
     if piece.data:
-        told |= {"data_path": piece.entry.data_path, "data_sha256": piece.data_sha256}
-    return told
-
-
-def _yaml(value: Any) -> str:
-    """Every JSON text is YAML; other letters than ASCII stay, as YAML knows no surrogate pairs."""
-    return json.dumps(value, ensure_ascii=False)
+        row |= {"data_path": piece.entry.data_path, "data_sha256": piece.data_sha256}
+    return row

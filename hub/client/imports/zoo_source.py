@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from hub.client import config as settings
+from hub.client import download
 from hub.client.transport import Transport
 from hub.protocol import digests, problems
 
@@ -50,21 +51,21 @@ class Entry:
     def read(cls, raw: Any) -> Entry:
         """Take an entry of a manifest; raise `InvalidRequest` saying what is wrong with it."""
         try:
-            told = raw["metadata"]
-            hub = told.get("hub") or {}
+            metadata = raw["metadata"]
+            hub = metadata.get("hub") or {}
             return cls(
                 model=_words(raw["model"]),
                 path=_words(raw["model_path"]),
                 opset=int(raw["opset_version"]),
-                sha256=_digest(told.get("model_sha")),
-                data_path=told.get("model_with_data_path") or None,
-                data_sha256=_digest(told.get("model_with_data_sha")),
-                tags=tuple(str(tag) for tag in told.get("tags") or ()),
-                license=str(hub.get("license") or told.get("license") or ""),
+                sha256=_digest(metadata.get("model_sha")),
+                data_path=metadata.get("model_with_data_path") or None,
+                data_sha256=_digest(metadata.get("model_with_data_sha")),
+                tags=tuple(str(tag) for tag in metadata.get("tags") or ()),
+                license=str(hub.get("license") or metadata.get("license") or ""),
                 task=str(hub.get("task") or ""),
                 is_private=bool(hub.get("private")),
                 size=sum(
-                    int(told.get(f"{what}_bytes") or 0) for what in ("model", "model_with_data")
+                    int(metadata.get(f"{what}_bytes") or 0) for what in ("model", "model_with_data")
                 ),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -106,24 +107,11 @@ class Source:
             return _found(self.place, path)
         target = scratch / digests.hash_bytes(path.encode())
         address = f"{self.place}/{quote(path, safe='/%@:')}"
-        retries = self._transport.retries()
-        while True:
-            received = 0
-
-            def count(number: int) -> None:
-                nonlocal received
-                received += number
-                on_bytes(number)
-
-            try:
-                with self._transport.stream(address, retries=retries) as reader:
-                    _take(reader, target, path, count)
-                return _real(target, path)
-            except problems.NotFound as error:
-                raise Missing(f"{path} is not at {self.place}") from error
-            except problems.Unreachable as error:
-                on_bytes(-received)
-                retries.pause(error)
+        try:
+            download.write_file(self._transport, address, target, on_bytes)
+        except problems.NotFound as error:
+            raise Missing(f"{path} is not at {self.place}") from error
+        return _real(target, path)
 
 
 def read_manifest(place: str) -> list[Any]:
@@ -142,14 +130,14 @@ def read_manifest(place: str) -> list[Any]:
 
 
 def files_of(manifest: str) -> str:
-    """Return where the files of a manifest lie when nobody says: as its own address tells."""
+    """Return the default place of a manifest's files, which its own address implies."""
     if not is_address(manifest):
         return str(Path(manifest).parent)
     folder = manifest.rpartition("/")[0]
     if folder.startswith(_RAW):
         return _MEDIA + folder.removeprefix(_RAW)
-    head, found, rest = folder.partition("/onnx-hub/")
-    return f"{head}/onnx-hub/media/{rest}" if found else folder
+    head, separator, rest = folder.partition("/onnx-hub/")
+    return f"{head}/onnx-hub/media/{rest}" if separator else folder
 
 
 def is_address(place: str) -> bool:
@@ -177,18 +165,6 @@ def _found(place: str, path: str) -> Path:
         if file.is_file() and file.is_relative_to(folder):
             return _real(file, path)
     raise Missing(f"{path} is not in {place}")
-
-
-def _take(reader: Any, target: Path, path: str, on_bytes: Callable[[int], None]) -> None:
-    with target.open("wb") as writer:
-        while block := reader.read():
-            writer.write(block)
-            on_bytes(len(block))
-        told = reader.headers.get("Content-Length", "")
-        if told.isdecimal() and int(told) != writer.tell():
-            raise problems.Unreachable(
-                f"{path} was downloaded only in part. Run the same command again."
-            )
 
 
 def _real(file: Path, path: str) -> Path:

@@ -1,20 +1,21 @@
-"""Who a device is in a training: its key, its token and its pseudonym, for its eyes alone.
+"""The identity of a device in a training: its key, its token and its pseudonym.
 
 One file for each training and device, in the user's configuration folder, with mode 0600.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hub.client import config
 from hub.protocol import federated, problems
+
+if TYPE_CHECKING:
+    import os
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,12 @@ def path_of(url: str, ref: str, device: str) -> Path:
 def read(path: Path) -> Identity | None:
     """Read a kept identity; a damaged file raises `HubError`."""
     try:
-        said = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
         return Identity(
-            bytes.fromhex(said["key"]), said["participant"], said["token"], said["training"]
+            bytes.fromhex(content["key"]),
+            content["participant"],
+            content["token"],
+            content["training"],
         )
     except FileNotFoundError:
         return None
@@ -54,24 +58,12 @@ def read(path: Path) -> Identity | None:
 
 def keep(path: Path, identity: Identity) -> None:
     """Write an identity, readable by its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # mkstemp makes the file with mode 0600, so the key is at no moment readable by others.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".training-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as writer:
-            json.dump({**asdict(identity), "key": identity.key.hex()}, writer, indent=1)
-            writer.flush()
-            os.fsync(writer.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+    config.write_secret(path, {**asdict(identity), "key": identity.key.hex()})
 
 
-def key_of(given: bytes | str | os.PathLike[str]) -> bytes:
+def key_of(source: bytes | str | os.PathLike[str]) -> bytes:
     """Give the 32 bytes of a private key: themselves, or from a file that holds just them."""
-    content = given if isinstance(given, bytes) else Path(given).read_bytes()
+    content = source if isinstance(source, bytes) else Path(source).read_bytes()
     if len(content) != federated.KEY_BYTES:
         raise problems.InvalidRequest(
             f"A device key must have {federated.KEY_BYTES} bytes, not {len(content)}."

@@ -42,15 +42,15 @@ _MOST_INT8 = 127
 def read(path: Path) -> Tensors:
     """Read every tensor of a safetensors file; numpy has no BF16, so that comes as its bits."""
     header = safetensors.read_file(path)
-    found = {}
+    tensors = {}
     with path.open("rb") as reader:
         for tensor in header.tensors:
             if tensor.dtype not in _TYPES:
                 continue
             reader.seek(header.data_start + tensor.start)
             values = np.fromfile(reader, _TYPES[tensor.dtype], tensor.elements)
-            found[tensor.name] = values.reshape(tensor.shape)
-    return found
+            tensors[tensor.name] = values.reshape(tensor.shape)
+    return tensors
 
 
 def write(path: Path, tensors: Mapping[str, tuple[str, Array]]) -> tuple[str, int]:
@@ -105,8 +105,8 @@ class Encoder:
             change = values - base[part.name]
             if encoding == federated.DELTA_TOPK and part.name in self._unsent:
                 change += self._unsent[part.name]
-            made, back = _encoded(part, change, encoding, keep)
-            sent |= made
+            tensors, back = _encoded(part, change, encoding, keep)
+            sent |= tensors
             if part.role == federated.TRAINABLE:
                 lost += _square(change - back)
                 whole += _square(change)
@@ -116,9 +116,9 @@ class Encoder:
 
 
 def _refuse_strange(trained: Mapping[str, Any], parts: Sequence[Part]) -> None:
-    known = {part.name for part in parts}
+    names = {part.name for part in parts}
     for name in trained:
-        if name not in known:
+        if name not in names:
             raise problems.TensorMismatch(f"The tensor {name!r} is not part of this training.")
 
 

@@ -27,18 +27,18 @@ def load(module: Any, task: Task) -> None:
     would not travel.
     """
     torch = _torch()
-    given = task.tensors
+    weights = task.tensors
     own = module.state_dict()
     frozen = {part.name for part in task.parts if part.role == federated.FROZEN}
-    missing = sorted(name for name in own if name not in given and not name.endswith(_COUNTER))
-    strange = sorted(name for name in given if name not in own and name not in frozen)
+    missing = sorted(name for name in own if name not in weights and not name.endswith(_COUNTER))
+    strange = sorted(name for name in weights if name not in own and name not in frozen)
     if missing or strange:
         raise problems.TensorMismatch(
             f"The module does not match the training: {_list(strange)} missing, {_list(missing)} "
             "not expected. Build it as for the export."
         )
-    given = {name: values for name, values in given.items() if name in own}
-    for name, values in given.items():
+    weights = {name: values for name, values in weights.items() if name in own}
+    for name, values in weights.items():
         if tuple(own[name].shape) != values.shape:
             raise problems.TensorMismatch(
                 f"{name!r} has shape {list(own[name].shape)} in the module but "
@@ -46,9 +46,9 @@ def load(module: Any, task: Task) -> None:
             )
     bits = {part.name for part in task.parts if part.dtype == "BF16"}
     state = {}
-    for name, values in given.items():
-        made = torch.from_numpy(values.copy())
-        state[name] = made.view(torch.bfloat16) if name in bits else made
+    for name, values in weights.items():
+        tensor = torch.from_numpy(values.copy())
+        state[name] = tensor.view(torch.bfloat16) if name in bits else tensor
     module.load_state_dict(state, strict=False)
     for name, parameter in module.named_parameters():
         if name in frozen:
@@ -65,8 +65,7 @@ def tensors(module: Any, task: Task) -> Tensors:
 
 
 def _list(names: list[str]) -> str:
-    shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    return shown or "nothing"
+    return (", ".join(names[:5]) + (", …" if len(names) > 5 else "")) or "nothing"
 
 
 def _torch() -> Any:

@@ -104,11 +104,8 @@ class Training:
         return self._identity.participant if self._identity else ""
 
     def info(self) -> dict[str, Any]:
-        """Return what the hub says of the training: rules, schedule, the round in hand."""
-        found: dict[str, Any] = self._patient(
-            lambda: self._transport.request("GET", self._address).json()
-        )
-        return found
+        """Return the training as the hub describes it: rules, schedule, the current round."""
+        return self._patient(lambda: self._transport.get(self._address))
 
     def join(
         self, invite: str, *, runtime: str = "", capabilities: dict[str, Any] | None = None
@@ -126,16 +123,16 @@ class Training:
             "runtime": runtime,
             "capabilities": capabilities or {},
         }
-        told = self._transport.request(
+        answer = self._transport.request(
             "POST", f"{self._address}/participants", content=content
         ).json()
-        self._identity = Identity(key, told["participant"], told["token"], told["training"])
+        self._identity = Identity(key, answer["participant"], answer["token"], answer["training"])
         identity.keep(self._place, self._identity)
         self._transport = self._connected()
         return self._identity.participant
 
     def tasks(self) -> Iterator[Task]:
-        """Give one task after another, waiting between them, until the training is over."""
+        """Give one task after another, waiting between them, until the training has ended."""
         last = None
         while True:
             try:
@@ -163,10 +160,10 @@ class Training:
                 self._task = self._fetch(answer.json())
                 self._etag = answer.headers.get("ETag", "")
                 return self._task
-            left = until - time.monotonic()
-            if left <= 0:
+            remaining = until - time.monotonic()
+            if remaining <= 0:
                 return None
-            self._transport.sleep(min(self._pace, left))
+            self._transport.sleep(min(self._pace, remaining))
 
     def state(self) -> Tensors | None:
         """Return the tensors of the base that was pulled last, or None before the first pull."""
@@ -183,19 +180,19 @@ class Training:
         keep: float = 0.1,
         claims: Mapping[str, float] | None = None,
     ) -> dict[str, Any]:
-        """Hand in trained tensors, by name; return what the hub says of the contribution.
+        """Submit trained tensors, by name; return the contribution as the hub describes it.
 
         ``examples`` is how many samples they were trained on, cut to what the rules count.
         ``encoding`` defaults to `delta/f32`, or to the first that the training takes; ``keep`` is
         the share of values that `delta/topk` sends. ``claims`` are figures such as `loss_before`.
-        Whatever breaks on the way is tried again; the hub takes the same contribution once.
+        Failed requests are repeated; the hub takes the same contribution once.
         """
         from hub.client.training import tensors  # noqa: PLC0415  (numpy: at first use)
 
         task = self._task
         if task is None:
             raise problems.InvalidRequest("No task to submit to. Call pull() first.")
-        chosen = _encoding(task, encoding)
+        wire_encoding = _encoding(task, encoding)
         if self._encoder is None or tuple(self._encoder.parts) != task.parts:
             self._encoder = tensors.Encoder(task.parts)
         # Hours may have passed since the pull.
@@ -203,11 +200,11 @@ class Training:
             lambda: training_tasks.bring_base(self._transport, self._cache, task.told)
         )
         base = tensors.read(weights)
-        sent, lost = self._encoder.encode(base, update, chosen, keep)
+        sent, lost = self._encoder.encode(base, update, wire_encoding, keep)
         with tempfile.TemporaryDirectory(prefix="hub-contribution-") as folder:
             path = Path(folder) / "contribution.safetensors"
             sha256, size = tensors.write(path, sent)
-            said = federated.Manifest(
+            document = federated.Manifest(
                 training=str(task.told["training"]),
                 round=task.round,
                 nonce=str(task.told["nonce"]),
@@ -215,22 +212,19 @@ class Training:
                 base=task.base,
                 blob=digests.format(sha256),
                 n=max(1, min(examples, int(task.told["examples_cap"]))),
-                encoding=chosen,
+                encoding=wire_encoding,
                 created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 claims={**(claims or {}), "rel_l2": lost},
             )
             file = LocalFile("contribution.safetensors", path, size, sha256)
-            taken = self._patient(lambda: self._hand_in(said, file))
+            taken = self._patient(lambda: self._hand_in(document, file))
         self._encoder.commit()
         return taken
 
     def contribution(self, number: int) -> dict[str, Any]:
         """Return what became of this device's contribution to a round; raises `NotFound`."""
         address = self._contribution(number)
-        found: dict[str, Any] = self._patient(
-            lambda: self._transport.request("GET", address).json()
-        )
-        return found
+        return self._patient(lambda: self._transport.get(address))
 
     def withdraw(self, number: int) -> None:
         """Take a contribution back while its round is open; raises `RoundClosed`."""
@@ -241,7 +235,7 @@ class Training:
         return f"{self._address}/rounds/{number}/contribution"
 
     def _connected(self) -> Transport:
-        """Connect as the device, once it has joined; before, as whoever uses this client."""
+        """Connect as the device once it has joined; before, as the user of this client."""
         config = self._config
         if self._identity and self._identity.has_joined:
             config = replace(config, token=self._identity.token)
@@ -255,20 +249,20 @@ class Training:
 
     def _ask(self, until: float) -> Answer:
         headers = {"If-None-Match": self._etag} if self._etag and self._task else {}
-        left = until - time.monotonic()
-        if left > 1:
-            headers["Prefer"] = f"wait={min(HELD_SECONDS, int(left))}"
+        remaining = until - time.monotonic()
+        if remaining > 1:
+            headers["Prefer"] = f"wait={min(HELD_SECONDS, int(remaining))}"
         answer = self._transport.request("GET", f"{self._address}/task", headers=headers)
         self._pace = _seconds(answer.headers.get("Retry-After"))
         return answer
 
-    def _hand_in(self, said: Manifest, file: LocalFile) -> dict[str, Any]:
+    def _hand_in(self, manifest: Manifest, file: LocalFile) -> dict[str, Any]:
         key = self._identity.key if self._identity else b""
-        signature = federated.sign(said.canonical(), key)
-        address = self._contribution(said.round)
+        signature = federated.sign(manifest.canonical(), key)
+        address = self._contribution(manifest.round)
         if file.size > INLINE_BYTES:
             Upload(self._transport, self._cache, file, _ignore, f"{self._address}/uploads").run()
-            content = {"manifest": said.to_json(), "signature": signature}
+            content = {"manifest": manifest.to_json(), "signature": signature}
             answer = self._transport.request("PUT", address, content=content)
         else:
             answer = self._transport.request(
@@ -278,7 +272,7 @@ class Training:
                 headers={
                     "Content-Type": safetensors.MEDIA_TYPE,
                     "Content-Digest": f"sha-256=:{_base64(bytes.fromhex(file.sha256))}:",
-                    "Hub-Manifest": _base64(said.canonical()),
+                    "Hub-Manifest": _base64(manifest.canonical()),
                     "Hub-Signature": signature,
                 },
             )
@@ -288,10 +282,8 @@ class Training:
     def _fetch(self, told: dict[str, Any]) -> Task:
         """Bring what a task starts from; what the task before started from is let go."""
         if self._task is None or self._task.told["layout_digest"] != told["layout_digest"]:
-            said = self._patient(
-                lambda: self._transport.request("GET", f"{self._address}/schema").json()
-            )
-            self._parts = tuple(federated.Part.from_json(row) for row in said["layout"])
+            document = self._patient(lambda: self._transport.get(f"{self._address}/schema"))
+            self._parts = tuple(federated.Part.from_json(row) for row in document["layout"])
             if federated.layout_digest(self._parts) != told["layout_digest"]:
                 raise problems.DigestMismatch("The layout does not match the digest in the task.")
         task = self._patient(
@@ -314,13 +306,13 @@ class Training:
             pause = min(LONGEST_PAUSE_SECONDS, 2 * pause)
 
 
-def _encoding(task: Task, wanted: str | None) -> str:
+def _encoding(task: Task, requested: str | None) -> str:
     allowed = list(task.told["encodings"])
-    if wanted is None:
+    if requested is None:
         return federated.DELTA if federated.DELTA in allowed else str(allowed[0])
-    if wanted not in allowed:
+    if requested not in allowed:
         raise problems.EncodingRefused(f"This training accepts {', '.join(allowed)}.")
-    return wanted
+    return requested
 
 
 def _content(file: LocalFile) -> bytes:

@@ -179,7 +179,7 @@ class RequestBytes(Unreader):  # type: ignore[misc] # gunicorn has no types
         self._is_cut = False
 
     def take_unread(self) -> bytes:
-        """The bytes of the head, and behind it, that nobody has read; taken away."""
+        """The bytes of the head, and behind it, not read yet; removed here."""
         unread = self.take_buffered() + self._head
         self._head = b""
         return bytes(unread)

@@ -78,14 +78,14 @@ class ResponseWriter:
         # Full packets: without, the kernel sends what each page of the file fills.
         self._cork(on=length > CORK_BYTES)
         self._flush_head(b"", more=True)
-        left = _FilePart(file, offset, length)
+        remaining = _FilePart(file, offset, length)
         if not self._parts:
             with contextlib.suppress(BlockingIOError):
-                self._send_range(left, TURN_BYTES)
-        if left.length:
-            left.file = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
-            self._parts.append(left)
-            self.waiting_bytes += left.length
+                self._send_range(remaining, TURN_BYTES)
+        if remaining.length:
+            remaining.file = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+            self._parts.append(remaining)
+            self.waiting_bytes += remaining.length
             self.send_waiting()
 
     def send(self, data: bytes) -> int:
@@ -126,10 +126,10 @@ class ResponseWriter:
 
     def send_waiting(self) -> bool:
         """Send what the connection takes now, at most TURN_BYTES; whether nothing is left."""
-        left = TURN_BYTES
+        remaining = TURN_BYTES
         with contextlib.suppress(BlockingIOError):
-            while self._parts and left > 0:
-                left -= self._send_part(self._parts[0], left)
+            while self._parts and remaining > 0:
+                remaining -= self._send_part(self._parts[0], remaining)
         if not self._parts:
             self._cork(on=False)
         return not self._parts

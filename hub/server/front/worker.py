@@ -282,9 +282,9 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         """Whether the next request comes at once: many small files are read one by one.
 
         To wait here for a millisecond spares three changes of thread, which cost as much as a small
-        file. Nobody waits here while other requests wait for a thread.
+        file. There is no wait while other requests wait for a thread.
         """
-        busy = not self.tpool._work_queue.empty()  # noqa: SLF001 - it tells nobody otherwise
+        busy = not self.tpool._work_queue.empty()  # noqa: SLF001 - it has no public property for this
         if busy or connection.is_streaming or not self.alive:
             return False
         if connection.next_request():

@@ -99,21 +99,21 @@ def files(sample: Sample) -> dict[str, Path]:
     FileNotFoundError when the `onnx` package is not installed or no longer ships the graph that
     resnet50 is made of.
     """
-    found = {
+    paths = {
         path.relative_to(sample.folder).as_posix(): path
         for path in sorted(sample.folder.rglob("*"))
         if path.is_file()
     }
     if sample.name == "resnet50":
-        found["model.onnx"] = _from_onnx_package(_RESNET50)
-    return dict(sorted(found.items()))
+        paths["model.onnx"] = _from_onnx_package(_RESNET50)
+    return dict(sorted(paths.items()))
 
 
 def _from_onnx_package(path: Path) -> Path:
     spec = importlib.util.find_spec("onnx")  # finds, does not import
     if spec is None or spec.origin is None:
         raise FileNotFoundError("the onnx package is not installed; zoo/resnet50 comes from it")
-    found = Path(spec.origin).parent / path
-    if not found.is_file():
+    file = Path(spec.origin).parent / path
+    if not file.is_file():
         raise FileNotFoundError(f"the installed onnx package does not ship {path.as_posix()}")
-    return found
+    return file

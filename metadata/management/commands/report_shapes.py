@@ -17,7 +17,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
             with Counter("versions checked", reports.shown().count()) as counter:
-                made = reports.renew_all(counter.advance)
+                count = reports.renew_all(counter.advance)
         except ShapesUnavailableError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{made} reports created")
+        self.stdout.write(f"{count} reports created")

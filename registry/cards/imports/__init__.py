@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
-from registry.cards import merges
 from registry.cards.imports import carbon, citation, croissant, evaluations
 from registry.cards.imports.files import LIMIT_BYTES, Proposal, refused
 from registry.core import parsing
@@ -19,7 +18,7 @@ from registry.core import parsing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["KINDS", "LIMIT_BYTES", "Proposal", "kind_of", "propose", "read"]
+__all__ = ["KINDS", "LIMIT_BYTES", "Proposal", "kind_of", "read"]
 
 # kind -> (what it is, its reader)
 KINDS: dict[str, tuple[str, Callable[[str], Proposal]]] = {
@@ -48,13 +47,13 @@ def kind_of(path: str) -> str:
 def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
     """What a file says, as fields of a card; raises InvalidRequest naming what is wrong with it.
 
-    ``kind`` is one of ``KINDS``; without it the name of the file tells, and then its first bytes.
+    ``kind`` is one of ``KINDS``; without it the name of the file decides, then its first bytes.
     """
     kind = kind or kind_of(name) or _sniffed(content[:4096])
     if kind not in KINDS:
-        known = ", ".join(words for words, _ in KINDS.values())
+        kinds = ", ".join(words for words, _ in KINDS.values())
         raise problems.InvalidRequest(
-            f"{name or 'The file'} cannot be imported into a card. Supported files: {known}."
+            f"{name or 'The file'} cannot be imported into a card. Supported files: {kinds}."
         )
     if len(content) > LIMIT_BYTES:
         raise problems.InvalidRequest(
@@ -70,11 +69,6 @@ def read(content: bytes, name: str = "", kind: str = "") -> Proposal:
 
 def _read(kind: str, text: str) -> dict[str, Any]:
     return asdict(KINDS[kind][1](text))
-
-
-def propose(front: dict[str, Any], proposal: Proposal) -> dict[str, Any]:
-    """The fields that change when a proposal is put into a card, with their whole new values."""
-    return merges.merged(front, proposal.fields)
 
 
 def _sniffed(head: bytes) -> str:

@@ -46,13 +46,13 @@ def read(text: str) -> Proposal:
         if any(row.get(column) for row in runs)
     }
     energy["hours"] = _number(hours)
-    said = f"{source}: {len(runs)} run{'s' if len(runs) != 1 else ''} summed"
+    method = f"{source}: {len(runs)} run{'s' if len(runs) != 1 else ''} summed"
     if mode := _common(runs, "tracking_mode"):
-        said += f", tracking mode {mode}"
+        method += f", tracking mode {mode}"
     fields: dict[str, Any] = {
         "co2_eq_emissions": carbon,
         "energy": energy,
-        "carbon_method": f"{said}.",
+        "carbon_method": f"{method}.",
     }
     if hardware:
         fields["hardware"] = hardware
@@ -70,7 +70,7 @@ def read(text: str) -> Proposal:
 def _runs(text: str) -> tuple[list[dict[str, str]], int]:
     """The last row of each run (rows of one run count up), and how many rows there were."""
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    found: dict[str, dict[str, str]] = {}
+    runs: dict[str, dict[str, str]] = {}
     count = 0
     try:
         missing = [name for name in _NEEDED if name not in (reader.fieldnames or [])]
@@ -79,26 +79,26 @@ def _runs(text: str) -> tuple[list[dict[str, str]], int]:
         for count, row in enumerate(reader, start=1):
             if count > LIMIT_ROWS:
                 raise refused(KIND, f"it has more than {LIMIT_ROWS:,} rows.")
-            found[row.get("run_id") or f"row {count}"] = {
+            runs[row.get("run_id") or f"row {count}"] = {
                 name: value for name, value in row.items() if name and isinstance(value, str)
             }
     except csv.Error as error:
         raise refused(KIND, f"line {reader.line_num}: {error}.") from error
-    if not found:
+    if not runs:
         raise refused(KIND, "it has no rows below the header.")
-    return list(found.values()), count
+    return list(runs.values()), count
 
 
 def _sum(runs: Iterable[dict[str, str]], column: str) -> Decimal:
     total = Decimal(0)
     for row in runs:
-        said = (row.get(column) or "0").strip()
+        text = (row.get(column) or "0").strip()
         try:
-            value = Decimal(said)
+            value = Decimal(text)
         except InvalidOperation:
             value = Decimal("NaN")
         if not value.is_finite() or value < 0 or value > 10**12:
-            raise refused(KIND, f"{column} is {said[:40]!r}, which is not an amount.")
+            raise refused(KIND, f"{column} is {text[:40]!r}, which is not an amount.")
         total += value
     return total
 
@@ -108,14 +108,14 @@ def _number(value: Decimal) -> float | int:
     if not value:
         return 0
     digits = 5 - math.floor(math.log10(abs(value)))
-    said = round(float(value), digits)
-    return int(said) if said == int(said) and abs(said) < 1e15 else said
+    rounded = round(float(value), digits)
+    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded
 
 
 def _common(runs: list[dict[str, str]], column: str) -> str:
     """What every run says there, each once."""
-    said = {words(row.get(column), 100) for row in runs}
-    return ", ".join(sorted(said - {""}))[:300]
+    values = {words(row.get(column), 100) for row in runs}
+    return ", ".join(sorted(values - {""}))[:300]
 
 
 def _place(runs: list[dict[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""``CITATION.cff`` (Citation File Format 1.2): whom and what to cite."""
+"""``CITATION.cff`` (Citation File Format 1.2): the authors and the work to cite."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _DOI_AT = re.compile(r"(?:doi:|https?://(?:dx\.)?doi\.org/)", re.IGNORECASE)
 
 def read(text: str) -> Proposal:
     """Citation, creators with their ORCID iDs, and the DOI."""
-    said = yaml_of(text, KIND)
-    if not isinstance(said, dict) or "cff-version" not in said:
+    document = yaml_of(text, KIND)
+    if not isinstance(document, dict) or "cff-version" not in document:
         raise refused(KIND, "it has no cff-version.")
     notes: list[str] = []
-    preferred = said.get("preferred-citation")
-    work = preferred if isinstance(preferred, dict) else said
-    if work is not said:
+    preferred = document.get("preferred-citation")
+    work = preferred if isinstance(preferred, dict) else document
+    if work is not document:
         notes.append("The file's preferred citation is used.")
-    people = [person for row in rows(said.get("authors")) if (person := _person(row, notes))]
+    people = [person for row in rows(document.get("authors")) if (person := _person(row, notes))]
     cited = [person for row in rows(work.get("authors")) if (person := _person(row, []))]
     fields: dict[str, Any] = {}
     if people:
         fields["creators"] = people
-    doi = _doi(work) or _doi(said)
+    doi = _doi(work) or _doi(document)
     if doi:
         fields["doi"] = doi
     if citation := _citation(work, cited or people, doi):
         fields["citation"] = citation
     if not fields:
         raise refused(KIND, "it has no title, authors or DOI.")
-    if said.get("license"):
-        licence = ", ".join(words(one, 64) for one in rows(said["license"]))
+    if document.get("license"):
+        licence = ", ".join(words(one, 64) for one in rows(document["license"]))
         notes.append(
             f"The file gives the licence {licence} for the cited work; it is not used for the "
             "model."
@@ -50,9 +50,9 @@ def _person(row: Any, notes: list[str]) -> Any:
     name = " ".join(filter(None, (words(part, 200) for part in parts))) or words(row.get("name"))
     name = name or words(row.get("alias"), 200)
     person: dict[str, Any] = {"name": name} if name else {}
-    found = re.search(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]", words(row.get("orcid"), 100))
-    if found and values.is_orcid(found.group()):
-        person["orcid"] = found.group()
+    orcid = re.search(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]", words(row.get("orcid"), 100))
+    if orcid and values.is_orcid(orcid.group()):
+        person["orcid"] = orcid.group()
     elif row.get("orcid"):
         notes.append(f"The ORCID iD of {name or 'an author'} is wrong and was left out.")
     if affiliation := words(row.get("affiliation"), 200):
@@ -61,13 +61,13 @@ def _person(row: Any, notes: list[str]) -> Any:
 
 
 def _doi(work: dict[str, Any]) -> str:
-    found = [work.get("doi")]
-    found += [
+    candidates = [work.get("doi")]
+    candidates += [
         row.get("value")
         for row in rows(work.get("identifiers"))
         if isinstance(row, dict) and row.get("type") == "doi"
     ]
-    for each in found:
+    for each in candidates:
         doi = _DOI_AT.sub("", words(each, 200))
         if re.fullmatch(r"10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+", doi):
             return doi

@@ -2,7 +2,7 @@
 
 The document is read as JSON with its usual prefixes; no context is ever fetched. What its
 responsible-AI fields say of people is passed on as a hint: whether the data are personal is for
-somebody to decide who knows them.
+someone to decide who knows them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _CC = re.compile(r"https?://creativecommons\.org/(licenses|publicdomain)/([a-z-]
 
 def read(text: str) -> Proposal:
     """Name, IRI, licence and creators of the data set, with hints on personal data."""
-    said = _bare(_dataset(json_of(text, KIND)))
-    name = words(_value(said.get("name")), 300)
-    iri = _iri(said)
+    node = _bare(_dataset(json_of(text, KIND)))
+    name = words(_value(node.get("name")), 300)
+    iri = _iri(node)
     if not name and not iri:
         raise refused(KIND, "its data set has neither name nor url.")
     notes = ["Only the file itself was read; nothing was downloaded."]
     entry: dict[str, Any] = {"name": name} if name else {}
     if iri:
         entry["iri"] = iri
-    if licence := _licence(said.get("license")):
+    if licence := _licence(node.get("license")):
         entry["license"] = licence
-    people = [who for row in rows(said.get("creator")) if (who := _person(row))]
+    people = [who for row in rows(node.get("creator")) if (who := _person(row))]
     if people:
         entry["creators"] = people
-    if version := words(_value(said.get("version")), 50):
+    if version := words(_value(node.get("version")), 50):
         entry["version"] = version
-    entry["personal_data"] = _personal(said, notes)
+    entry["personal_data"] = _personal(node, notes)
     return Proposal("croissant", {"training_data": [entry]}, notes)
 
 
@@ -59,32 +59,32 @@ def _bare(node: dict[str, Any]) -> dict[str, Any]:
     return {_PREFIX.sub("", key): value for key, value in node.items()}
 
 
-def _value(said: Any) -> Any:
+def _value(value: Any) -> Any:
     """The value of JSON-LD's long form, or of a list's first entry."""
-    first = rows(said)[0] if rows(said) else None
+    first = rows(value)[0] if rows(value) else None
     return first.get("@value", first.get("name")) if isinstance(first, dict) else first
 
 
-def _iri(said: dict[str, Any]) -> str:
-    identifiers = [said.get("identifier"), said.get("url"), said.get("sameAs"), said.get("@id")]
-    found = [words(one, 500) for value in identifiers for one in rows(value)]
-    found = [f"https://doi.org/{one}" if one.startswith("10.") else one for one in found]
-    good = [one for one in found if re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", one)]
+def _iri(node: dict[str, Any]) -> str:
+    identifiers = [node.get("identifier"), node.get("url"), node.get("sameAs"), node.get("@id")]
+    addresses = [words(one, 500) for value in identifiers for one in rows(value)]
+    addresses = [f"https://doi.org/{one}" if one.startswith("10.") else one for one in addresses]
+    good = [one for one in addresses if re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", one)]
     dois = [one for one in good if "doi.org/" in one]
     return (dois or good or [""])[0]
 
 
-def _licence(said: Any) -> str:
-    first = rows(said)[0] if rows(said) else ""
+def _licence(value: Any) -> str:
+    first = rows(value)[0] if rows(value) else ""
     if isinstance(first, dict):
         first = first.get("url") or first.get("@id") or first.get("name")
     text = words(first, 200)
-    if found := _SPDX.fullmatch(text):
-        return found.group(1)
-    if found := _CC.match(text):
-        if found.group(1) == "publicdomain":
-            return f"CC0-{found.group(3)}" if found.group(2) == "zero" else text
-        return f"CC-{found.group(2).upper()}-{found.group(3)}"
+    if match := _SPDX.fullmatch(text):
+        return match.group(1)
+    if match := _CC.match(text):
+        if match.group(1) == "publicdomain":
+            return f"CC0-{match.group(3)}" if match.group(2) == "zero" else text
+        return f"CC-{match.group(2).upper()}-{match.group(3)}"
     return text
 
 
@@ -92,9 +92,9 @@ def _person(row: Any) -> str:
     return words(_bare(row).get("name") if isinstance(row, dict) else row, 200)
 
 
-def _personal(said: dict[str, Any], notes: list[str]) -> Any:
+def _personal(node: dict[str, Any], notes: list[str]) -> Any:
     hints = {
-        name: "; ".join(filter(None, (words(_value(one), 300) for one in rows(said.get(name)))))
+        name: "; ".join(filter(None, (words(_value(one), 300) for one in rows(node.get(name)))))
         for name in _HINTS
     }
     personal = hints["personalSensitiveInformation"]

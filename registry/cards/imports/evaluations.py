@@ -15,14 +15,14 @@ UNNAMED = "score"
 
 def read(text: str) -> Proposal:
     """One result for each entry of the file."""
-    said = yaml_of(text, KIND)
-    entries = rows(said)
-    if not isinstance(said, list) or not entries:
+    document = yaml_of(text, KIND)
+    entries = rows(document)
+    if not isinstance(document, list) or not entries:
         raise refused(KIND, "it must be a list of results, each with dataset and value.")
     notes: list[str] = []
     results = [_result(entry, at, notes) for at, entry in enumerate(entries)]
-    if len(said) > len(entries):
-        notes.append(f"Only the first {len(entries)} of {len(said)} results were imported.")
+    if len(document) > len(entries):
+        notes.append(f"Only the first {len(entries)} of {len(document)} results were imported.")
     if any(result["metrics"][0]["type"] == UNNAMED for result in results):
         notes.append(
             f"The file does not name its metric, so it is called {UNNAMED!r}. Enter its name."
@@ -53,7 +53,7 @@ def _result(entry: Any, at: int, notes: list[str]) -> dict[str, Any]:
         result = {"task": {"type": task}, **result}
     source = entry.get("source")
     if isinstance(source, dict):
-        kept = {key: said for key in ("name", "url") if (said := words(source.get(key), 500))}
-        if kept:
-            result["source"] = kept
+        origin = {key: text for key in ("name", "url") if (text := words(source.get(key), 500))}
+        if origin:
+            result["source"] = origin
     return result

@@ -70,8 +70,8 @@ def words(value: Any, limit: int = LIMIT_TEXT) -> str:
     """Text of a file, on one line and of a length that a card can hold; empty for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    said = " ".join(_UNFIT.sub(" ", str(value)).split())
-    return said if len(said) <= limit else said[: limit - 1].rstrip() + "…"
+    text = " ".join(_UNFIT.sub(" ", str(value)).split())
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def rows(value: Any) -> list[Any]:

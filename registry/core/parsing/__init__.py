@@ -1,4 +1,4 @@
-"""Reading strangers' texts without stopping the hub: long ones in child processes with a limit.
+"""Reading untrusted texts without stopping the hub: long ones in child processes with a limit.
 
 A parser whose time is not linear holds the interpreter for as long as it runs, and with it every
 other request. A short text is read at once, in the thread that asks; a long one is sent to one of a
@@ -61,7 +61,7 @@ def run(
 
 
 class Parsers:
-    """The children of this web process, so many at once; a few callers wait, others do not."""
+    """The children of this web process; a few callers wait for one, others are refused."""
 
     def __init__(self) -> None:
         count = settings.HUB_TEXT_PROCESSES
@@ -92,7 +92,7 @@ class Parsers:
 
 
 class _Parser:
-    """One child. `is_fit` tells whether it may read another text."""
+    """One child. `is_fit` says whether it may read another text."""
 
     def __init__(self) -> None:
         self._child = Child("registry.core.parsing.child", str(settings.HUB_TEXT_BYTES), {})

@@ -32,22 +32,22 @@ class ParticipantAuthentication(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not secret.startswith(TOKEN_PREFIX):
             return None
-        found = (
+        device = (
             Participant.objects.select_related("training__model__namespace")
             .filter(token_digest=digest(secret.strip()))
             .first()
         )
-        if found is None or found.state == Participant.State.REVOKED:
+        if device is None or device.state == Participant.State.REVOKED:
             raise problems.NotAuthenticated(
                 "Unknown or revoked participant token. Join again with an invitation."
             )
-        if found.state == Participant.State.SUSPENDED:
+        if device.state == Participant.State.SUSPENDED:
             raise problems.NotAllowed(
                 "This participant is suspended. Contact the maintainers of the training; the "
                 "token stays valid."
             )
-        certificates.expect(request, found)
-        return AnonymousUser(), found
+        certificates.expect(request, device)
+        return AnonymousUser(), device
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="hub"'
@@ -88,7 +88,7 @@ def seeker(request: Request) -> Seeker:
 
 
 def participant(request: Request) -> Participant:
-    """The device that asks; raises NotAuthenticated for anybody else."""
+    """The device that asks; raises NotAuthenticated for anyone else."""
     if not isinstance(request.auth, Participant):
         raise problems.NotAuthenticated(
             "This requires a participant token: send it as `Authorization: Bearer fp_…`."

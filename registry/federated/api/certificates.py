@@ -29,15 +29,15 @@ _CERTIFICATE = re.compile(r":([A-Za-z0-9+/=]{4,21848}):")
 _DER_SEQUENCE = 0x30
 
 
-def shown(request: Request) -> str:
+def fingerprint(request: Request) -> str:
     """SHA-256 in hex of the certificate that a trusted proxy verified; empty without one.
 
     Raises InvalidRequest for a header that such a proxy wrote and that holds no certificate.
     """
-    said = request.headers.get("Client-Cert", "")
-    if not said or not _is_trusted(request.META.get("REMOTE_ADDR", "")):
+    header = request.headers.get("Client-Cert", "")
+    if not header or not _is_trusted(request.META.get("REMOTE_ADDR", "")):
         return ""
-    match = _CERTIFICATE.fullmatch(said.strip())
+    match = _CERTIFICATE.fullmatch(header.strip())
     try:
         content = base64.b64decode(match[1], validate=True) if match else b""
     except binascii.Error:
@@ -56,9 +56,9 @@ def expect(request: Request, participant: Participant) -> None:
     Raises CertificateNeeded where the training demands one and it comes with none.
     """
     if not participant.certificate:
-        if participants.demands_certificate(participant.training):
-            participants.expect_certificate(participant.training, shown(request))
-    elif not hmac.compare_digest(shown(request), participant.certificate):
+        if participant.training.typed_rules.client_certificate:
+            participants.expect_certificate(participant.training, fingerprint(request))
+    elif not hmac.compare_digest(fingerprint(request), participant.certificate):
         raise problems.CertificateWrong(
             "This participant joined with a client certificate that this request does not "
             "present. Connect with that certificate. If it was renewed, ask the maintainers of "

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -20,7 +20,7 @@ from registry.api.uploads import RawParser as AnyParser
 from registry.federated import selectors, tasks
 from registry.federated.api import shapes
 from registry.federated.api.authentication import participant, seeker
-from registry.federated.api.views import TrainingView, found
+from registry.federated.api.views import OneRoundView, OneTrainingView
 from registry.federated.services import contributions, receiving
 from registry.storage.services import uploads
 from registry.versions import selectors as registry
@@ -31,84 +31,77 @@ if TYPE_CHECKING:
     from django.http import HttpResponseBase
     from rest_framework.request import Request
 
-    from registry.federated.models import Participant, Round
+    from registry.federated.models import Participant, Training
     from registry.models import Blob
 
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,4})")
 _DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/=]{44}):")
 
 
-def _device(request: Request, namespace: str, name: str, number: int) -> Participant:
-    """The participant who asks about its own training; raises NotAuthenticated, NotFound."""
-    device = participant(request)
-    found(request, namespace, name, number)
-    if device.training.number != number:
-        raise problems.NotFound("This token is for another training.")
-    return device
+class DeviceView(OneTrainingView):
+    """For a device, at or below the address of its own training."""
+
+    device: Participant
+
+    def find(
+        self, request: Request, *, namespace: str, name: str, number: int, **_: Any
+    ) -> Training:
+        """The training of the device that asks; raises NotAuthenticated, NotFound."""
+        self.device = participant(request)
+        super().find(request, namespace=namespace, name=name, number=number)
+        if self.device.training.number != number:
+            raise problems.NotFound("This token is for another training.")
+        return self.device.training
 
 
-def _task(device: Participant, round_number: int) -> Round:
-    return selectors.round_(device.training, round_number)
-
-
-class TaskDetail(TrainingView):
-    """What a device shall do now."""
+class TaskDetail(DeviceView):
+    """The current task of a device."""
 
     @extend_schema(operation_id="trainings_task", responses={200: OpenApiTypes.OBJECT, 204: None})
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Pull the task: 200, 304, 204 with Retry-After, or 410 once the training has ended."""
-        device = _device(request, namespace, name, number)
         wait = _WAIT.search(request.headers.get("Prefer", ""))
-        task = tasks.of(device, wait_seconds=float(wait[1]) if wait else 0.0)
+        task = tasks.of(self.device, wait_seconds=float(wait[1]) if wait else 0.0)
         if task is None:
-            again = str(tasks.retry_after(device.training))
+            again = str(tasks.retry_after(self.training))
             return Response(status=204, headers={"Retry-After": again, "Cache-Control": "no-store"})
-        task.training = device.training
-        response = etags.respond(request, tasks.told(task, shapes.address(device.training)))
-        response["Retry-After"] = str(tasks.retry_after(device.training))
+        task.training = self.training
+        response = etags.respond(request, tasks.to_json(task, shapes.address(self.training)))
+        response["Retry-After"] = str(tasks.retry_after(self.training))
         return response
 
 
-class SkeletonFile(TrainingView):
+class SkeletonFile(OneTrainingView):
     """The model without its weights."""
 
     @extend_schema(operation_id="trainings_skeleton", responses={200: OpenApiTypes.BINARY})
-    def get(self, request: Request, namespace: str, name: str, number: int) -> HttpResponseBase:
+    def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the graph; its tensors lie in `weights.safetensors` beside it."""
-        training = found(request, namespace, name, number)
         who = seeker(request)
-        if not who.is_of(training):
-            registry.require_files(who.actor, training.model)
-        return _send(request, training.skeleton, "model.onnx")
+        if not who.is_of(self.training):
+            registry.require_files(who.actor, self.training.model)
+        return _send(request, self.training.skeleton, "model.onnx")
 
 
-class BaseFile(TrainingView):
+class BaseFile(OneRoundView):
     """The weights that a round starts from."""
 
     @extend_schema(operation_id="rounds_base", responses={200: OpenApiTypes.BINARY})
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> HttpResponseBase:
+    def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the weights as safetensors; supports ranges."""
-        training = found(request, namespace, name, number)
-        row = selectors.round_(training, round_number)
-        selectors.require_weights(seeker(request), row)
-        return _send(request, row.base, federated.WEIGHTS)
+        selectors.require_weights(seeker(request), self.round)
+        return _send(request, self.round.base, federated.WEIGHTS)
 
 
-class ResultFile(TrainingView):
+class ResultFile(OneRoundView):
     """The weights that a round became."""
 
     @extend_schema(operation_id="rounds_result", responses={200: OpenApiTypes.BINARY})
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> HttpResponseBase:
+    def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the result as safetensors, to score it before it is a version; ranges are served."""
-        training = found(request, namespace, name, number)
-        row = selectors.round_(training, round_number)
-        selectors.require_result(request.user, row)
-        made = getattr(row, "aggregate", None)
-        return _send(request, made.result if made else None, federated.WEIGHTS)
+        selectors.require_result(request.user, self.round)
+        aggregate = getattr(self.round, "aggregate", None)
+        return _send(request, aggregate.result if aggregate else None, federated.WEIGHTS)
 
 
 def _send(request: Request, blob: Blob | None, filename: str) -> HttpResponseBase:
@@ -123,18 +116,15 @@ class ContributionParser(AnyParser):
     media_type = safetensors.MEDIA_TYPE
 
 
-class ContributionDetail(TrainingView):
+class ContributionDetail(DeviceView, OneRoundView):
     """A device's own contribution to a round."""
 
     parser_classes = [JSONParser, ContributionParser]
 
     @extend_schema(operation_id="contributions_read", responses=shapes.ContributionOutput)
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read the state of a contribution and the reason."""
-        device = _device(request, namespace, name, number)
-        row = contributions.find(device, _task(device, round_number))
+        row = contributions.find(self.device, self.round)
         return etags.respond(request, dict(shapes.ContributionOutput(row).data))
 
     @extend_schema(
@@ -145,37 +135,30 @@ class ContributionDetail(TrainingView):
         },
         responses={200: shapes.ContributionOutput, 201: shapes.ContributionOutput},
     )
-    def put(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def put(self, request: Request, **_: Any) -> Response:
         """Hand in: a manifest that names an upload, or the file itself; the same again is 200."""
-        device = _device(request, namespace, name, number)
-        task = _task(device, round_number)
         is_file = (request.content_type or "").split(";")[0].strip() == safetensors.MEDIA_TYPE
-        sent = _inline(request) if is_file else _named(request)
-        row, is_new = contributions.hand_in(device, task=task, sent=sent)
+        submission = _inline(request) if is_file else _named(request)
+        row, is_new = contributions.hand_in(self.device, task=self.round, submission=submission)
         return Response(shapes.ContributionOutput(row).data, status=201 if is_new else 200)
 
     @extend_schema(operation_id="contributions_withdraw", responses={204: None})
-    def delete(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def delete(self, request: Request, **_: Any) -> Response:
         """Withdraw the contribution while the round is open."""
-        device = _device(request, namespace, name, number)
-        contributions.withdraw(device, task=_task(device, round_number))
+        contributions.withdraw(self.device, task=self.round)
         return Response(status=204)
 
 
-def _named(request: Request) -> contributions.Sent:
-    given = parse(shapes.ContributionInput, request.data)
-    manifest = federated.Manifest.from_json(given["manifest"])
+def _named(request: Request) -> contributions.Submission:
+    data = parse(shapes.ContributionInput, request.data)
+    manifest = federated.Manifest.from_json(data["manifest"])
     for name in ("blob", "n"):
-        if name in given and given[name] != getattr(manifest, name):
+        if name in data and data[name] != getattr(manifest, name):
             raise problems.InvalidRequest.at(f"/{name}", f"The manifest has another {name}.")
-    return contributions.Sent(manifest, given["signature"])
+    return contributions.Submission(manifest, data["signature"])
 
 
-def _inline(request: Request) -> contributions.Sent:
+def _inline(request: Request) -> contributions.Submission:
     """The file itself, with manifest and signature in headers; raises TooLarge, InvalidRequest."""
     try:
         text = base64.b64decode(request.headers.get("Hub-Manifest", ""), validate=True)
@@ -196,7 +179,7 @@ def _inline(request: Request) -> contributions.Sent:
         raise problems.InvalidRequest("Send Content-Digest: sha-256=:<base64>: with the file.")
     if base64.b64decode(claimed[1]).hex() != digests.hash_bytes(content):
         raise problems.DigestMismatch("The body does not match its Content-Digest.")
-    return contributions.Sent(manifest, request.headers.get("Hub-Signature", ""), content)
+    return contributions.Submission(manifest, request.headers.get("Hub-Signature", ""), content)
 
 
 def _too_long() -> problems.TooLarge:
@@ -206,50 +189,43 @@ def _too_long() -> problems.TooLarge:
     )
 
 
-class UploadList(TusView, TrainingView):
-    """Where a device's uploads begin; tus 1.0 as for everybody else's."""
+class UploadList(TusView, DeviceView):
+    """Where a device's uploads begin; tus 1.0, as for users' uploads."""
 
     @extend_schema(operation_id="trainings_uploads_create", request=None, responses={201: None})
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Begin an upload; Upload-Metadata may claim `sha256`."""
-        device = _device(request, namespace, name, number)
         upload = receiving.begin(
-            device,
+            self.device,
             length=_number(request, "Upload-Length"),
             claimed=_metadata(request).get("sha256", ""),
         )
-        location = f"{shapes.address(device.training)}/uploads/{upload.uuid}"
+        location = f"{shapes.address(self.training)}/uploads/{upload.uuid}"
         return Response(status=201, headers=_headers(upload) | {"Location": location})
 
 
-class UploadDetail(TusView, TrainingView):
+class UploadDetail(TusView, DeviceView):
     """One upload of a device."""
 
     @extend_schema(operation_id="trainings_uploads_read", responses=UploadOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, uuid: UUID) -> Response:
+    def get(self, request: Request, uuid: UUID, **_: Any) -> Response:
         """The progress of an upload."""
-        device = _device(request, namespace, name, number)
-        upload = uploads.refresh(receiving.find(device, uuid))
+        upload = uploads.refresh(receiving.find(self.device, uuid))
         return Response(UploadOutput(upload).data | {"filename": ""})
 
     @extend_schema(operation_id="trainings_uploads_offset", responses={200: None})
-    def head(
-        self, request: Request, namespace: str, name: str, number: int, uuid: UUID
-    ) -> Response:
+    def head(self, request: Request, uuid: UUID, **_: Any) -> Response:
         """Where to go on."""
-        device = _device(request, namespace, name, number)
-        return Response(headers=_headers(uploads.refresh(receiving.find(device, uuid))))
+        return Response(headers=_headers(uploads.refresh(receiving.find(self.device, uuid))))
 
     @extend_schema(
         operation_id="trainings_uploads_append", request={BODY: bytes}, responses={204: None}
     )
-    def patch(
-        self, request: Request, namespace: str, name: str, number: int, uuid: UUID
-    ) -> Response:
+    def patch(self, request: Request, uuid: UUID, **_: Any) -> Response:
         """Add bytes at Upload-Offset."""
         if request.content_type != BODY:
             raise problems.UnsupportedMediaType(f"Send Content-Type: {BODY}.")
-        upload = receiving.find(_device(request, namespace, name, number), uuid)
+        upload = receiving.find(self.device, uuid)
         upload = uploads.append(
             upload.owner,
             upload=upload,
@@ -259,10 +235,8 @@ class UploadDetail(TusView, TrainingView):
         return Response(status=204, headers=_headers(upload))
 
     @extend_schema(operation_id="trainings_uploads_delete", responses={204: None})
-    def delete(
-        self, request: Request, namespace: str, name: str, number: int, uuid: UUID
-    ) -> Response:
+    def delete(self, request: Request, uuid: UUID, **_: Any) -> Response:
         """Forget an upload."""
-        upload = receiving.find(_device(request, namespace, name, number), uuid)
+        upload = receiving.find(self.device, uuid)
         uploads.abandon(upload.owner, upload=upload)
         return Response(status=204)

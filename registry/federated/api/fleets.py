@@ -1,4 +1,4 @@
-"""Fleets over HTTP: which version a device shall run, and what it says of it."""
+"""Fleets over HTTP: which version a device should run, and its reports."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FleetTokenAuthentication(TokenAuthentication):
 
 
 class FleetScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """The token of a fleet's devices, or of somebody of the hub."""
+    """The token of a fleet's devices, or of a user of the hub."""
 
     target_class = "registry.federated.api.fleets.FleetTokenAuthentication"
     name = "fleet"
@@ -121,10 +121,10 @@ def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
     secret = request.headers.get("Authorization", "").partition(" ")[2].strip()
     if secret.startswith(fleets.TOKEN_PREFIX):
         rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
-        found = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
-        if found is None or found.model.ref.lower() != f"{namespace}/{name}".lower():
+        row = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
+        if row is None or row.model.ref.lower() != f"{namespace}/{name}".lower():
             raise problems.NotAuthenticated("This token does not belong to this fleet.")
-        return found
+        return row
     return selectors.fleet(request.user, registry.model(request.user, namespace, name), fleet)
 
 
@@ -144,10 +144,12 @@ class FleetList(FleetView):
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Create a fleet; the response contains the token for its devices."""
         model = registry.model(request.user, namespace, name)
-        made, token = fleets.create(request.user, model=model, **parse(FleetInput, request.data))
-        response = Response({**FleetOutput(made).data, "token": token}, status=201)
-        response["Cache-Control"] = "no-store"
-        return response
+        row, token = fleets.create(request.user, model=model, **parse(FleetInput, request.data))
+        return Response(
+            {**FleetOutput(row).data, "token": token},
+            status=201,
+            headers={"Cache-Control": "no-store"},
+        )
 
 
 class FleetDetail(FleetView):
@@ -156,13 +158,13 @@ class FleetDetail(FleetView):
     @extend_schema(operation_id="fleets_read", responses=FleetOutput)
     def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
         """Read the progress of a rollout."""
-        found = _fleet(request, namespace, name, fleet)
-        require(request.user, "training.manage", found.model)
-        return etags.respond(request, dict(FleetOutput(found).data))
+        row = _fleet(request, namespace, name, fleet)
+        require(request.user, "training.manage", row.model)
+        return etags.respond(request, dict(FleetOutput(row).data))
 
 
 class FleetDesired(FleetView):
-    """The version that devices shall run."""
+    """The version that devices should run."""
 
     @extend_schema(
         operation_id="fleets_desired",
@@ -170,28 +172,28 @@ class FleetDesired(FleetView):
     )
     @asks(OpenApiParameter("device", str, required=True))
     def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
-        """What a device shall run: 200, 304 with its ETag, 204 where no published version is."""
-        found = _fleet(request, namespace, name, fleet)
+        """The version that a device should run: 200, 304 with its ETag, 204 without one."""
+        row = _fleet(request, namespace, name, fleet)
         device = _device(request.query_params.get("device", ""))
-        version = fleets.version_for(found, device)
+        version = fleets.version_for(row, device)
         if version is None:
             return Response(status=204)
-        told = {
+        desired = {
             "version": version.number,
             "manifest_digest": version.manifest_sha256,
-            "required_by": found.required_by,
-            "step": fleets.place_of(found, device),
+            "required_by": row.required_by,
+            "step": fleets.place_of(row, device),
         }
-        return etags.respond(request, dict(DesiredOutput(told).data))
+        return etags.respond(request, dict(DesiredOutput(desired).data))
 
     @extend_schema(operation_id="fleets_desire", request=DesiredInput, responses=FleetOutput)
     def put(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
         """Roll out a version to a percentage of the devices."""
-        found = _fleet(request, namespace, name, fleet)
-        given = parse(DesiredInput, request.data)
-        version = registry.version(request.user, namespace, name, given.pop("version"))
-        found = fleets.desire(request.user, fleet=found, version=version, **given)
-        return Response(FleetOutput(found).data)
+        row = _fleet(request, namespace, name, fleet)
+        data = parse(DesiredInput, request.data)
+        version = registry.version(request.user, namespace, name, data.pop("version"))
+        row = fleets.desire(request.user, fleet=row, version=version, **data)
+        return Response(FleetOutput(row).data)
 
 
 class FleetDeviceDetail(FleetView):
@@ -200,10 +202,10 @@ class FleetDeviceDetail(FleetView):
     @extend_schema(operation_id="fleets_report", request=ReportInput, responses={204: None})
     def put(self, request: Request, namespace: str, name: str, fleet: str, device: str) -> Response:
         """Report the running version and its status."""
-        found = _fleet(request, namespace, name, fleet)
-        given = parse(ReportInput, request.data)
-        running = digests.parse(given.pop("running"))
-        fleets.report(fleet=found, device=_device(device), running=running, **given)
+        row = _fleet(request, namespace, name, fleet)
+        data = parse(ReportInput, request.data)
+        running = digests.parse(data.pop("running"))
+        fleets.report(fleet=row, device=_device(device), running=running, **data)
         return Response(status=204)
 
 

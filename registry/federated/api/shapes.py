@@ -272,8 +272,10 @@ class RoundOutput(serializers.Serializer[Round]):
         return rounds.counts([row])[row.pk]
 
     def get_result(self, row: Round) -> str | None:
-        made = getattr(row, "aggregate", None)
-        return f"sha256:{made.result_sha256}" if made and made.result_sha256 else None
+        aggregate = getattr(row, "aggregate", None)
+        return (
+            f"sha256:{aggregate.result_sha256}" if aggregate and aggregate.result_sha256 else None
+        )
 
 
 class TrainingOutput(serializers.Serializer[Training]):
@@ -319,16 +321,16 @@ class TrainingOutput(serializers.Serializer[Training]):
     url = serializers.SerializerMethodField()
 
     def get_tensors(self, row: Training) -> dict[str, int]:
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for part in row.layout:
-            found[part["role"]] = found.get(part["role"], 0) + 1
-        return found
+            counts[part["role"]] = counts.get(part["role"], 0) + 1
+        return counts
 
     def get_selection(self, row: Training) -> dict[str, str] | None:
         if not row.selection_seed:
             return None
-        told = {"commitment": f"sha256:{selection.commitment(row.selection_seed)}"}
-        return {**told, "seed": row.selection_seed} if row.is_over else told
+        data = {"commitment": f"sha256:{selection.commitment(row.selection_seed)}"}
+        return {**data, "seed": row.selection_seed} if row.is_over else data
 
     def get_privacy(self, row: Training) -> dict[str, Any]:
         return privacy.of_training(row).to_json()

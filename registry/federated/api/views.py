@@ -51,9 +51,30 @@ class TrainingView(APIView):
     throttle_classes = [UserThrottle, GuestThrottle, ParticipantThrottle]
 
 
-def found(request: Request, namespace: str, name: str, number: int) -> Training:
-    """The training of an address; raises NotFound."""
-    return selectors.training(seeker(request), namespace, name, number)
+class OneTrainingView(TrainingView):
+    """Whatever lies at or below the address of a training, which is looked up first."""
+
+    training: Training
+
+    def initial(self, request: Request, *args: Any, **address: Any) -> None:
+        super().initial(request, *args, **address)
+        self.training = self.find(request, **address)
+
+    def find(
+        self, request: Request, *, namespace: str, name: str, number: int, **_: Any
+    ) -> Training:
+        """The training of the address; raises NotFound."""
+        return selectors.training(seeker(request), namespace, name, number)
+
+
+class OneRoundView(OneTrainingView):
+    """Whatever lies at or below the address of a round."""
+
+    round: Round
+
+    def initial(self, request: Request, *args: Any, **address: Any) -> None:
+        super().initial(request, *args, **address)
+        self.round = selectors.round_(self.training, address["round_number"])
 
 
 def training_data(training: Training) -> dict[str, Any]:
@@ -71,13 +92,8 @@ class TrainingList(TrainingView):
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List a model's trainings, newest first."""
         model = registry.model(request.user, namespace, name)
-        rows, cursor = pagination.by_number(
-            request,
-            selectors.trainings(request.user, model),
-            "number",
-            pagination.limit_of(request),
-        )
-        return pagination.respond(request, shapes.TrainingSummaryOutput, rows, cursor)
+        rows = selectors.trainings(request.user, model)
+        return pagination.highest_first(request, shapes.TrainingSummaryOutput, rows, "number")
 
     @extend_schema(
         operation_id="trainings_create",
@@ -86,48 +102,47 @@ class TrainingList(TrainingView):
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Begin a training from a published version; its schema is read first."""
-        given = parse(shapes.TrainingInput, request.data)
-        version = registry.version(request.user, namespace, name, given.pop("version"))
-        opens_itself = given.pop("open")
+        data = parse(shapes.TrainingInput, request.data)
+        version = registry.version(request.user, namespace, name, data.pop("version"))
+        opens_itself = data.pop("open")
         training = trainings.create(
-            request.user, version=version, opens_itself=opens_itself, **given
+            request.user, version=version, opens_itself=opens_itself, **data
         )
         response = etags.respond(request, training_data(training), status=201)
         response["Location"] = shapes.address(training)
         return response
 
 
-class TrainingDetail(TrainingView):
+class TrainingDetail(OneTrainingView):
     """One training."""
 
     @extend_schema(operation_id="trainings_read", responses=shapes.TrainingOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read rules, schedule and the current round."""
-        return etags.respond(request, training_data(found(request, namespace, name, number)))
+        return etags.respond(request, training_data(self.training))
 
     @extend_schema(
         operation_id="trainings_edit",
         request=shapes.TrainingEdit,
         responses=shapes.TrainingOutput,
     )
-    def patch(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def patch(self, request: Request, **_: Any) -> Response:
         """Change the fields that can still be changed."""
-        training = found(request, namespace, name, number)
-        given = parse(shapes.TrainingEdit, request.data)
-        training = trainings.edit(request.user, training=training, **given)
+        data = parse(shapes.TrainingEdit, request.data)
+        training = trainings.edit(request.user, training=self.training, **data)
         return etags.respond(request, training_data(training))
 
 
-class TrainingAction(TrainingView):
+class TrainingAction(OneTrainingView):
     """Opens, pauses, finishes or cancels a training."""
 
     action = ""
 
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Move a training to another state."""
         training = trainings.set_state(
             request.user,
-            training=found(request, namespace, name, number),
+            training=self.training,
             state=ACTIONS[self.action],
             **parse(shapes.StepInput, request.data or {}),
         )
@@ -136,7 +151,7 @@ class TrainingAction(TrainingView):
 
 def action_view(action: str) -> type[TrainingAction]:
     """The view of one move, with an operation of its own in the OpenAPI document."""
-    made = type(f"Training{action.title()}", (TrainingAction,), {"action": action})
+    view = type(f"Training{action.title()}", (TrainingAction,), {"action": action})
     describe = extend_schema_view(
         post=extend_schema(
             operation_id=f"trainings_{action}",
@@ -144,7 +159,7 @@ def action_view(action: str) -> type[TrainingAction]:
             responses=shapes.TrainingOutput,
         )
     )
-    return describe(made)
+    return describe(view)
 
 
 class SchemaOutput(serializers.Serializer[Any]):
@@ -155,60 +170,54 @@ class SchemaOutput(serializers.Serializer[Any]):
     graph_digest = serializers.CharField()
 
 
-class SchemaDetail(TrainingView):
+class SchemaDetail(OneTrainingView):
     """The schema of a training."""
 
     @extend_schema(operation_id="trainings_schema", responses=SchemaOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read the layout: each tensor's name, type, shape and role."""
-        training = found(request, namespace, name, number)
-        told = {
-            "layout": training.layout,
-            "layout_digest": training.layout_sha256,
-            "graph_digest": training.graph_sha256,
+        data = {
+            "layout": self.training.layout,
+            "layout_digest": self.training.layout_sha256,
+            "graph_digest": self.training.graph_sha256,
         }
-        return etags.respond(request, told)
+        return etags.respond(request, data)
 
 
-class InviteList(TrainingView):
+class InviteList(OneTrainingView):
     """Invitations to a training."""
 
     @extend_schema(operation_id="invites_list", responses=pagination.paged(shapes.InviteOutput))
     @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """List invitations; for maintainers. Their codes are not stored."""
-        training = found(request, namespace, name, number)
-        rows, cursor = pagination.by_number(
-            request, selectors.invites(request.user, training), "id", pagination.limit_of(request)
-        )
-        return pagination.respond(request, shapes.InviteOutput, rows, cursor)
+        rows = selectors.invites(request.user, self.training)
+        return pagination.highest_first(request, shapes.InviteOutput, rows, "id")
 
     @extend_schema(
         operation_id="invites_create",
         request=shapes.InviteInput,
         responses={201: shapes.InviteMadeOutput},
     )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Create an invitation code for devices."""
-        training = found(request, namespace, name, number)
-        made, code = participants.invite(
-            request.user, training=training, **parse(shapes.InviteInput, request.data or {})
+        row, code = participants.invite(
+            request.user, training=self.training, **parse(shapes.InviteInput, request.data or {})
         )
-        response = Response({**shapes.InviteOutput(made).data, "code": code}, status=201)
-        response["Cache-Control"] = "no-store"
-        return response
+        return Response(
+            {**shapes.InviteOutput(row).data, "code": code},
+            status=201,
+            headers={"Cache-Control": "no-store"},
+        )
 
 
-class InviteDetail(TrainingView):
+class InviteDetail(OneTrainingView):
     """One invitation."""
 
     @extend_schema(operation_id="invites_revoke", responses={204: None})
-    def delete(
-        self, request: Request, namespace: str, name: str, number: int, key: int
-    ) -> Response:
+    def delete(self, request: Request, key: int, **_: Any) -> Response:
         """Revoke an invitation."""
-        training = found(request, namespace, name, number)
-        participants.revoke_invite(request.user, training=training, key=key)
+        participants.revoke_invite(request.user, training=self.training, key=key)
         return Response(status=204)
 
 
@@ -221,14 +230,9 @@ class ParticipantList(TrainingView):
     @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List participants by pseudonym, for maintainers."""
-        training = found(request, namespace, name, number)
-        rows, cursor = pagination.by_number(
-            request,
-            selectors.participants(request.user, training),
-            "id",
-            pagination.limit_of(request),
-        )
-        return pagination.respond(request, shapes.ParticipantOutput, rows, cursor)
+        training = selectors.training(seeker(request), namespace, name, number)
+        rows = selectors.participants(request.user, training)
+        return pagination.highest_first(request, shapes.ParticipantOutput, rows, "id")
 
     @extend_schema(
         operation_id="participants_join",
@@ -237,20 +241,19 @@ class ParticipantList(TrainingView):
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """Join with an invitation and a public key; needs no account."""
-        given = parse(shapes.JoinInput, request.data)
-        code = given.pop("invite")
+        data = parse(shapes.JoinInput, request.data)
+        code = data.pop("invite")
         training = selectors.admitted(namespace, name, number)
         if training is None or not participants.admits(training, code):
-            training = found(request, namespace, name, number)  # a stranger sees no more than that
-        device = participants.Device(**given, certificate=certificates.shown(request))
-        made, token = participants.join(training=training, code=code, device=device)
-        told = {"participant": made.pseudonym, "token": token, "training": str(training.uuid)}
-        response = Response(told, status=201)
-        response["Cache-Control"] = "no-store"
-        return response
+            # Without an invitation, only a visible training is found.
+            training = selectors.training(seeker(request), namespace, name, number)
+        device = participants.Device(**data, certificate=certificates.fingerprint(request))
+        row, token = participants.join(training=training, code=code, device=device)
+        answer = {"participant": row.pseudonym, "token": token, "training": str(training.uuid)}
+        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 
 
-class ParticipantDetail(TrainingView):
+class ParticipantDetail(OneTrainingView):
     """One participant."""
 
     @extend_schema(
@@ -258,122 +261,99 @@ class ParticipantDetail(TrainingView):
         request=shapes.ParticipantEdit,
         responses=shapes.ParticipantOutput,
     )
-    def patch(
-        self, request: Request, namespace: str, name: str, number: int, pseudonym: str
-    ) -> Response:
+    def patch(self, request: Request, pseudonym: str, **_: Any) -> Response:
         """Suspend, reactivate or revoke a participant; change the certificate."""
-        training = found(request, namespace, name, number)
         row = participants.edit(
             request.user,
-            participant=selectors.participant(request.user, training, pseudonym),
+            participant=selectors.participant(request.user, self.training, pseudonym),
             **parse(shapes.ParticipantEdit, request.data),
         )
         return Response(shapes.ParticipantOutput(row).data)
 
 
-class RoundList(TrainingView):
+class RoundList(OneTrainingView):
     """The rounds of a training."""
 
     @extend_schema(operation_id="rounds_list", responses=pagination.paged(shapes.RoundOutput))
     @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """List rounds, newest first."""
-        training = found(request, namespace, name, number)
-        rows, cursor = pagination.by_number(
-            request, selectors.rounds(training), "number", pagination.limit_of(request)
-        )
-        return pagination.respond(request, shapes.RoundOutput, rows, cursor)
+        rows = selectors.rounds(self.training)
+        return pagination.highest_first(request, shapes.RoundOutput, rows, "number")
 
     @extend_schema(
         operation_id="rounds_open", request=shapes.RoundInput, responses={201: shapes.RoundOutput}
     )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Open a round where none goes on; for some participants, if they are named."""
-        training = found(request, namespace, name, number)
-        given = parse(shapes.RoundInput, request.data or {})
-        made = rounds.open_by_hand(request.user, training=training, selected=given["participants"])
-        return Response(shapes.RoundOutput(made).data, status=201)
+        data = parse(shapes.RoundInput, request.data or {})
+        row = rounds.open_by_hand(
+            request.user, training=self.training, selected=data["participants"]
+        )
+        return Response(shapes.RoundOutput(row).data, status=201)
 
 
-class RoundDetail(TrainingView):
+class RoundDetail(OneRoundView):
     """One round."""
 
     @extend_schema(operation_id="rounds_read", responses=shapes.RoundOutput)
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read a round's figures; maintainers get contributions and those asked by pseudonym."""
-        training = found(request, namespace, name, number)
-        row = selectors.round_(training, round_number)
-        told = dict(shapes.RoundOutput(row).data)
-        given = selectors.contributions(request.user, row)
-        if given:
-            told["given"] = [dict(shapes.GivenOutput(row).data) for row in given]
-        if row.selected and can(request.user, "training.manage", training.model):
-            told["selected"] = row.selected
-        return etags.respond(request, told)
+        row = self.round
+        data = dict(shapes.RoundOutput(row).data)
+        contributions = selectors.contributions(request.user, row)
+        if contributions:
+            data["given"] = [dict(shapes.GivenOutput(row).data) for row in contributions]
+        if row.selected and can(request.user, "training.manage", self.training.model):
+            data["selected"] = row.selected
+        return etags.respond(request, data)
 
 
-class RoundClose(TrainingView):
+class RoundClose(OneRoundView):
     """Ends a round before its deadline."""
 
     @extend_schema(operation_id="rounds_close", request=None, responses={202: shapes.RoundOutput})
-    def post(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Close a round; a worker aggregates it when its contributions are checked."""
-        row = _round(request, namespace, name, number, round_number)
-        closed = rounds.close_by_hand(request.user, of=row)
+        closed = rounds.close_by_hand(request.user, of=self.round)
         return Response(shapes.RoundOutput(closed).data, status=202)
 
 
-class RoundRelease(TrainingView):
+class RoundRelease(OneRoundView):
     """Makes a version of a round's result."""
 
     @extend_schema(operation_id="rounds_release", request=None, responses={202: shapes.RoundOutput})
-    def post(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:
         """Have the result of a round become a version, now or when it is made."""
-        row = _round(request, namespace, name, number, round_number)
-        rounds.ask_release(request.user, of=row)
-        fresh = _round(request, namespace, name, number, round_number)
+        rounds.ask_release(request.user, of=self.round)
+        fresh = selectors.round_(self.training, self.round.number)
         return Response(shapes.RoundOutput(fresh).data, status=202)
 
 
-class RoundScore(TrainingView):
+class RoundScore(OneRoundView):
     """What a round's result reaches on held-out data."""
 
     @extend_schema(
         operation_id="rounds_score", request=shapes.ScoreInput, responses=shapes.RoundOutput
     )
-    def put(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def put(self, request: Request, **_: Any) -> Response:
         """Say what the result of a round scores; by it the best round may become a version."""
-        row = _round(request, namespace, name, number, round_number)
-        rounds.give_score(request.user, of=row, **parse(shapes.ScoreInput, request.data))
-        fresh = _round(request, namespace, name, number, round_number)
+        rounds.give_score(request.user, of=self.round, **parse(shapes.ScoreInput, request.data))
+        fresh = selectors.round_(self.training, self.round.number)
         return etags.respond(request, dict(shapes.RoundOutput(fresh).data))
 
 
-class AggregateDetail(TrainingView):
+class AggregateDetail(OneRoundView):
     """What a round's contributions became."""
 
     @extend_schema(operation_id="aggregates_read", responses=shapes.AggregateOutput)
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, round_number: int
-    ) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read the rule, counts, figures and result of a round."""
-        row = _round(request, namespace, name, number, round_number)
-        made = getattr(row, "aggregate", None)
-        if made is None:
-            raise problems.NotFound(f"Round {row.number} has no aggregate: it is {row.state}.")
-        may_manage = can(request.user, "training.manage", row.training.model)
-        told = shapes.AggregateOutput(made, context={"may_manage": may_manage})
-        return etags.respond(request, dict(told.data))
-
-
-def _round(request: Request, namespace: str, name: str, number: int, round_number: int) -> Round:
-    training = found(request, namespace, name, number)
-    return selectors.round_(training, round_number)
+        aggregate = getattr(self.round, "aggregate", None)
+        if aggregate is None:
+            raise problems.NotFound(
+                f"Round {self.round.number} has no aggregate: it is {self.round.state}."
+            )
+        may_manage = can(request.user, "training.manage", self.round.training.model)
+        output = shapes.AggregateOutput(aggregate, context={"may_manage": may_manage})
+        return etags.respond(request, dict(output.data))

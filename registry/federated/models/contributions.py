@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from hub.protocol.training_rules import Rules
 from registry.federated.models.participants import Participant
 from registry.federated.models.rounds import Round
 from registry.models import Blob
@@ -116,3 +117,8 @@ class Aggregate(models.Model):
 
     def __str__(self) -> str:
         return f"aggregate of round {self.round_id}"
+
+    @property
+    def typed_rules(self) -> Rules:
+        """The rules of its training when it was planned."""
+        return Rules.from_json(self.rules)

@@ -1,4 +1,4 @@
-"""Fleets: devices that run a model, and the version that they shall run."""
+"""Fleets: devices that run a model, and the version that they should run."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from registry.models.constraints import HEX64, matches, one_of, or_empty
 
 
 class Invite(models.Model):
-    """A code by which so many devices may join; shown once, stored as a digest."""
+    """A code with which a number of devices may join; shown once, stored as a digest."""
 
     training = models.ForeignKey(Training, models.CASCADE, related_name="invites")
     digest = models.CharField(max_length=64, unique=True)

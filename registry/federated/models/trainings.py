@@ -1,4 +1,4 @@
-"""Trainings: what devices learn together, by which rules, from which version on."""
+"""Trainings: what devices learn together, under which rules, from which version on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from hub.protocol.federated import Part
+from hub.protocol.training_rules import Rules
+from registry.federated.schedule import Schedule
 from registry.models import Blob, RegisteredModel, Version
 from registry.models.constraints import HEX64, one_of, or_empty
 
@@ -26,7 +29,7 @@ class BestScore(models.TextChoices):
 
 
 class BaseData(models.TextChoices):
-    """What a base version was trained on: nobody who takes part, or who knows."""
+    """What a base version was trained on: no participant's data, or unknown data."""
 
     UNKNOWN = "unknown"
     UNTRAINED = "untrained"
@@ -110,6 +113,21 @@ class Training(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model.ref}/trainings/{self.number}"
+
+    @property
+    def typed_rules(self) -> Rules:
+        """The rules as they are now; a draft's may still change."""
+        return Rules.from_json(self.rules)
+
+    @property
+    def typed_schedule(self) -> Schedule:
+        """The schedule as it is now; a draft's may still change."""
+        return Schedule.from_json(self.schedule)
+
+    @property
+    def typed_layout(self) -> list[Part]:
+        """Its tensors, as the worker that read the file reported them."""
+        return [Part.from_json(row) for row in self.layout]
 
     @property
     def is_over(self) -> bool:

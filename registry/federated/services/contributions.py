@@ -35,7 +35,7 @@ MOST_WITHDRAWALS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Submission:
     """What a participant hands in: a signed manifest, with the bytes where they came along."""
 
     manifest: federated.Manifest
@@ -57,7 +57,9 @@ class Verdict:
     figures: dict[str, Any] | None = None
 
 
-def hand_in(participant: Participant, *, task: Round, sent: Sent) -> tuple[Contribution, bool]:
+def hand_in(
+    participant: Participant, *, task: Round, submission: Submission
+) -> tuple[Contribution, bool]:
     """Take a contribution that answers a round's task; says whether it is new.
 
     At most two rows are written. The same digest again gives what is there. Raises
@@ -65,39 +67,41 @@ def hand_in(participant: Participant, *, task: Round, sent: Sent) -> tuple[Contr
     SignatureInvalid, ExamplesLimit, EncodingRefused, BlobUnknown, DigestMismatch, TooLarge,
     TensorMismatch, QuotaExceeded.
     """
-    if known := _known(participant, task, sent):
-        return known, False
+    if earlier := _existing(participant, task, submission):
+        return earlier, False
     into = _into(task)
-    _check_manifest(participant, task, into, sent)
-    if sent.content is None:
-        upload = receiving.stored(participant, sent.sha256)
-        size = _check_stored(participant, sent, upload)
-        return _keep_stored(participant, task, into, sent, upload, size)
-    _check_content(participant, sent)
-    return _keep_content(participant, task, into, sent)
+    _check_manifest(participant, task, into, submission)
+    if submission.content is None:
+        upload = receiving.stored(participant, submission.sha256)
+        receiving.expect_size(participant.training, upload.length)
+        with store().open(submission.sha256) as reader:
+            _check_header(participant, submission, reader, upload.length)
+        return _keep_stored(participant, task, into, submission, upload)
+    _check_content(participant, submission)
+    return _keep_content(participant, task, into, submission)
 
 
 def find(participant: Participant, task: Round) -> Contribution:
     """The participant's own contribution to a round; raises NotFound."""
     rows = Contribution.objects.filter(participant=participant, answers=task)
-    found = rows.select_related("round").first()
-    if found is None:
+    row = rows.select_related("round").first()
+    if row is None:
         raise problems.NotFound(f"You have not contributed to round {task.number}.")
-    return found
+    return row
 
 
 @transaction.atomic
 def withdraw(participant: Participant, *, task: Round) -> None:
     """Take a contribution back while its round is open; raises NotFound, RoundClosed, Throttled."""
-    found = find(participant, task)
-    live = Round.objects.select_for_update().get(pk=found.round_id)
+    row = find(participant, task)
+    live = Round.objects.select_for_update().get(pk=row.round_id)
     if live.state != Round.State.OPEN:
         raise problems.RoundClosed(
             f"Round {live.number} is {live.state}: its contributions can no longer be withdrawn.",
             state=live.state,
         )
     _expect_few_withdrawals(participant)
-    Contribution.objects.filter(pk=found.pk).delete()
+    Contribution.objects.filter(pk=row.pk).delete()
     events.record(
         WITHDRAWN, participant, actor=None, model=participant.training.model, number=task.number
     )
@@ -135,7 +139,7 @@ def judge(key: int, verdict: Verdict) -> bool:
 
 
 def reject_of(participant: Participant) -> int:
-    """Reject what somebody who was sent away has in rounds that are not planned; says how much."""
+    """Reject a removed participant's contributions to rounds not planned yet; returns the count."""
     waiting = Contribution.objects.filter(
         participant=participant,
         state__in=[Contribution.State.RECEIVED, Contribution.State.ACCEPTED],
@@ -159,18 +163,18 @@ def unjudged(keys: list[int]) -> None:
             Contribution.objects.filter(pk=row.pk).update(tries=row.tries + 1)
 
 
-def _known(participant: Participant, task: Round, sent: Sent) -> Contribution | None:
-    known = Contribution.objects.select_related("round").filter(
+def _existing(participant: Participant, task: Round, submission: Submission) -> Contribution | None:
+    rows = Contribution.objects.select_related("round").filter(
         participant=participant, answers=task
     )
-    found = known.first()
-    if found is not None and found.sha256 != sent.sha256:
+    row = rows.first()
+    if row is not None and row.sha256 != submission.sha256:
         raise problems.ContributionDiffers(
-            f"You contributed sha256:{found.sha256} to round {task.number}. Withdraw that first, "
+            f"You contributed sha256:{row.sha256} to round {task.number}. Withdraw that first, "
             "while the round is open.",
-            digest=f"sha256:{found.sha256}",
+            digest=f"sha256:{row.sha256}",
         )
-    return found
+    return row
 
 
 def _into(task: Round) -> Round:
@@ -183,18 +187,18 @@ def _into(task: Round) -> Round:
     live = Round.objects.filter(training=task.training_id, state=Round.State.OPEN).first()
     if task.mode != Round.Mode.BUFFERED or live is None:
         problem: type[problems.Problem] = problems.RoundClosed
-    elif _staleness(task, live) > task.training.rules["max_staleness"]:
+    elif _staleness(task, live) > task.training.typed_rules.max_staleness:
         problem = problems.StaleBase
     else:
         return live
-    told: dict[str, Any] = (
+    current: dict[str, Any] = (
         {"round": live.number, "base": f"sha256:{live.base_sha256}"} if live else {}
     )
     raise problem(
         f"Round {task.number} is {task.state}. "
         + (f"Round {live.number} is open: pull its task." if live else "Ask for the next task."),
         state=task.state,
-        **told,
+        **current,
     )
 
 
@@ -209,73 +213,68 @@ def _staleness(task: Round, into: Round) -> int:
     return between.count()
 
 
-def _check_manifest(participant: Participant, task: Round, into: Round, sent: Sent) -> None:
-    said, training = sent.manifest, task.training
+def _check_manifest(
+    participant: Participant, task: Round, into: Round, submission: Submission
+) -> None:
+    manifest, training = submission.manifest, task.training
     if task.selected is not None and participant.pseudonym not in task.selected:
         raise problems.NotAllowed(f"You were not selected for round {task.number}.")
-    wanted = {
+    expected = {
         "training": str(training.uuid),
         "round": task.number,
         "participant": participant.pseudonym,
     }
-    for name, value in wanted.items():
-        if getattr(said, name) != value:
+    for name, value in expected.items():
+        if getattr(manifest, name) != value:
             raise problems.ManifestReplayed(
-                f"The manifest names the {name} {getattr(said, name)}; the hub expects {value}. "
-                "Sign a new manifest for each round.",
+                f"The manifest names the {name} {getattr(manifest, name)}; the hub expects "
+                f"{value}. Sign a new manifest for each round.",
                 errors=[{"pointer": f"/manifest/{name}", "detail": f"must be {value}"}],
             )
-    if said.nonce != task.nonce:
+    if manifest.nonce != task.nonce:
         raise problems.NonceWrong.at(
             "/manifest/nonce", "The nonce does not match this round's task. Pull the task again."
         )
-    if said.base != f"sha256:{task.base_sha256}":
+    if manifest.base != f"sha256:{task.base_sha256}":
         raise problems.StaleBase(
-            f"The manifest is based on {said.base}, but round {task.number} on "
+            f"The manifest is based on {manifest.base}, but round {task.number} on "
             f"sha256:{task.base_sha256}. Pull the task and train from its weights.",
             base=f"sha256:{task.base_sha256}",
         )
-    if said.n > into.examples_cap:
+    if manifest.n > into.examples_cap:
         raise problems.ExamplesLimit.at(
-            "/manifest/n", f"{said.n} examples exceed the maximum of {into.examples_cap}."
+            "/manifest/n", f"{manifest.n} examples exceed the maximum of {into.examples_cap}."
         )
-    encodings = training.rules["encodings"]
-    if said.encoding not in encodings:
+    encodings = training.typed_rules.encodings
+    if manifest.encoding not in encodings:
         raise problems.EncodingRefused.at(
             "/manifest/encoding", f"This training accepts {', '.join(encodings)}."
         )
-    if into.pk != task.pk and said.encoding == federated.FULL:
+    if into.pk != task.pk and manifest.encoding == federated.FULL:
         raise problems.EncodingRefused.at(
             "/manifest/encoding", "Weights based on an older round must be sent as a delta."
         )
-    if not federated.verify(said.canonical(), sent.signature, participant.public_key):
+    if not federated.verify(manifest.canonical(), submission.signature, participant.public_key):
         raise problems.SignatureInvalid.at(
             "/signature", "The signature does not match your key and the canonical manifest."
         )
 
 
-def _check_stored(participant: Participant, sent: Sent, upload: Upload) -> int:
-    receiving.expect_size(participant.training, upload.length)
-    with store().open(sent.sha256) as reader:
-        _check_header(participant, sent, reader, upload.length)
-    return upload.length
-
-
-def _check_content(participant: Participant, sent: Sent) -> None:
-    content = sent.content or b""
+def _check_content(participant: Participant, submission: Submission) -> None:
+    content = submission.content or b""
     receiving.expect_size(participant.training, len(content))
-    if digests.hash_bytes(content) != sent.sha256:
+    if digests.hash_bytes(content) != submission.sha256:
         raise problems.DigestMismatch(
             f"The content received has sha256:{digests.hash_bytes(content)}, but the manifest "
-            f"states {sent.manifest.blob}. It was discarded."
+            f"states {submission.manifest.blob}. It was discarded."
         )
-    _check_header(participant, sent, io.BytesIO(content), len(content))
+    _check_header(participant, submission, io.BytesIO(content), len(content))
 
 
-def _check_header(participant: Participant, sent: Sent, reader: Any, size: int) -> None:
-    parts = [federated.Part.from_json(row) for row in participant.training.layout]
+def _check_header(participant: Participant, submission: Submission, reader: Any, size: int) -> None:
+    parts = participant.training.typed_layout
     try:
-        federated.expect(safetensors.read(reader, size), parts, sent.manifest.encoding)
+        federated.expect(safetensors.read(reader, size), parts, submission.manifest.encoding)
     except (safetensors.MalformedError, federated.MismatchError) as error:
         raise problems.TensorMismatch(
             f"{error} The contribution was not submitted.", tensor=error.tensor
@@ -283,22 +282,26 @@ def _check_header(participant: Participant, sent: Sent, reader: Any, size: int) 
 
 
 def _keep_stored(
-    participant: Participant, task: Round, into: Round, sent: Sent, upload: Upload, size: int
+    participant: Participant,
+    task: Round,
+    into: Round,
+    submission: Submission,
+    upload: Upload,
 ) -> tuple[Contribution, bool]:
     """The contribution takes the place of its upload; one that came too late keeps no bytes."""
     with transaction.atomic():
         live = Round.objects.select_for_update().get(pk=into.pk)
         is_late = not _still_takes(live, upload)
-        blobs.hold([sent.sha256])
+        blobs.hold([submission.sha256])
         upload.delete()
-        return _write(participant, task, live, sent, size, is_late=is_late)
+        return _write(participant, task, live, submission, upload.length, is_late=is_late)
 
 
 def _keep_content(
-    participant: Participant, task: Round, into: Round, sent: Sent
+    participant: Participant, task: Round, into: Round, submission: Submission
 ) -> tuple[Contribution, bool]:
-    store().expect_room(len(sent.content or b""))
-    staged = store().stage(io.BytesIO(sent.content or b""))
+    store().expect_room(len(submission.content or b""))
+    staged = store().stage(io.BytesIO(submission.content or b""))
     try:
         with transaction.atomic():
             live = Round.objects.select_for_update().get(pk=into.pk)
@@ -309,7 +312,7 @@ def _keep_content(
             quotas.expect(participant.training.model.namespace, adding=staged.size)
             quotas.expect_disk(staged.size)
             blobs.keep(staged.name, staged.sha256, staged.size)
-            return _write(participant, task, live, sent, staged.size)
+            return _write(participant, task, live, submission, staged.size)
     finally:
         store().discard(staged.name)
 
@@ -331,37 +334,37 @@ def _write(
     participant: Participant,
     task: Round,
     live: Round,
-    sent: Sent,
+    submission: Submission,
     size: int,
     *,
     is_late: bool = False,
 ) -> tuple[Contribution, bool]:
-    said = sent.manifest
+    manifest = submission.manifest
     try:
         with transaction.atomic():
-            made = Contribution.objects.create(
+            contribution = Contribution.objects.create(
                 round=live,
                 answers=task,
                 participant=participant,
                 state=Contribution.State.LATE if is_late else Contribution.State.RECEIVED,
-                sha256=sent.sha256,
+                sha256=submission.sha256,
                 size=size,
-                blob_id=None if is_late else sent.sha256,
-                n=said.n,
-                encoding=said.encoding,
+                blob_id=None if is_late else submission.sha256,
+                n=manifest.n,
+                encoding=manifest.encoding,
                 base_sha256=task.base_sha256,
                 staleness=0 if live.pk == task.pk else _staleness(task, live),
-                manifest=said.canonical().decode(),
-                signature=sent.signature,
-                figures={"claims": dict(said.claims)} if said.claims else {},
+                manifest=manifest.canonical().decode(),
+                signature=submission.signature,
+                figures={"claims": dict(manifest.claims)} if manifest.claims else {},
             )
     except IntegrityError:
         # Two requests at once: the other one was quicker; or this device has its place in the
         # buffer already.
-        known = _known(participant, task, sent)
-        if known is None:
+        earlier = _existing(participant, task, submission)
+        if earlier is None:
             raise problems.ContributionDiffers(
                 f"You have already contributed to round {live.number}."
             ) from None
-        return known, False
-    return made, True
+        return earlier, False
+    return contribution, True

@@ -40,7 +40,7 @@ def create(
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     try:
         with transaction.atomic():
-            made = Fleet.objects.create(
+            fleet = Fleet.objects.create(
                 model=model,
                 name=name,
                 halt_percent=halt_percent,
@@ -49,8 +49,8 @@ def create(
             )
     except IntegrityError as error:
         raise problems.NameTaken.at("/name", f"{model.ref} already has a fleet {name}.") from error
-    events.record("fleet.created", made, actor=actor, model=model, name=name)
-    return made, token
+    events.record("fleet.created", fleet, actor=actor, model=model, name=name)
+    return fleet, token
 
 
 @transaction.atomic
@@ -65,7 +65,7 @@ def desire(
     """Have a share of a fleet run a published version; a halted rollout goes on.
 
     A new version takes the place of the one before, which the rest keeps once it had reached
-    everybody, unless it was yanked since. Raises NotAllowed, StateConflict.
+    everyone, unless it was yanked since. Raises NotAllowed, StateConflict.
     """
     require(actor, "training.manage", fleet.model)
     if version.state != Version.State.PUBLISHED or version.model_id != fleet.model_id:
@@ -73,30 +73,30 @@ def desire(
             f"{version.ref} is not a published version of {fleet.model.ref}."
         )
     rows = Fleet.objects.select_for_update(of=("self",)).select_related("model", "desired")
-    found = rows.get(pk=fleet.pk)
-    before = runnable(found.desired)
-    if before not in (None, version) and found.percent == 100 and not found.is_halted:
-        found.stable = before
-    found.desired, found.percent, found.required_by = version, percent, required_by
-    found.is_halted = False
-    found.save()
+    row = rows.get(pk=fleet.pk)
+    before = runnable(row.desired)
+    if before not in (None, version) and row.percent == 100 and not row.is_halted:
+        row.stable = before
+    row.desired, row.percent, row.required_by = version, percent, required_by
+    row.is_halted = False
+    row.save()
     events.record(
-        "fleet.desired", found, actor=actor, model=found.model,
+        "fleet.desired", row, actor=actor, model=row.model,
         number=version.number, percent=percent,
     )  # fmt: skip
-    return found
+    return row
 
 
 def place_of(fleet: Fleet, device: str) -> int:
     """The step of a device: it is reached when the percentage is above this number."""
-    told = f"{fleet.model_id}/{fleet.name}\n{device}".encode()
-    return int.from_bytes(hashlib.sha256(told).digest(), "big") % 100
+    text = f"{fleet.model_id}/{fleet.name}\n{device}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest(), "big") % 100
 
 
 def version_for(fleet: Fleet, device: str) -> Version | None:
-    """The version that a device shall run; None where there is none to run.
+    """The version that a device should run; None where there is none.
 
-    A version that was yanked after it was desired is commanded to nobody: its devices go back to
+    A version that was yanked after it was desired is sent to no device: its devices go back to
     the version that the others run, if that is still published.
     """
     stable = runnable(fleet.stable)
@@ -106,7 +106,7 @@ def version_for(fleet: Fleet, device: str) -> Version | None:
 
 
 def runnable(version: Version | None) -> Version | None:
-    """The version, if devices may be told to run it: it is published, and was not yanked."""
+    """The version, if devices may run it: it is published, and was not yanked."""
     is_published = version is not None and version.state == Version.State.PUBLISHED
     return version if is_published else None
 
@@ -130,8 +130,8 @@ def report(*, fleet: Fleet, device: str, running: str, result: str, detail: str 
     is_new = fleet.desired is not None and running == fleet.desired.manifest_sha256
     if result == FleetDevice.Result.FAILED and is_new and fleet.halt_percent:
         counted = tally(fleet, running)
-        told = counted["ok"] + counted["failed"]
-        if told >= LEAST_REPORTS and counted["failed"] * 100 >= fleet.halt_percent * told:
+        reports = counted["ok"] + counted["failed"]
+        if reports >= LEAST_REPORTS and counted["failed"] * 100 >= fleet.halt_percent * reports:
             Fleet.objects.filter(pk=fleet.pk, desired=fleet.desired).update(is_halted=True)
 
 

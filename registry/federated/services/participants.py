@@ -1,4 +1,4 @@
-"""Joining a training by an invitation, and being sent away again."""
+"""Joining a training by an invitation, and being suspended or revoked."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Device:
 def invite(
     actor: Actor, *, training: Training, uses: int = 1, group: str = "", expires_days: int = 30
 ) -> tuple[Invite, str]:
-    """Make a code for so many devices; it is returned this once. Raises NotAllowed, TrainingOver.
+    """Create a code for a number of devices, returned only once. Raises NotAllowed, TrainingOver.
 
-    Whoever has the code may join, also to a private model's training: it is a secret.
+    Anyone with the code may join, also a private model's training: it is a secret.
     """
     require(actor, "training.manage", training.model)
     if training.is_over:
@@ -59,7 +59,7 @@ def invite(
     if not 1 <= expires_days <= LONGEST_DAYS:
         raise problems.InvalidRequest.at("/expires_days", f"Choose 1 to {LONGEST_DAYS} days.")
     code = INVITE_PREFIX + secrets.token_urlsafe(24)
-    made = Invite.objects.create(
+    row = Invite.objects.create(
         training=training,
         digest=digest(code),
         group=group.strip()[:64],
@@ -68,9 +68,9 @@ def invite(
         expires_at=timezone.now() + timedelta(days=expires_days),
     )
     events.record(
-        "training.invited", training, actor=actor, model=training.model, uses=uses, group=made.group
+        "training.invited", training, actor=actor, model=training.model, uses=uses, group=row.group
     )
-    return made, code
+    return row, code
 
 
 @transaction.atomic
@@ -86,7 +86,7 @@ def revoke_invite(actor: Actor, *, training: Training, key: int) -> None:
 
 
 def admits(training: Training, code: str) -> bool:
-    """Whether a code lets somebody into a training at this moment."""
+    """Whether a code admits a device to a training now."""
     return bool(_open_invites(training, code).exists())
 
 
@@ -106,8 +106,8 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
     if training.is_over:
         raise problems.TrainingOver(f"{training} is {training.state}.")
     used = _open_invites(training, code)
-    found = used.first()
-    if found is None or not used.filter(pk=found.pk).update(used=F("used") + 1):
+    invitation = used.first()
+    if invitation is None or not used.filter(pk=invitation.pk).update(used=F("used") + 1):
         raise problems.InviteInvalid(
             "Unknown, used, expired or revoked invitation. Ask the maintainers of the training "
             "for a new one."
@@ -116,13 +116,13 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     try:
         with transaction.atomic():
-            made = Participant.objects.create(
+            participant = Participant.objects.create(
                 training=training,
                 pseudonym=f"p_{secrets.token_hex(8)}",
                 public_key=device.public_key,
                 token_digest=digest(token),
                 certificate=device.certificate,
-                group=found.group,
+                group=invitation.group,
                 runtime=device.runtime.strip()[:100],
                 capabilities=device.capabilities,
             )
@@ -131,17 +131,12 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
             "This public key already takes part in the training. Use its token, or create "
             "another key for another device."
         ) from error
-    return made, token
-
-
-def demands_certificate(training: Training) -> bool:
-    """Whether only devices with a client certificate may take part."""
-    return bool(training.rules.get("client_certificate"))  # older rules do not say
+    return participant, token
 
 
 def expect_certificate(training: Training, certificate: str) -> None:
     """Raise CertificateNeeded where the rules demand a certificate and none was shown."""
-    if demands_certificate(training) and not certificate:
+    if training.typed_rules.client_certificate and not certificate:
         raise problems.CertificateNeeded(
             "This training requires a TLS client certificate, and this request has none. "
             "Configure a certificate (HUB_CLIENT_CERTIFICATE, or "
@@ -153,33 +148,33 @@ def expect_certificate(training: Training, certificate: str) -> None:
 def edit(
     actor: Actor, *, participant: Participant, state: str = "", certificate: str | None = None
 ) -> Participant:
-    """Suspend, let back in, or revoke a participant for good; bind it to another certificate.
+    """Suspend, reactivate or permanently revoke a participant; bind it to another certificate.
 
-    What one that is sent away has in a round that is not planned yet is rejected. An empty
+    The contributions of a removed one to a round not planned yet are rejected. An empty
     ``certificate`` lets it come with any, or none. Raises TrainingConflict.
     """
     model = participant.training.model
     require(actor, "training.manage", model)
     rounds.lock(participant.training)
-    found = Participant.objects.select_for_update().get(pk=participant.pk)
+    row = Participant.objects.select_for_update().get(pk=participant.pk)
     if certificate is not None:
-        found.certificate = certificate.removeprefix("sha256:")
+        row.certificate = certificate.removeprefix("sha256:")
         events.record(
-            "participant.certificate", found, actor=actor, model=model, pseudonym=found.pseudonym
+            "participant.certificate", row, actor=actor, model=model, pseudonym=row.pseudonym
         )
     if state:
-        if found.state == Participant.State.REVOKED and state != found.state:
-            raise problems.TrainingConflict(f"{found.pseudonym} was revoked permanently.")
-        found.state = state
+        if row.state == Participant.State.REVOKED and state != row.state:
+            raise problems.TrainingConflict(f"{row.pseudonym} was revoked permanently.")
+        row.state = state
         if state == Participant.State.REVOKED:
-            found.ended_at = timezone.now()
+            row.ended_at = timezone.now()
         if state != Participant.State.ACTIVE:
-            contributions.reject_of(found)
+            contributions.reject_of(row)
         events.record(
-            f"participant.{state}", found, actor=actor, model=model, pseudonym=found.pseudonym
+            f"participant.{state}", row, actor=actor, model=model, pseudonym=row.pseudonym
         )
-    found.save(update_fields=["state", "certificate", "ended_at"])
-    return found
+    row.save(update_fields=["state", "certificate", "ended_at"])
+    return row
 
 
 def _open_invites(training: Training, code: str) -> Any:

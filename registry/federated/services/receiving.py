@@ -1,6 +1,6 @@
 """Uploads of participants: the hub's own resumable ones, kept apart from those of its users.
 
-They belong to a user that nobody can be, so that no digest gives anybody else a right to them.
+They belong to an account that no one can use, so that no digest gives a user a right to them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ _SLACK = safetensors.MOST_HEADER_BYTES + 8
 
 def keeper() -> User:
     """The owner of all uploads of participants: an account that is closed and has no password."""
-    found = User.objects.filter(username=KEEPER).first()
-    if found is None:
-        found, _ = User.objects.get_or_create(
+    user = User.objects.filter(username=KEEPER).first()
+    if user is None:
+        user, _ = User.objects.get_or_create(
             username=KEEPER, defaults={"is_active": False, "password": "!"}
         )
-    return found
+    return user
 
 
 def most_bytes(training: Training) -> int:
     """The largest file that a contribution to a training can be, header included."""
-    parts = [federated.Part.from_json(row) for row in training.layout]
-    encodings = training.rules["encodings"]
+    parts, encodings = training.typed_layout, training.typed_rules.encodings
     return _SLACK + max(federated.file_bytes_at_most(parts, name) for name in encodings)
 
 
@@ -93,10 +92,10 @@ def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload
 
 def find(participant: Participant, uuid: UUID) -> Upload:
     """An upload of this participant; raises NotFound."""
-    found = Upload.objects.select_related("owner").filter(
+    rows = Upload.objects.select_related("owner").filter(
         pk=uuid, owner__username=KEEPER, filename=_mark(participant)
     )
-    upload = found.exclude(state=Upload.State.ABANDONED).first()
+    upload = rows.exclude(state=Upload.State.ABANDONED).first()
     if upload is None:
         raise problems.NotFound("Upload not found. It may have expired.")
     return upload
@@ -104,13 +103,13 @@ def find(participant: Participant, uuid: UUID) -> Upload:
 
 def stored(participant: Participant, sha256: str) -> Upload:
     """What this participant uploaded; raises BlobUnknown whatever the hub may hold otherwise."""
-    found = Upload.objects.select_related("blob").filter(
+    rows = Upload.objects.select_related("blob").filter(
         owner__username=KEEPER,
         filename=_mark(participant),
         blob=sha256,
         state=Upload.State.STORED,
     )
-    upload = found.first()
+    upload = rows.first()
     if upload is None:
         raise problems.BlobUnknown(
             f"You have not uploaded sha256:{sha256} to this training. Upload it first."

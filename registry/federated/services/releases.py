@@ -16,7 +16,7 @@ from hub.protocol import federated, problems
 from registry.cards import cards
 from registry.core import events
 from registry.federated import history, privacy
-from registry.federated.models import Aggregate, Round, Training
+from registry.federated.models import Round, Training
 from registry.models import Blob, File, RegisteredModel
 from registry.storage.services import blobs, quotas
 from registry.versions import lifecycle
@@ -60,9 +60,13 @@ def release_best(training: Training) -> None:
     last = training.rounds.filter(state=Round.State.AGGREGATED).first()
     if last is None or last.score is None:
         return
-    found = best(training)
-    if found is not None and found.version_id is None and found.aggregate.result is not None:
-        try_release(training, found)
+    best_round = best(training)
+    if (
+        best_round is not None
+        and best_round.version_id is None
+        and best_round.aggregate.result is not None
+    ):
+        try_release(training, best_round)
 
 
 def best(training: Training) -> Round | None:
@@ -95,7 +99,9 @@ def release(training: Training, ended: Round) -> Version:
     _put(version, str(folder / federated.WEIGHTS), result)
     for path, blob in _kept_files(training):
         _put(version, path, blob)
-    _put_card(version, card(training, ended))
+    readme = card(training, ended).encode()
+    files.take_card(version, readme)
+    _put(version, cards.CARD_PATH, blobs.write(readme))
     quotas.expect(training.model.namespace, result.size)
     lifecycle.freeze(version, training.created_by, publish=training.release_publishes)
     ended.version = version
@@ -117,14 +123,13 @@ def card(training: Training, ended: Round) -> str:
         "base_model_relation": "finetune",
     }
     head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
-    rule = training.rules["rule"]
+    rules = training.typed_rules
     words = (
         f"{training.title or 'A federated training'}: devices trained this model on their own "
         f"data, starting from version {training.base.number} on, and sent their updates. The hub "
-        f"checked each contribution and aggregated them with the rule `{rule}`. The graph is that "
-        f"of version {training.base.number}, byte for byte."
+        f"checked each contribution and aggregated them with the rule `{rules.rule}`. The graph is "
+        f"that of version {training.base.number}, byte for byte."
     )
-    cap = training.rules["examples_cap"]
     body = [
         f"# {training.model.ref}, training {training.number}, round {ended.number}",
         "",
@@ -134,7 +139,7 @@ def card(training: Training, ended: Round) -> str:
         "| --- | --- | --- | --- | --- |",
         *_rows(training, ended),
         "",
-        f"Examples are counted by the devices themselves, up to {cap} each.",
+        f"Examples are counted by the devices themselves, up to {rules.examples_cap} each.",
         "",
         "## Differential privacy",
         "",
@@ -145,22 +150,19 @@ def card(training: Training, ended: Round) -> str:
 
 
 def _rows(training: Training, ended: Round) -> list[str]:
-    made = Round.objects.filter(
+    rounds = Round.objects.filter(
         training=training, state=Round.State.AGGREGATED, number__lte=ended.number
     ).select_related("aggregate")
     rows = []
-    for row in reversed(made.order_by("-number")[:MOST_ROUNDS_NAMED]):
+    for row in reversed(rounds.order_by("-number")[:MOST_ROUNDS_NAMED]):
         aggregate = row.aggregate
+        count = history.open_examples(aggregate)
+        examples = "not shown because of the noise" if count is None else count
         rows.append(
-            f"| {row.number} | {len(aggregate.inputs)} | {_examples(aggregate)} "
+            f"| {row.number} | {len(aggregate.inputs)} | {examples} "
             f"| {len(aggregate.left_out)} | `{aggregate.result_sha256[:16]}…` |"
         )
     return rows
-
-
-def _examples(aggregate: Aggregate) -> str:
-    told = history.open_examples(aggregate)
-    return "not shown because of the noise" if told is None else str(told)
 
 
 def _kept_files(training: Training) -> list[tuple[str, Blob]]:
@@ -182,9 +184,3 @@ def _kept_files(training: Training) -> list[tuple[str, Blob]]:
 
 def _put(version: Version, path: str, blob: Blob) -> None:
     File.objects.create(version=version, path=path, blob=blob, **files.git_names(path, blob))
-
-
-def _put_card(version: Version, text: str) -> None:
-    content = text.encode()
-    files.take_card(version, content)
-    _put(version, cards.CARD_PATH, blobs.write(content))

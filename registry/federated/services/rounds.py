@@ -22,7 +22,6 @@ from registry.core import events
 from registry.core.permissions import require
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
-from registry.federated.schedule import Schedule
 from registry.federated.services import receiving, releases
 from registry.storage.services import blobs
 
@@ -41,7 +40,7 @@ OVER_LIMIT = "over-limit"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AggregateResult:
     """What a worker made of a round: the result's digest, and figures of it and of its inputs."""
 
     result: str
@@ -66,11 +65,11 @@ def open_next(training: Training, *, selected: Sequence[str] | None = None) -> R
 
     For those selected; for some that are drawn, where the schedule has a cohort; else for anyone.
     """
-    schedule = Schedule.from_json(training.schedule)
+    schedule = training.typed_schedule
     newest = Round.objects.filter(training=training).first()
     number = newest.number + 1 if newest else 1
     drawn = selection.draw(training, number) if selected is None else None
-    asked = drawn.selected if drawn else selected
+    names = drawn.selected if drawn else selected
     now = timezone.now()
     opened = Round.objects.create(
         training=training,
@@ -81,8 +80,8 @@ def open_next(training: Training, *, selected: Sequence[str] | None = None) -> R
         nonce=secrets.token_hex(16),
         quorum=schedule.quorum,
         target=schedule.target,
-        examples_cap=training.rules["examples_cap"],
-        selected=list(asked) if asked is not None else None,
+        examples_cap=training.typed_rules.examples_cap,
+        selected=list(names) if names is not None else None,
         seed=drawn.seed if drawn else "",
         candidates=drawn.candidates if drawn else 0,
         opened_at=now,
@@ -106,10 +105,10 @@ def open_by_hand(
             f"Round {live.number} is {live.state}; close it first.", state=live.state
         )
     if selected is not None:
-        known = Participant.objects.filter(
+        participants = Participant.objects.filter(
             training=training, pseudonym__in=selected, state=Participant.State.ACTIVE
         )
-        if known.count() != len(set(selected)) or not selected:
+        if participants.count() != len(set(selected)) or not selected:
             raise problems.InvalidRequest.at(
                 "/participants", "Name active participants of this training."
             )
@@ -128,26 +127,26 @@ def close_by_hand(actor: Actor, *, of: Round) -> Round:
 
 @transaction.atomic
 def ask_release(actor: Actor, *, of: Round) -> Round:
-    """Have the result of a round become a version: at once where it is made, else when it is."""
+    """Have the result of a round become a version: at once where it exists, else when it does."""
     require(actor, "training.manage", of.training.model)
     training = lock(of.training)
-    found = Round.objects.select_related("aggregate").get(pk=of.pk)
-    if found.version_id or found.state in (Round.State.FAILED, Round.State.CANCELLED):
+    row = Round.objects.select_related("aggregate").get(pk=of.pk)
+    if row.version_id or row.state in (Round.State.FAILED, Round.State.CANCELLED):
         raise problems.TrainingConflict(
-            f"Round {found.number} already has a version."
-            if found.version_id
-            else f"Round {found.number} was {found.state}: it has nothing to release."
+            f"Round {row.number} already has a version."
+            if row.version_id
+            else f"Round {row.number} was {row.state}: it has nothing to release."
         )
-    if found.state == Round.State.AGGREGATED:
-        if found.aggregate.result is None:
+    if row.state == Round.State.AGGREGATED:
+        if row.aggregate.result is None:
             raise problems.TrainingConflict(
-                f"The weights of round {found.number} are no longer stored. Release a later round."
+                f"The weights of round {row.number} are no longer stored. Release a later round."
             )
-        releases.release(training, found)
+        releases.release(training, row)
     else:
-        found.release_asked = True
-        found.save(update_fields=["release_asked"])
-    return found
+        row.release_asked = True
+        row.save(update_fields=["release_asked"])
+    return row
 
 
 @transaction.atomic
@@ -158,24 +157,24 @@ def give_score(actor: Actor, *, of: Round, score: float) -> Round:
     """
     require(actor, "training.manage", of.training.model)
     training = lock(of.training)
-    found = Round.objects.get(pk=of.pk)
-    if found.state != Round.State.AGGREGATED:
+    row = Round.objects.get(pk=of.pk)
+    if row.state != Round.State.AGGREGATED:
         raise problems.TrainingConflict(
-            f"Round {found.number} is {found.state}: it has no result to score.", state=found.state
+            f"Round {row.number} is {row.state}: it has no result to score.", state=row.state
         )
     if not math.isfinite(score):
         raise problems.InvalidRequest.at("/score", "The score must be a finite number.")
-    found.score = score
-    found.save(update_fields=["score"])
+    row.score = score
+    row.save(update_fields=["score"])
     events.record(
-        "round.scored", found, actor=actor, model=training.model, number=found.number, score=score
+        "round.scored", row, actor=actor, model=training.model, number=row.number, score=score
     )
     releases.release_best(training)
-    return found
+    return row
 
 
 def due() -> list[Round]:
-    """Live rounds that somebody has to look at: over, full, closing, or with bytes to check."""
+    """Live rounds that need a move: past the deadline, full, closing, or with bytes to check."""
     waiting = Contribution.objects.filter(round=OuterRef("pk"), state=Contribution.State.RECEIVED)
     there = Round.objects.filter(state__in=Round.LIVE, training__model__deleted_at=None)
     rows = there.filter(
@@ -191,28 +190,28 @@ def advance(of: Round) -> Aggregate | None:
     While contributions wait for their check, or uploads in flight have grace, nothing moves.
     """
     training = lock(of.training)
-    # Locked, as whoever hands in locks it: what is planned below is all that was ever taken.
-    found = Round.objects.select_for_update().filter(pk=of.pk).first()
-    if found is None or not found.is_live:
+    # Locked, as for a submission: the plan below contains all that was ever accepted.
+    row = Round.objects.select_for_update().filter(pk=of.pk).first()
+    if row is None or not row.is_live:
         return None
-    if found.state == Round.State.OPEN:
-        target = min(found.target or math.inf, _most(training))
-        is_full = _accepted(found).count() >= target
-        if not is_full and found.deadline > timezone.now():
+    if row.state == Round.State.OPEN:
+        target = min(row.target or math.inf, _most(training))
+        is_full = _accepted(row).count() >= target
+        if not is_full and row.deadline > timezone.now():
             return None
-        _close(training, found.pk)
-        found.refresh_from_db()
-    waits = found.contributions.filter(state=Contribution.State.RECEIVED).exists()
-    if waits or (found.grace_until and found.grace_until > timezone.now()):
+        _close(training, row.pk)
+        row.refresh_from_db()
+    waits = row.contributions.filter(state=Contribution.State.RECEIVED).exists()
+    if waits or (row.grace_until and row.grace_until > timezone.now()):
         return None
-    if _accepted(found).count() < found.quorum:
-        _fail(training, found, BELOW_QUORUM)
+    if _accepted(row).count() < row.quorum:
+        _fail(training, row, BELOW_QUORUM)
         return None
-    return _plan(training, found)
+    return _plan(training, row)
 
 
 @transaction.atomic
-def finish(of: Aggregate, made: Made) -> bool:
+def finish(of: Aggregate, result: AggregateResult) -> bool:
     """Take a result: the round is aggregated, the training goes on from it; False where it did.
 
     The next round is opened, or the training finished, in this same transaction.
@@ -223,23 +222,23 @@ def finish(of: Aggregate, made: Made) -> bool:
     if aggregate.result_sha256 or ended.state != Round.State.CLOSING:
         return False
     now = timezone.now()
-    stored = blobs.hold([sha256 for sha256 in (made.result, made.optimiser) if sha256])
-    aggregate.result = stored[made.result]
-    aggregate.result_sha256 = made.result
-    aggregate.optimiser = stored[made.optimiser] if made.optimiser else None
-    aggregate.optimiser_sha256 = made.optimiser
-    aggregate.engine = made.engine
-    aggregate.figures = made.figures
-    aggregate.job_uuid, aggregate.made_at = made.job_uuid, now
+    stored = blobs.hold([sha256 for sha256 in (result.result, result.optimiser) if sha256])
+    aggregate.result = stored[result.result]
+    aggregate.result_sha256 = result.result
+    aggregate.optimiser = stored[result.optimiser] if result.optimiser else None
+    aggregate.optimiser_sha256 = result.optimiser
+    aggregate.engine = result.engine
+    aggregate.figures = result.figures
+    aggregate.job_uuid, aggregate.made_at = result.job_uuid, now
     aggregate.save()
-    _mark_used(aggregate, made.inputs)
+    _mark_used(aggregate, result.inputs)
     ended.state, ended.ended_at = Round.State.AGGREGATED, now
     ended.save(update_fields=["state", "ended_at"])
     training.weights, training.optimiser = aggregate.result, aggregate.optimiser
     training.save(update_fields=["weights", "optimiser"])
     events.record("round.aggregated", ended, actor=None, model=training.model, number=ended.number)
     aggregated = training.rounds.filter(state=Round.State.AGGREGATED).count()
-    most = Schedule.from_json(training.schedule).most_rounds
+    most = training.typed_schedule.most_rounds
     is_last = bool(most) and aggregated >= most
     every = training.release_every
     ends_it = is_last and not training.release_best
@@ -256,14 +255,14 @@ def finish(of: Aggregate, made: Made) -> bool:
 def give_up(of: Aggregate, *, detail: str) -> None:
     """Fail a round whose aggregate could not be made; its training goes on from the same base."""
     training = lock(of.round.training)
-    found = Round.objects.get(pk=of.round_id)
-    if found.state == Round.State.CLOSING:
-        log.error("aggregate_not_made", round=found.pk, detail=detail[:500])
-        _fail(training, found, NOT_MADE)
+    row = Round.objects.get(pk=of.round_id)
+    if row.state == Round.State.CLOSING:
+        log.error("aggregate_not_made", round=row.pk, detail=detail[:500])
+        _fail(training, row, NOT_MADE)
 
 
 def cancel_live(training: Training) -> None:
-    """Cancel the round in hand of a locked training that ended."""
+    """Cancel the live round of a locked training that ended."""
     now = timezone.now()
     for live in Round.objects.filter(training=training, state__in=Round.LIVE):
         live.state, live.ended_at = Round.State.CANCELLED, now
@@ -274,15 +273,15 @@ def cancel_live(training: Training) -> None:
 
 def _close(training: Training, key: int) -> bool:
     """Close an open round, once; uploads that began in time get their grace."""
-    schedule = Schedule.from_json(training.schedule)
+    schedule = training.typed_schedule
     now = timezone.now()
     grace = timedelta(seconds=schedule.grace_seconds if receiving.in_flight(training) else 0)
     closed = Round.objects.filter(pk=key, state=Round.State.OPEN).update(
         state=Round.State.CLOSING, closed_at=now, grace_until=now + grace
     )
     if closed:
-        found = Round.objects.get(pk=key)
-        events.record("round.closed", found, actor=None, model=training.model, number=found.number)
+        row = Round.objects.get(pk=key)
+        events.record("round.closed", row, actor=None, model=training.model, number=row.number)
     return bool(closed)
 
 
@@ -300,7 +299,7 @@ def _fail(training: Training, failed: Round, reason: str) -> None:
 
 def _most(training: Training) -> float:
     """How many contributions the rule of a training can take."""
-    is_robust = training.rules["rule"] in training_rules.ROBUST
+    is_robust = training.typed_rules.rule in training_rules.ROBUST
     return training_rules.MOST_ROBUST if is_robust else math.inf
 
 
@@ -326,16 +325,16 @@ def _plan(training: Training, closing: Round) -> Aggregate:
         inputs=[key for _, key, _ in inputs],
         left_out=left_out,
         examples=sum(n for _, _, n in inputs),
-        seed=secrets.token_hex(32) if training.rules["noise_multiplier"] is not None else "",
+        seed=secrets.token_hex(32) if training.typed_rules.noise_multiplier is not None else "",
     )
 
 
-def _mark_used(aggregate: Aggregate, told: dict[int, dict[str, Any]]) -> None:
+def _mark_used(aggregate: Aggregate, figures: dict[int, dict[str, Any]]) -> None:
     """Write beside each input what became of it; one that the rule dropped counts as used."""
     rows = list(Contribution.objects.filter(pk__in=aggregate.inputs))
     for row in rows:
         row.state = Contribution.State.USED
-        row.figures = row.figures | told.get(row.pk, {})
+        row.figures = row.figures | figures.get(row.pk, {})
     Contribution.objects.bulk_update(rows, ["state", "figures"], batch_size=200)
 
 
@@ -348,8 +347,8 @@ def _finish_training(training: Training) -> None:
 
 def counts(of: Sequence[Round]) -> dict[int, dict[str, int]]:
     """How many contributions of each round are in each state, by the round's key."""
-    found: dict[int, dict[str, int]] = {row.pk: {} for row in of}
+    by_round: dict[int, dict[str, int]] = {row.pk: {} for row in of}
     rows = Contribution.objects.filter(round__in=of).values_list("round", "state")
     for key, state, number in rows.annotate(n=Count("pk")).order_by():
-        found[key][state] = number
-    return found
+        by_round[key][state] = number
+    return by_round

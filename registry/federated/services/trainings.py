@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,7 +15,6 @@ from hub.protocol import federated, problems, training_rules
 from hub.protocol.training_rules import Rules
 from registry.core import events
 from registry.core.permissions import require, require_user
-from registry.federated import selection
 from registry.federated.models import Round, Training
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
@@ -61,8 +61,8 @@ def create(
         )
     _expect_undeclared(version, base_data)
     path = _entry(version, entry)
-    said = {"rules": _rules(rules or {}), "schedule": _schedule(schedule or {})}
-    _expect_quorum_fits(said)
+    plan = {"rules": _rules(rules or {}), "schedule": _schedule(schedule or {})}
+    _expect_quorum_fits(plan)
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
     training = Training.objects.create(
@@ -72,7 +72,7 @@ def create(
         base_data=base_data,
         entry=path,
         title=title.strip()[:200],
-        **said,
+        **plan,
         roles=_patterns(roles or {}),
         hyperparameters=_bounded(hyperparameters or {}),
         release_every=release_every,
@@ -98,10 +98,10 @@ def take_schema(*, training: Training, facts: dict[str, Any], outputs: dict[str,
     training.layout = facts["layout"]
     training.layout_sha256 = facts["layout_sha256"]
     training.graph_sha256 = facts["graph_sha256"]
-    made = blobs.hold([outputs["skeleton"], outputs["weights"]])
-    training.skeleton = made[outputs["skeleton"]]
+    stored = blobs.hold([outputs["skeleton"], outputs["weights"]])
+    training.skeleton = stored[outputs["skeleton"]]
     training.skeleton_sha256 = outputs["skeleton"]
-    training.weights = made[outputs["weights"]]
+    training.weights = stored[outputs["weights"]]
     training.refusal = _misfits(training)
     training.save()
     events.record("training.read", training, actor=None, model=training.model)
@@ -158,13 +158,16 @@ def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 def set_state(actor: Actor, *, training: Training, state: str, reason: str = "") -> Training:
     """Open, pause, go on with, finish or cancel a training; raises TrainingConflict, NoiseUnfit.
 
-    A pause lets the round in hand end and opens no other. Finishing and cancelling end that round.
+    A pause lets the live round end and opens no other. Finishing and cancelling end that round.
     """
     require(actor, "training.manage", training.model)
     training = rounds.lock(training)
     if training.state == state:
         return training
-    _expect_move(training, state)
+    if state not in _MOVES.get(Training.State(training.state), set()):
+        raise problems.TrainingConflict(
+            f"{training} is {training.state} and cannot become {state}.", state=training.state
+        )
     if state == Training.State.OPEN:
         _open(training, actor)
         return training
@@ -203,13 +206,6 @@ _MOVES = {
 }  # fmt: skip
 
 
-def _expect_move(training: Training, state: str) -> None:
-    if state not in _MOVES.get(Training.State(training.state), set()):
-        raise problems.TrainingConflict(
-            f"{training} is {training.state} and cannot become {state}.", state=training.state
-        )
-
-
 def _open(training: Training, actor: Actor | None = None) -> None:
     if not training.layout_sha256:
         words = " ".join(str(one.get("message", "")) for one in training.refusal[:3])
@@ -218,8 +214,8 @@ def _open(training: Training, actor: Actor | None = None) -> None:
         )
     if training.refusal:
         raise problems.NoiseUnfit(training.refusal[0]["message"])
-    if training.opened_at is None and Schedule.from_json(training.schedule).has_cohort:
-        training.selection_seed = selection.new_seed()
+    if training.opened_at is None and training.typed_schedule.has_cohort:
+        training.selection_seed = secrets.token_hex(32)
     training.state = Training.State.OPEN
     training.opened_at = training.opened_at or timezone.now()
     training.save(update_fields=["state", "opened_at", "selection_seed"])
@@ -230,13 +226,13 @@ def _open(training: Training, actor: Actor | None = None) -> None:
 
 def _misfits(training: Training) -> list[dict[str, str]]:
     """What of a layout the rules cannot train, as a finding with its cure; empty where all fits."""
-    moved = [part["name"] for part in training.layout if part["role"] == federated.STATISTIC]
-    if training.rules["noise_multiplier"] is None or not moved:
+    moved = [part.name for part in training.typed_layout if part.role == federated.STATISTIC]
+    if training.typed_rules.noise_multiplier is None or not moved:
         return []
-    shown = ", ".join(repr(name[:100]) for name in moved[:3])
+    examples = ", ".join(repr(name[:100]) for name in moved[:3])
     words = (
-        f"{training} has {len(moved)} statistics of batch normalisations, such as {shown}: their "
-        "means leave each device unclipped, so noise cannot protect them and would break the "
+        f"{training} has {len(moved)} statistics of batch normalisations, such as {examples}: "
+        "their means leave each device unclipped, so noise cannot protect them and would break the "
         'model. Start another training with roles {"frozen": ["…"]} whose '
         "patterns name them, from a model with another normalisation, or set noise_multiplier to "
         "null in the rules of this draft."
@@ -244,9 +240,9 @@ def _misfits(training: Training) -> list[dict[str, str]]:
     return [{"code": "training-noise-unfit", "severity": "error", "message": words, "where": ""}]
 
 
-def _rules(said: dict[str, Any]) -> dict[str, Any]:
+def _rules(data: dict[str, Any]) -> dict[str, Any]:
     """Rules with defaults filled in; raises InvalidRequest, also for what this hub cannot keep."""
-    rules = Rules.from_json(said)
+    rules = Rules.from_json(data)
     if rules.client_certificate and not settings.HUB_CERTIFICATE_PROXIES:
         raise problems.InvalidRequest.at(
             "/rules/client_certificate",
@@ -260,33 +256,33 @@ def _expect_undeclared(version: Version, base_data: str) -> None:
     """Raise InvalidRequest for a word on a version of which the hub knows how it was trained."""
     if base_data == Training.BaseData.UNKNOWN:
         return
-    made = Round.objects.filter(version=version).select_related("training").first()
-    if made is not None:
+    origin = Round.objects.filter(version=version).select_related("training").first()
+    if origin is not None:
         raise problems.InvalidRequest.at(
             "/base_data",
-            f"{version.ref} was made by training {made.training.number} on this hub, which "
+            f"{version.ref} was made by training {origin.training.number} on this hub, which "
             "records how it was trained. Leave this field out.",
         )
 
 
-def _expect_quorum_fits(said: dict[str, Any]) -> None:
+def _expect_quorum_fits(plan: dict[str, Any]) -> None:
     """Raise InvalidRequest for a quorum above what the rule can take: no round could be made."""
     most = training_rules.MOST_ROBUST
-    if said["rules"]["rule"] in training_rules.ROBUST and said["schedule"]["quorum"] > most:
+    if plan["rules"]["rule"] in training_rules.ROBUST and plan["schedule"]["quorum"] > most:
         raise problems.InvalidRequest.at(
             "/schedule/quorum",
-            f"The rule {said['rules']['rule']} accepts at most {most} contributions. Choose a "
+            f"The rule {plan['rules']['rule']} accepts at most {most} contributions. Choose a "
             "smaller quorum or another rule.",
         )
 
 
-def _schedule(said: dict[str, Any]) -> dict[str, Any]:
-    return Schedule.from_json(said).to_json()
+def _schedule(data: dict[str, Any]) -> dict[str, Any]:
+    return Schedule.from_json(data).to_json()
 
 
-def _patterns(said: dict[str, Any]) -> dict[str, list[str]]:
+def _patterns(roles: dict[str, Any]) -> dict[str, list[str]]:
     """Patterns by role, in the order in which roles are read; raises InvalidRequest."""
-    for role, patterns in said.items():
+    for role, patterns in roles.items():
         if role not in federated.ROLES:
             raise problems.InvalidRequest.at(
                 f"/roles/{str(role)[:80]}", f"Valid roles: {', '.join(federated.ROLES)}."
@@ -297,19 +293,19 @@ def _patterns(said: dict[str, Any]) -> dict[str, list[str]]:
                 f"This must list up to {MOST_PATTERNS} patterns of tensors' names, such as "
                 f'"encoder.*", each of up to {LONGEST_PATTERN} characters.',
             )
-    return {role: list(said[role]) for role in federated.ROLES if role in said}
+    return {role: list(roles[role]) for role in federated.ROLES if role in roles}
 
 
-def _are_patterns(said: Any) -> bool:
+def _are_patterns(patterns: Any) -> bool:
     return (
-        isinstance(said, list)
-        and len(said) <= MOST_PATTERNS
-        and all(isinstance(one, str) and 0 < len(one) <= LONGEST_PATTERN for one in said)
+        isinstance(patterns, list)
+        and len(patterns) <= MOST_PATTERNS
+        and all(isinstance(one, str) and 0 < len(one) <= LONGEST_PATTERN for one in patterns)
     )
 
 
 def _bounded(hyperparameters: dict[str, Any]) -> dict[str, Any]:
-    """The same; raises InvalidRequest for more than every device should be told each time."""
+    """The same; raises InvalidRequest for more than each device should download each time."""
     if len(json.dumps(hyperparameters)) > LONGEST_HYPERPARAMETERS:
         raise problems.InvalidRequest.at(
             "/hyperparameters",

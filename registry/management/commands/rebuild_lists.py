@@ -1,4 +1,4 @@
-"""`manage.py rebuild_lists`: make what lists and searches read anew from the rows."""
+"""`manage.py rebuild_lists`: rebuild what lists and searches read from the rows."""
 
 from __future__ import annotations
 

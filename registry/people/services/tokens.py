@@ -96,7 +96,7 @@ def revoke(actor: Actor, *, token_id: int) -> None:
 def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
     if not slug:
         return None
-    found = Namespace.objects.filter(slug__iexact=slug).first()
-    if found is None or role_in(actor, found) is None:
+    row = Namespace.objects.filter(slug__iexact=slug).first()
+    if row is None or role_in(actor, row) is None:
         raise problems.NotFound(f"You are not a member of a namespace {slug}.")
-    return found
+    return row

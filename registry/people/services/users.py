@@ -38,7 +38,7 @@ def create(
 
 @transaction.atomic
 def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
-    """Make an account for somebody; returns it with its first password, which nobody sees again.
+    """Create an account; returns it with its first password, which is never shown again.
 
     Raises NotAllowed, NameTaken, NameReserved, InvalidName.
     """
@@ -50,7 +50,7 @@ def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
 
 
 def renew_password(actor: Actor, *, user: User) -> str:
-    """Reset somebody's password and return the new one, this once; raises NotAllowed.
+    """Reset a user's password and return the new one, only once; raises NotAllowed.
 
     Their sessions end and their tokens are revoked.
     """

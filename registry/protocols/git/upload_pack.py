@@ -1,4 +1,4 @@
-"""What git's upload-pack does: it tells refs, finds what the other side lacks, and packs it.
+"""What git's upload-pack does: it lists refs, finds what the other side lacks, and packs it.
 
 Objects are sent whole, without deltas: what is large is a git-LFS pointer here. Source:
 gitprotocol-pack and gitprotocol-v2. The pack is written by dulwich.
@@ -52,8 +52,8 @@ class Wish:
 
 def advertise(refs: dict[str, str], of: Repository) -> Iterator[bytes]:
     """Refs and abilities, in protocol 0."""
-    shown = _with_head(refs)
-    first, *others = [f"{oid} {name}" for name, oid in shown.items()] or [
+    named = _with_head(refs)
+    first, *others = [f"{oid} {name}" for name, oid in named.items()] or [
         f"{'0' * 40} capabilities^{{}}"
     ]
     yield wire.line(f"{first}\0{CAPABILITIES}")
@@ -64,18 +64,20 @@ def advertise(refs: dict[str, str], of: Repository) -> Iterator[bytes]:
 
 def introduce() -> Iterator[bytes]:
     """What can be asked, in protocol 2."""
-    for said in ("version 2", AGENT, "ls-refs", "fetch=shallow", "object-format=sha1"):
-        yield wire.line(said)
+    for line in ("version 2", AGENT, "ls-refs", "fetch=shallow", "object-format=sha1"):
+        yield wire.line(line)
     yield wire.FLUSH
 
 
-def list_refs(refs: dict[str, str], asked: list[str]) -> Iterator[bytes]:
+def list_refs(refs: dict[str, str], arguments: list[str]) -> Iterator[bytes]:
     """The answer to `ls-refs`."""
-    prefixes = [one.removeprefix("ref-prefix ") for one in asked if one.startswith("ref-prefix ")]
+    prefixes = [
+        one.removeprefix("ref-prefix ") for one in arguments if one.startswith("ref-prefix ")
+    ]
     for name, oid in _with_head(refs).items():
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
-        target = f" symref-target:{HEAD}" if name == "HEAD" and "symrefs" in asked else ""
+        target = f" symref-target:{HEAD}" if name == "HEAD" and "symrefs" in arguments else ""
         yield wire.line(f"{oid} {name}{target}")
     yield wire.FLUSH
 
@@ -83,8 +85,8 @@ def list_refs(refs: dict[str, str], asked: list[str]) -> Iterator[bytes]:
 def read_wish(lines: Iterable[str | None]) -> Wish:
     """What is asked for; raises InvalidRequest."""
     wish = Wish()
-    for said in filter(None, lines):
-        word, _, rest = said.partition(" ")
+    for line in filter(None, lines):
+        word, _, rest = line.partition(" ")
         if word in ("want", "have", "shallow"):
             oid, _, capabilities = rest.partition(" ")
             wish.capabilities |= frozenset(capabilities.split())
@@ -181,7 +183,7 @@ def _plan(of: Repository, wish: Wish, common: list[str]) -> _Plan:
         known_trees, known_blobs = of.contents(oid)
         trees = {key: tree for key, tree in trees.items() if key not in known_trees}
         blobs = {key: blob for key, blob in blobs.items() if key not in known_blobs}
-    if git_objects.any_erased(blobs):
+    if any(blob.is_erased and not blob.lfs for blob in blobs.values()):
         raise problems.Unavailable(
             "A file of this history is missing from storage, so nothing is sent."
         )
@@ -219,7 +221,7 @@ def _reach(of: Repository, wish: Wish) -> tuple[set[str], set[str]]:
 
 
 def _starts(of: Repository, wish: Wish) -> list[str]:
-    """Where a limited history begins; one that shall have no end goes on from where it ended."""
+    """Where a limited history begins; an unlimited one goes on from where it ended."""
     if wish.is_relative or wish.depth == _DEEPEST:
         return [*wish.wants, *(oid for oid in wish.shallow if oid in of.commits)]
     return wish.wants

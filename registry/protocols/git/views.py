@@ -53,9 +53,11 @@ class InfoRefs(GitView):
         if service != READ:
             raise errors.Refused("Only git 1.6.6 or newer can read here.", status=400)
         refs, repo = _open(request, namespace, name)
-        told = upload_pack.introduce() if _speaks_2(request) else upload_pack.advertise(refs, repo)
+        content = (
+            upload_pack.introduce() if _speaks_2(request) else upload_pack.advertise(refs, repo)
+        )
         begin = [wire.line(f"# service={READ}"), wire.FLUSH]
-        return _answer([*begin, *told], f"application/x-{READ}-advertisement")
+        return _answer([*begin, *content], f"application/x-{READ}-advertisement")
 
 
 class UploadPack(GitView):
@@ -68,11 +70,11 @@ class UploadPack(GitView):
         if not _speaks_2(request):
             wish = upload_pack.read_wish(lines)
             return _stream(upload_pack.answer(repo, wish))
-        command, asked = _command(lines)
+        command, arguments = _command(lines)
         if command == "ls-refs":
-            return _stream(upload_pack.list_refs(refs, asked))
+            return _stream(upload_pack.list_refs(refs, arguments))
         if command == "fetch":
-            return _stream(upload_pack.fetch(repo, upload_pack.read_wish(asked)))
+            return _stream(upload_pack.fetch(repo, upload_pack.read_wish(arguments)))
         raise problems.InvalidRequest(f"This hub does not support the command {command[:40]!r}.")
 
 
@@ -91,8 +93,8 @@ def _open(request: Request, namespace: str, name: str) -> tuple[dict[str, str], 
     reader = revisions.Reader(request.user, model)
     repo = Repository(model, reader.versions.select_related("parent"), reader.writes)
     named = {f"refs/heads/{name}": at for name, at in reader.branches().items()}
-    shown = reader.versions.filter(state__in=Version.SERVED)
-    for version in shown.order_by("number"):
+    versions = reader.versions.filter(state__in=Version.SERVED)
+    for version in versions.order_by("number"):
         at = revisions.Revision(model, version, str(version.commit_id))
         named[f"refs/tags/v{version.number}"] = at
         for ref in reader.refs.filter(kind=Ref.Kind.TAG, version=version):
@@ -121,9 +123,9 @@ def _body(request: Request) -> bytes:
 
 def _command(lines: list[str | None]) -> tuple[str, list[str]]:
     """The command of protocol 2 and its arguments; its abilities need no answer."""
-    said = [line for line in lines if line is not None]
-    command = said[0].removeprefix("command=") if said else ""
-    return command, said[said.index("") + 1 :] if "" in said else []
+    texts = [line for line in lines if line is not None]
+    command = texts[0].removeprefix("command=") if texts else ""
+    return command, texts[texts.index("") + 1 :] if "" in texts else []
 
 
 def _speaks_2(request: Request) -> bool:
@@ -159,12 +161,12 @@ def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     answer = errors.handle(error, context)
     if "Location" in answer:
         return answer
-    told = HttpResponse(
+    response = HttpResponse(
         f"{answer['X-Error-Message']}\n", status=answer.status_code, content_type="text/plain"
     )
     for name, value in answer.headers.items():
         if name not in ("Content-Type", "Content-Length", "WWW-Authenticate"):
-            told[name] = value
-    if told.status_code == 401:
-        told["WWW-Authenticate"] = 'Basic realm="hub: any user, a token as the password"'
-    return told
+            response[name] = value
+    if response.status_code == 401:
+        response["WWW-Authenticate"] = 'Basic realm="hub: any user, a token as the password"'
+    return response

@@ -33,9 +33,9 @@ class AccessRequests(HubView):
         rows = selectors.access_requests(request.user, model, status)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, rows.count())
-        shown = rows[page * limit : (page + 1) * limit + 1]
-        response = Response([_told(row) for row in shown[:limit]])
-        if len(shown) > limit:
+        page_rows = rows[page * limit : (page + 1) * limit + 1]
+        response = Response([_request_json(row) for row in page_rows[:limit]])
+        if len(page_rows) > limit:
             addresses.link_next(request, response, p=page + 1)
         return response
 
@@ -46,7 +46,7 @@ class Handle(HubView):
     parser_classes = [writing.AnyJson]
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Accept or reject, or have it wait again; 404 for somebody who did not ask."""
+        """Accept or reject a request, or set it back to pending; 404 for a user without one."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         row = access.decide(
@@ -56,20 +56,20 @@ class Handle(HubView):
             status=writing.text(body, "status"),
             reason=writing.text(body, "rejectionReason"),
         )
-        return Response(_told(row))
+        return Response(_request_json(row))
 
 
 class Grant(HubView):
-    """Where people are let in who did not ask."""
+    """Granting access without a request."""
 
     parser_classes = [writing.AnyJson]
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Let somebody in; 404 for a name that nobody has."""
+        """Grant access; 404 for an unknown user."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         username = _username(request, model, body)
-        return Response(_told(access.grant(request.user, model=model, username=username)))
+        return Response(_request_json(access.grant(request.user, model=model, username=username)))
 
 
 class Ask(HubView):
@@ -81,19 +81,19 @@ class Ask(HubView):
         """Ask for a model's files; the answer says whether they are there at once."""
         model = revisions.repo(request.user, namespace, name)
         message = writing.text(writing.body(request), "message")
-        return Response(_told(access.ask(request.user, model=model, message=message)))
+        return Response(_request_json(access.ask(request.user, model=model, message=message)))
 
 
 def _username(request: Request, model: RegisteredModel, body: dict[str, Any]) -> str:
-    """Whom a body means, by name or by the id of their request; raises Refused."""
+    """The user that a body names, by name or by the id of their request; raises Refused."""
     if username := writing.text(body, "user"):
         return username
-    asked = writing.text(body, "requestId")
+    request_id = writing.text(body, "requestId")
     rows = selectors.access_requests(request.user, model)
-    for row in rows if asked else ():
-        if _request_id(row) == asked:
+    for row in rows if request_id else ():
+        if _request_id(row) == request_id:
             return row.user.username
-    if not asked:
+    if not request_id:
         raise problems.InvalidRequest("Send `user`, the name of an account on this hub.")
     raise errors.Refused("Access request not found.", status=404)
 
@@ -102,15 +102,15 @@ def _request_id(row: AccessRequest) -> str:
     return shapes.opaque_id(row.pk, "access")
 
 
-def _told(row: AccessRequest) -> dict[str, Any]:
-    """A request as clients read it; addresses of mail are nobody's but their owner's."""
+def _request_json(row: AccessRequest) -> dict[str, Any]:
+    """A request as clients read it; mail addresses are not included."""
     user = row.user
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "requestId": _request_id(row),
         "status": row.status,
         "timestamp": shapes.moment(row.asked_at),
         "user": {"user": user.username, "fullname": user.get_full_name() or user.username},
     }
     if row.message:
-        told["fields"] = {"message": row.message}
-    return told
+        data["fields"] = {"message": row.message}
+    return data

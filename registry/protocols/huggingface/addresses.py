@@ -29,8 +29,8 @@ def link_next(request: Request, response: HttpResponseBase, **parameters: str | 
 
 def words(request: Request, name: str) -> list[str]:
     """A list in a query: the key repeated, with or without `[]`, or one value with commas."""
-    given = [*request.query_params.getlist(name), *request.query_params.getlist(f"{name}[]")]
-    return [word.strip() for value in given for word in value.split(",") if word.strip()]
+    values = [*request.query_params.getlist(name), *request.query_params.getlist(f"{name}[]")]
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
 def flag(request: Request, name: str) -> bool:

@@ -85,7 +85,9 @@ def _at(request: Request, model: RegisteredModel, rest: str) -> history.Head | N
     """The commit that a revision names; None for the empty one before the first."""
     if history.has_branch(model, rest):
         return history.head(model, rest)
-    found = revisions.find(request.user, model, rest)
-    if found.version is None:
+    revision = revisions.find(request.user, model, rest)
+    if revision.version is None:
         return None
-    return history.find(model, found.commit_id) or history.Head(found.commit_id, found.version)
+    return history.find(model, revision.commit_id) or history.Head(
+        revision.commit_id, revision.version
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpResponseRedirect, UnreadablePostError
@@ -28,18 +27,13 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from registry.models import RegisteredModel
+    from registry.storage.services.uploads import Stream
 
 READ_BYTES = 2**20
 # A file of the largest size that comes inside a commit, in base64, and its path.
 LONGEST_LINE_BYTES = git_names.LFS_BYTES // 3 * 4 + 2**16
 MOST_LINES = 20_000
 _PARENT = re.compile(r"[0-9a-f]{5,40}")
-
-
-class Stream(Protocol):
-    """Where a body's bytes come from."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(slots=True)
@@ -58,8 +52,8 @@ class Order:
             "header": self._header,
             "file": self._file,
             "lfsFile": self._lfs_file,
-            "deletedFile": self._deleted_file,
-            "deletedFolder": self._deleted_folder,
+            "deletedFile": self._delete,
+            "deletedFolder": partial(self._delete, is_folder=True),
         }
         if key not in takers:
             raise problems.InvalidRequest(f"{key!r} is unknown. Valid keys: {', '.join(takers)}.")
@@ -69,25 +63,15 @@ class Order:
         if self.has_header:
             raise problems.InvalidRequest("A commit must have exactly one header.")
         self.has_header = True
-        said = [writing.text(value, "summary").strip(), writing.text(value, "description").strip()]
-        self.message = "\n\n".join(part for part in said if part)
+        parts = [writing.text(value, "summary").strip(), writing.text(value, "description").strip()]
+        self.message = "\n\n".join(part for part in parts if part)
         self.parent_commit = writing.text(value, "parentCommit")
         if self.parent_commit and not _PARENT.fullmatch(self.parent_commit):
             raise problems.InvalidRequest("parentCommit must be 5 to 40 hex digits.")
 
     def _file(self, value: dict[str, Any]) -> None:
-        content = writing.text(value, "content")
-        if writing.text(value, "encoding", "utf-8") == "base64":
-            try:
-                plain = base64.b64decode(content, validate=True)
-            except (binascii.Error, ValueError) as error:
-                raise problems.InvalidRequest(
-                    f"{writing.text(value, 'path')}: its content is not valid base64."
-                ) from error
-        else:
-            plain = content.encode()
-        path = writing.text(value, "path")
-        self.changes.append(commits.Add(path, self.keep(plain), is_own=True))
+        path, content = writing.file(value)
+        self.changes.append(commits.Add(path, self.keep(content), is_own=True))
 
     def _lfs_file(self, value: dict[str, Any]) -> None:
         oid = writing.text(value, "oid")
@@ -98,11 +82,8 @@ class Order:
             raise problems.InvalidRequest("The size of an lfsFile is a whole number of bytes.")
         self.changes.append(commits.Add(writing.text(value, "path"), oid, size))
 
-    def _deleted_file(self, value: dict[str, Any]) -> None:
-        self.changes.append(commits.Delete(writing.text(value, "path")))
-
-    def _deleted_folder(self, value: dict[str, Any]) -> None:
-        self.changes.append(commits.Delete(writing.text(value, "path"), is_folder=True))
+    def _delete(self, value: dict[str, Any], *, is_folder: bool = False) -> None:
+        self.changes.append(commits.Delete(writing.text(value, "path"), is_folder))
 
 
 class MakeCommit(HubView):
@@ -120,7 +101,7 @@ class MakeCommit(HubView):
             lambda content: uploads.take(request.user, model=model, content=content).sha256,
         )
         try:
-            made = commits.make(
+            commit = commits.make(
                 request.user,
                 model=model,
                 branch=branch,
@@ -132,7 +113,7 @@ class MakeCommit(HubView):
             raise errors.Refused(error.detail, code=errors.ENTRY_NOT_FOUND) from error
         except commits.BranchMissing as error:
             raise errors.no_revision(model.ref, rest) from error
-        answer = _told(request, model, made.commit_id)
+        answer = _commit_json(request, model, commit.commit_id)
         return writing.warn(Response(answer), model)
 
 
@@ -142,8 +123,8 @@ class CommitPage(HubView):
     def get(self, request: Request, namespace: str, name: str, commit_id: str) -> HttpResponse:
         """Send people to the page of the version that a commit is, or went into."""
         model = revisions.repo(request.user, namespace, name)
-        found = revisions.find(request.user, model, commit_id)
-        number = f"/v/{found.version.number}" if found.version else ""
+        revision = revisions.find(request.user, model, commit_id)
+        number = f"/v/{revision.version.number}" if revision.version else ""
         return HttpResponseRedirect(f"{settings.HUB_PUBLIC_URL}/models/{model.ref}{number}")
 
 
@@ -159,13 +140,13 @@ def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
                 f"A commit may have at most {MOST_LINES} lines. Split it into several."
             )
         try:
-            told = read_json(line)
+            entry = read_json(line)
         except problems.InvalidRequest as error:
             raise problems.InvalidRequest(f"Line {number}: {error}") from error
-        value = told.get("value") if isinstance(told, dict) else None
+        value = entry.get("value") if isinstance(entry, dict) else None
         if not isinstance(value, dict):
             raise problems.InvalidRequest(f"Line {number} must be an object with key and value.")
-        order.take(str(told.get("key")), value)
+        order.take(str(entry.get("key")), value)
     if not order.has_header:
         raise problems.InvalidRequest("A commit needs a header line with a summary.")
     return order
@@ -199,7 +180,7 @@ def _expect_short(line: bytearray) -> None:
         )
 
 
-def _told(request: Request, model: RegisteredModel, commit_id: str) -> dict[str, Any]:
+def _commit_json(request: Request, model: RegisteredModel, commit_id: str) -> dict[str, Any]:
     return {
         "success": True,
         "commitOid": commit_id,

@@ -7,7 +7,7 @@ from django.urls.converters import StringConverter
 
 
 class Part(StringConverter):
-    """A namespace or a name as anybody may write it, unless it begins an address of our own."""
+    """A namespace or a name as written by clients, unless it begins an address of the hub."""
 
     regex = "(?!(?:models|api|datasets|spaces|kernels)/)[^/]+"
 

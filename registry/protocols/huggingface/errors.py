@@ -1,7 +1,7 @@
 """Errors as the protocol has them: a code and a message in headers, since HEAD has no body.
 
 A hidden repository and a missing one are one answer: 401 to guests, so that clients ask for a
-token, 404 to everybody who sent one.
+token, 404 with one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commits and refs: the versions of a model, told as git would."""
+"""Commits and refs: the versions of a model, as git shows them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Commits(HubView):
         """Newest first; `p` counts pages from 0, and `X-Total-Count` all of them."""
         model = revisions.repo(request.user, namespace, name)
         at = revisions.find(request.user, model, rest)
-        commits = told(request.user, at)
+        commits = commits_of(request.user, at)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, len(commits))
-        shown = commits[page * limit : (page + 1) * limit]
+        listed = commits[page * limit : (page + 1) * limit]
         formatted = "formatted" in addresses.words(request, "expand")
-        response = Response([_commit(each, formatted=formatted) for each in shown])
+        response = Response([_commit(each, formatted=formatted) for each in listed])
         response["X-Total-Count"] = str(len(commits))
         if len(commits) > (page + 1) * limit:
             addresses.link_next(request, response, p=page + 1)
@@ -58,7 +58,7 @@ class Refs(HubView):
         tags = {f"v{version.number}": str(version.commit_id) for version in released}
         for ref in reader.refs.filter(kind=Ref.Kind.TAG).select_related("version"):
             tags[ref.name] = str(ref.version.commit_id)
-        shown: dict[str, list[dict[str, str]]] = {
+        refs: dict[str, list[dict[str, str]]] = {
             "branches": [
                 _ref("heads", name, at.commit_id) for name, at in reader.branches().items()
             ],
@@ -66,11 +66,11 @@ class Refs(HubView):
             "converts": [],
         }
         if addresses.flag(request, "include_prs"):
-            shown["pullRequests"] = []
-        return Response(shown)
+            refs["pullRequests"] = []
+        return Response(refs)
 
 
-def told(actor: Actor, at: Revision) -> list[Revision]:
+def commits_of(actor: Actor, at: Revision) -> list[Revision]:
     """The commits from a revision back to the first, leaving out what the actor may not see."""
     if at.version is None:
         return [at]
@@ -86,28 +86,28 @@ def told(actor: Actor, at: Revision) -> list[Revision]:
         .defer("readme", "notes", "card")
     }
     before = at.version.parent or lifecycle.parent_of(at.version)
-    found = [at]
+    commits = [at]
     here = before.pk if before else None
     while here is not None:
         if version := visible.get(here):
-            found.append(revisions.Revision(at.model, version, str(version.commit_id)))
+            commits.append(revisions.Revision(at.model, version, str(version.commit_id)))
         here = parents.pop(here, None)
-    return found
+    return commits
 
 
 def last_commits(actor: Actor, at: Revision, paths: list[str]) -> dict[str, dict[str, Any]]:
     """For each file and folder of a commit the one that gave it its content."""
-    commits = told(actor, at)
-    found: dict[str, dict[str, Any]] = {}
+    commits = commits_of(actor, at)
+    by_path: dict[str, dict[str, Any]] = {}
     now: dict[str, str] = {}
     for index, ids in enumerate(_contents(commits)):
         now = now or ids
         if index:
             changed = [path for path in paths if ids.get(path) != now.get(path)]
-            found |= {path: _title(commits[index - 1]) for path in changed if path not in found}
-        if len(found) == len(paths):
-            return found
-    return {path: _title(commits[-1]) for path in paths} | found
+            by_path |= {path: _title(commits[index - 1]) for path in changed if path not in by_path}
+        if len(by_path) == len(paths):
+            return by_path
+    return {path: _title(commits[-1]) for path in paths} | by_path
 
 
 def _contents(commits: list[Revision]) -> Iterator[dict[str, str]]:
@@ -116,11 +116,11 @@ def _contents(commits: list[Revision]) -> Iterator[dict[str, str]]:
     yield files | git_names.folder_ids(files.items())
     for start in range(1, len(commits), AT_ONCE):
         some = [each.version.pk for each in commits[start : start + AT_ONCE] if each.version]
-        held: dict[int, dict[str, str]] = {pk: {} for pk in some}
+        contents: dict[int, dict[str, str]] = {pk: {} for pk in some}
         rows = File.objects.filter(version__in=some, derived=False)
         for path, oid, version in rows.values_list("path", "git_oid", "version"):
-            held[version][path] = oid
-        for files in held.values():
+            contents[version][path] = oid
+        for files in contents.values():
             yield files | git_names.folder_ids(files.items())
 
 

@@ -16,7 +16,7 @@ from django.http import HttpResponse, JsonResponse
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.response import Response
 
-from hub.protocol import digests, problems
+from hub.protocol import digests, problems, stored
 from registry.api import downloads
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication
 from registry.api.uploads import RawParser
@@ -96,7 +96,7 @@ class Verify(LfsView):
 
 
 class SignedAuthentication(BaseAuthentication):
-    """Whoever got a signed address acts through it for the one who asked for it."""
+    """The holder of a signed address acts for the user who requested it."""
 
     def authenticate(self, request: Request) -> tuple[User, None]:
         """The owner of the upload that the address is for; raises Refused."""
@@ -105,7 +105,7 @@ class SignedAuthentication(BaseAuthentication):
         return upload.owner, None
 
 
-class Sent(HubView):
+class ObjectUpload(HubView):
     """A signed address that takes bytes."""
 
     authentication_classes = [SignedAuthentication]
@@ -113,13 +113,13 @@ class Sent(HubView):
 
     def put(self, request: Request, token: str) -> HttpResponse:
         """Take an object whole, or one part of it; its SHA-256 decides whether it is kept."""
-        upload, told = _signed(token, (_PUT, _PART))
+        upload, claims = _signed(token, (_PUT, _PART))
         body = request._request  # noqa: SLF001 - the body itself, unread
-        if told["what"] == _PART:
+        if claims["what"] == _PART:
             sha256 = uploads.receive_part(
-                upload=upload, number=told["number"], part_bytes=told["bytes"], stream=body
+                upload=upload, number=claims["number"], part_bytes=claims["bytes"], stream=body
             )
-            etag = signing.Signer(salt=str(upload.pk)).signature(f"{told['number']}:{sha256}")
+            etag = signing.Signer(salt=str(upload.pk)).signature(f"{claims['number']}:{sha256}")
             return HttpResponse(headers={"ETag": f'"{sha256}.{etag}"'})
         upload = uploads.receive(upload.owner, upload=upload, stream=body)
         if upload.state != Upload.State.STORED:
@@ -138,9 +138,9 @@ class Complete(HubView):
 
     def post(self, request: Request, token: str) -> Response:
         """Join the parts, each named with the ETag that it got; 400 where one is missing."""
-        upload, told = _signed(token, (_PUT,))
+        upload, claims = _signed(token, (_PUT,))
         if upload.state != Upload.State.STORED:
-            _check_parts(upload, int(told["bytes"]), writing.body(request).get("parts"))
+            _check_parts(upload, int(claims["bytes"]), writing.body(request).get("parts"))
             upload = uploads.join_parts(upload)
         if upload.state != Upload.State.STORED:
             raise errors.Refused(
@@ -157,37 +157,37 @@ class Fetch(HubView):
     def get(self, request: Request, token: str) -> HttpResponseBase:
         """The bytes, with ranges."""
         try:
-            told = signing.loads(token, salt=_GET, max_age=DOWNLOAD_SECONDS)
+            claims = signing.loads(token, salt=_GET, max_age=DOWNLOAD_SECONDS)
         except signing.BadSignature as error:
             raise errors.Refused(
                 "This address has expired. Request a new one.", status=403
             ) from error
-        blob = selectors.stored_blob(told["sha256"])
-        return downloads.send(request._request, blob, told["sha256"], immutable=False)  # noqa: SLF001
+        blob = selectors.stored_blob(claims["sha256"])
+        return downloads.send(request._request, blob, claims["sha256"], immutable=False)  # noqa: SLF001
 
 
 def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     answer = errors.handle(error, context)
     message = answer["X-Error-Message"]
-    told = JsonResponse({"message": message, "error": message}, status=answer.status_code)
+    response = JsonResponse({"message": message, "error": message}, status=answer.status_code)
     for name, value in answer.headers.items():
         if name not in ("Content-Type", "Content-Length"):
-            told[name] = value
-    if told.status_code == 401:
-        told["LFS-Authenticate"] = 'Basic realm="hub"'
-    return told
+            response[name] = value
+    if response.status_code == 401:
+        response["LFS-Authenticate"] = 'Basic realm="hub"'
+    return response
 
 
 def _objects(body: dict[str, Any]) -> list[tuple[str, int]]:
-    found = body.get("objects")
-    if not isinstance(found, list) or len(found) > MOST_OBJECTS:
+    objects = body.get("objects")
+    if not isinstance(objects, list) or len(objects) > MOST_OBJECTS:
         raise problems.InvalidRequest(f"Send a list of at most {MOST_OBJECTS} objects.")
-    return [_object(item) for item in found]
+    return [_object(item) for item in objects]
 
 
 def _object(item: Any) -> tuple[str, int]:
-    oid = item.get("oid") if isinstance(item, dict) else None
-    size = item.get("size") if isinstance(item, dict) else None
+    row = stored.mapping(item)
+    oid, size = row.get("oid"), row.get("size")
     if not isinstance(oid, str) or not digests.is_hex(oid):
         raise problems.InvalidRequest("An object is named by its sha256, in 64 hex digits.")
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
@@ -211,16 +211,16 @@ def _uploads(request: Request, model: RegisteredModel, body: dict[str, Any]) -> 
 def _upload(
     request: Request, model: RegisteredModel, oid: str, size: int, *, in_parts: bool
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {"oid": oid, "size": size}
+    entry: dict[str, Any] = {"oid": oid, "size": size}
     if commits.claimable(request.user, model=model, sha256=oid) == size:
-        return told
+        return entry
     try:
         upload = uploads.begin(request.user, model=model, length=size, claimed=oid)
     except problems.Problem as error:
-        return told | {"error": {"code": error.status, "message": error.detail}}
+        return entry | {"error": {"code": error.status, "message": error.detail}}
     verify = addresses.absolute(request, f"/{model.ref}.git/info/lfs/verify")
     action = _parts(request, upload) if in_parts else {"href": _address(request, upload, _PUT)}
-    return told | {
+    return entry | {
         "authenticated": True,
         "actions": {
             "upload": action | {"expires_in": LIFETIME_SECONDS},
@@ -248,24 +248,23 @@ def _address(
 def _signed(token: str, kinds: tuple[str, ...]) -> tuple[Upload, dict[str, Any]]:
     """The upload that a signed address is for, and what else it says; raises Refused."""
     try:
-        told = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
+        claims = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
     except signing.BadSignature as error:
         raise errors.Refused("This address has expired. Request a new one.", status=403) from error
-    upload = Upload.objects.select_related("owner", "model").filter(pk=told["upload"]).first()
-    if upload is None or told["what"] not in kinds or upload.model is None:
+    upload = Upload.objects.select_related("owner", "model").filter(pk=claims["upload"]).first()
+    if upload is None or claims["what"] not in kinds or upload.model is None:
         raise errors.Refused("This upload has ended. Start a new one.", status=404)
     require(upload.owner, "version.edit", upload.model)
-    return upload, told
+    return upload, claims
 
 
-def _check_parts(upload: Upload, part: int, told: Any) -> None:
+def _check_parts(upload: Upload, part: int, parts: Any) -> None:
     """Raise where a part is missing, or has not the ETag that it got here."""
     count = max(1, math.ceil(upload.length / part))
     signer = signing.Signer(salt=str(upload.pk))
     etags = {
         item.get("partNumber"): str(item.get("etag", "")).removeprefix("W/").strip('"')
-        for item in (told if isinstance(told, list) else [])
-        if isinstance(item, dict)
+        for item in stored.rows(parts)
     }
     for number in range(1, count + 1):
         sha256, _, signature = str(etags.get(number, "")).partition(".")
@@ -274,12 +273,12 @@ def _check_parts(upload: Upload, part: int, told: Any) -> None:
 
 
 def _download(request: Request, model: RegisteredModel, oid: str, size: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"oid": oid, "size": size}
+    entry: dict[str, Any] = {"oid": oid, "size": size}
     if not selectors.is_held(request.user, model, oid):
-        return told | {"error": {"code": 404, "message": "Object not found in this model."}}
+        return entry | {"error": {"code": 404, "message": "Object not found in this model."}}
     token = signing.dumps({"sha256": oid}, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
-    return told | {
+    return entry | {
         "authenticated": True,
         "actions": {"download": {"href": href, "expires_in": DOWNLOAD_SECONDS}},
     }

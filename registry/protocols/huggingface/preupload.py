@@ -1,4 +1,4 @@
-"""What a client asks before it uploads: how each file is to come, and whether at all."""
+"""Checks before a commit: the front matter of a card, and how each file is to be uploaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dulwich.ignore import IgnoreFilter
 from rest_framework.response import Response
 
-from hub.protocol import problems
+from hub.protocol import problems, stored
+from registry.cards import cards
 from registry.protocols.huggingface import writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.files import store
@@ -25,8 +26,27 @@ IGNORE_PATH = ".gitignore"
 LONGEST_IGNORE_BYTES = 100_000
 
 
+class ValidateYaml(HubView):
+    """The front matter of a card."""
+
+    def post(self, request: Request) -> Response:
+        """What is wrong with it: 200 where a commit would take it, else 400 and why.
+
+        Clients show `errors` only of a 400, and commit nothing after any status but 200.
+        """
+        content = stored.mapping(request.data).get("content")
+        if not isinstance(content, str):
+            raise problems.InvalidRequest("Send `content`, the text of README.md.")
+        checked = cards.check(content)
+        data = {
+            "errors": [{"message": finding.detail} for finding in checked.errors],
+            "warnings": [{"message": finding.detail} for finding in checked.warnings],
+        }
+        return Response(data, status=400 if checked.errors else 200)
+
+
 class Preupload(HubView):
-    """Questions about files that a commit is to bring."""
+    """How the files of a commit are to be uploaded."""
 
     parser_classes = [writing.AnyJson]
 
@@ -38,10 +58,10 @@ class Preupload(HubView):
         writing.no_pull_requests(request)
         model = writing.writable(request, namespace, name)
         head = history.head(model, writing.branch_of(model, rest))
-        asked = writing.body(request).get("files")
-        if not isinstance(asked, list) or len(asked) > MOST_FILES:
+        items = writing.body(request).get("files")
+        if not isinstance(items, list) or len(items) > MOST_FILES:
             raise problems.InvalidRequest(f"Send a list of at most {MOST_FILES} files.")
-        sizes = dict(_path_and_size(item) for item in asked)
+        sizes = dict(_path_and_size(item) for item in items)
         rows = {row.path: row for row in head.files} if head else {}
         is_ignored = _ignored(writing.text(writing.body(request), "gitIgnore"), rows)
         files = [_answer(path, size, rows.get(path), is_ignored) for path, size in sizes.items()]
@@ -49,8 +69,8 @@ class Preupload(HubView):
 
 
 def _path_and_size(item: Any) -> tuple[str, int]:
-    path = item.get("path") if isinstance(item, dict) else None
-    size = item.get("size") if isinstance(item, dict) else None
+    row = stored.mapping(item)
+    path, size = row.get("path"), row.get("size")
     if not isinstance(path, str) or not isinstance(size, int) or size < 0:
         raise problems.InvalidRequest("Each file needs a path and its size in bytes.")
     return path, size
@@ -69,11 +89,11 @@ def _answer(
     return answer
 
 
-def _ignored(given: str, rows: Mapping[str, File | CommitFile]) -> Callable[[str], bool]:
+def _ignored(text: str, rows: Mapping[str, File | CommitFile]) -> Callable[[str], bool]:
     """Whether a path is ignored: by the file that the client sends along, else by the model's."""
-    if not given and (row := rows.get(IGNORE_PATH)):
-        given = store().read(row.blob_id, LONGEST_IGNORE_BYTES).decode("utf-8", "replace")
-    lines = [line.strip() for line in given[:LONGEST_IGNORE_BYTES].splitlines()]
+    if not text and (row := rows.get(IGNORE_PATH)):
+        text = store().read(row.blob_id, LONGEST_IGNORE_BYTES).decode("utf-8", "replace")
+    lines = [line.strip() for line in text[:LONGEST_IGNORE_BYTES].splitlines()]
     patterns = [line.encode() for line in lines if line and not line.startswith("#")]
     if not patterns:
         return lambda _: False

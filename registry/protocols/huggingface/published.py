@@ -1,4 +1,4 @@
-"""What everybody may read, and members of what is theirs, found in questions whose SQL is kept.
+"""What everyone may read, and members of their namespaces, found with prepared SQL.
 
 A tokenizer asks for a handful of files that are not there each time it loads, so "no" must be as
 cheap as "yes". Whatever is not found here goes the long way, which knows why.
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-    from registry.models import User
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 COLUMNS = ("model", "pk", "commit_id", "state")
 
 
 class Place(NamedTuple):
-    """A path at a commit that the reader may have, by ids; ``is_fixed`` and for everybody."""
+    """A path at a commit that the reader may have, by ids; ``is_fixed``: immutable and public."""
 
     model_id: int
     ref: str
@@ -37,7 +36,7 @@ class Place(NamedTuple):
     is_fixed: bool
 
 
-class Found(NamedTuple):
+class FileEntry(NamedTuple):
     """What a commit has at a path."""
 
     sha256: str
@@ -47,20 +46,20 @@ class Found(NamedTuple):
 
 
 def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
-    """The commit that ``rest`` begins with and the path after it, where everybody reads it.
+    """The commit that ``rest`` begins with and the path after it, where it is public.
 
     Or where members of its namespace do. Only for a commit and for `main`; not where `main` is
-    another one to those who may write, and not for a token that is bound to a namespace.
+    another one to writers, and not for a token that is bound to a namespace.
     """
     revision, _, path = rest.partition("/")
     is_commit = bool(_COMMIT.fullmatch(revision))
     if not is_commit and revision != BRANCH:
         return None
-    asked = (namespace, name, revision) if is_commit else (namespace, name)
+    keys = (namespace, name, revision) if is_commit else (namespace, name)
     of_all = _COMMITS if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
-    rows, is_own = of_all.rows(*asked), False
-    if not rows and actor.is_authenticated and _is_unbound(actor):
-        rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *asked), True
+    rows, is_own = of_all.rows(*keys), False
+    if not rows and actor.is_authenticated and actor.bound_to is None:
+        rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *keys), True
     for model_id, version_id, commit_id, state in rows:
         if not is_commit and state != Version.State.PUBLISHED:
             return None
@@ -69,19 +68,15 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     return None
 
 
-def _is_unbound(actor: User) -> bool:
-    return actor.bound_to is None
-
-
-def file(at: Place) -> Found | None:
+def file(at: Place) -> FileEntry | None:
     """The file at a place."""
     for row in _FILES.rows(at.version_id, at.path):
-        return Found(*row)
+        return FileEntry(*row)
     return None
 
 
-def public_file(namespace: str, name: str, rest: str) -> tuple[Place, Found] | None:
-    """What everybody may read at an address: of a commit or of `main`; None for all else.
+def public_file(namespace: str, name: str, rest: str) -> tuple[Place, FileEntry] | None:
+    """The public file at an address: of a commit or of `main`; None for all else.
 
     A commit's file is found in one question, which saves as much as sending a small one takes.
     """
@@ -89,11 +84,11 @@ def public_file(namespace: str, name: str, rest: str) -> tuple[Place, Found] | N
     if _COMMIT.fullmatch(revision):
         for model_id, version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
             ref = f"{namespace}/{name}"
-            return Place(model_id, ref, version_id, revision, path, is_fixed=True), Found(*row)
+            return Place(model_id, ref, version_id, revision, path, is_fixed=True), FileEntry(*row)
         return None
     at = place(AnonymousUser(), namespace, name, rest)
-    found = file(at) if at else None
-    return (at, found) if at and found else None
+    entry = file(at) if at else None
+    return (at, entry) if at and entry else None
 
 
 def _versions(namespace: str, name: str) -> QuerySet[Version]:
@@ -116,7 +111,7 @@ def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[A
 
 
 def _own_versions(user_id: int, namespace: str, name: str) -> QuerySet[Version]:
-    """Those of a model in a namespace that somebody belongs to; every role reads what is frozen."""
+    """Those of a model in a namespace that the user belongs to; every role reads what is frozen."""
     return Version.objects.filter(
         model__deleted_at=None,
         model__namespace__memberships__user=user_id,

@@ -8,6 +8,7 @@ from django.db.models import OuterRef, Subquery
 from rest_framework.response import Response
 
 from hub.protocol import problems
+from hub.protocol.cards import Card
 from registry.api.parameters import accepts
 from registry.catalogue import search, summaries
 from registry.catalogue.query import Query
@@ -56,15 +57,15 @@ class ModelInfo(HubView):
         """What is known of a model; `expand` narrows it to the named keys."""
         model = revisions.repo(request.user, namespace, name)
         at = revisions.find(request.user, model, rest)
-        wanted = addresses.words(request, "expand")
+        fields = addresses.words(request, "expand")
         info = shapes.model_info(
             at,
             blobs=addresses.flag(request, "blobs"),
-            security=addresses.flag(request, "securityStatus") or "securityRepoStatus" in wanted,
+            security=addresses.flag(request, "securityStatus") or "securityRepoStatus" in fields,
         )
-        if "usedStorage" in wanted:
+        if "usedStorage" in fields:
             info["usedStorage"] = selectors.used_bytes(request.user, model)
-        return Response(_narrowed(info, wanted))
+        return Response(_narrowed(info, fields))
 
 
 class AuthCheck(HubView):
@@ -98,45 +99,45 @@ class ModelList(HubView):
             cursor=request.query_params.get("cursor", ""),
             columns=COLUMNS,
         )
-        wanted = addresses.words(request, "expand")
-        full = addresses.flag(request, "full") or bool({"sha", "siblings"} & set(wanted))
-        told = {
-            "card": addresses.flag(request, "cardData") or "cardData" in wanted,
-            "config": addresses.flag(request, "config") or "config" in wanted,
+        fields = addresses.words(request, "expand")
+        full = addresses.flag(request, "full") or bool({"sha", "siblings"} & set(fields))
+        expanded = {
+            "card": addresses.flag(request, "cardData") or "cardData" in fields,
+            "config": addresses.flag(request, "config") or "config" in fields,
             "full": full,
         }
-        response = Response([_narrowed(row, wanted) for row in _listed(page.items, **told)])
+        response = Response([_narrowed(row, fields) for row in _listed(page.items, **expanded)])
         if page.next:
             addresses.link_next(request, response, cursor=page.next)
         return response
 
 
-def _narrowed(info: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
-    if not wanted:
+def _narrowed(info: dict[str, Any], fields: list[str]) -> dict[str, Any]:
+    if not fields:
         return info
-    return {key: info[key] for key in (*ALWAYS, *wanted) if key in info}
+    return {key: info[key] for key in (*ALWAYS, *fields) if key in info}
 
 
 def _query(request: Request) -> Query | None:
     """What is asked for; None where nothing can match."""
-    given = request.query_params
-    if any(given.get(name) for name in NONE_HAS):
+    parameters = request.query_params
+    if any(parameters.get(name) for name in NONE_HAS):
         return None
-    gated = given.get("gated", "").lower()
-    if "num_parameters" in given:
+    gated = parameters.get("gated", "").lower()
+    if "num_parameters" in parameters:
         raise problems.InvalidRequest(
             "This hub cannot filter by num_parameters. Sort by it instead."
         )
-    asked = given.get("sort", "")
-    order = ORDERS.get(SPELT.get(asked, asked))
+    sort = parameters.get("sort", "")
+    order = ORDERS.get(SPELT.get(sort, sort))
     if order is None:
         raise problems.InvalidRequest(f"Sort by one of {', '.join(filter(None, ORDERS))}.")
-    author = _canonical(given.get("author", ""))
+    author = _canonical(parameters.get("author", ""))
     if author is None:
         return None
-    task = given.get("pipeline_tag", "")
+    task = parameters.get("pipeline_tag", "")
     return Query(
-        text=given.get("search", ""),
+        text=parameters.get("search", ""),
         sort=order,
         namespace=(author,) if author else (),
         task=(task,) if task else (),
@@ -168,7 +169,7 @@ def _listed(
     for row in rows:
         version = newest.get(row.pk)
         own = files.get(version.pk, []) if version else []
-        front: dict[str, Any] = version.card if version else {}
+        declared = version.typed_card if version else Card()
         item = {
             "_id": shapes.opaque_id(row.pk),
             "id": row.title,
@@ -183,15 +184,19 @@ def _listed(
             "downloadsAllTime": row.downloads,
             "likes": 0,
             "tags": shapes.tags_of(
-                row.keywords, row.model__license, row.task, front, has_onnx=row.latest is not None
+                row.keywords,
+                row.model__license,
+                row.task,
+                declared,
+                has_onnx=row.latest is not None,
             ),
-            **shapes.described(row.task, front),
+            **shapes.described(row.task, declared),
         }
         if full and version:
             item["sha"] = version.commit_id
             item["siblings"] = [shapes.sibling(file, blobs=False) for file in own]
         if card:
-            item["cardData"] = front
+            item["cardData"] = version.card if version else {}
         if config:
             item["config"] = shapes.config_of(own)
         listed.append(item)
@@ -209,8 +214,8 @@ def _newest(model_ids: list[int]) -> dict[int, Version]:
 
 
 def _files(versions: list[Version]) -> dict[int, list[File]]:
-    found: dict[int, list[File]] = {version.pk: [] for version in versions}
-    rows = File.objects.filter(version__in=list(found), derived=False).select_related("blob")
+    by_version: dict[int, list[File]] = {version.pk: [] for version in versions}
+    rows = File.objects.filter(version__in=list(by_version), derived=False).select_related("blob")
     for file in rows:
-        found[file.version_id].append(file)
-    return found
+        by_version[file.version_id].append(file)
+    return by_version

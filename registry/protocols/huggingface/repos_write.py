@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Any
 
 from rest_framework.response import Response
@@ -43,7 +41,10 @@ class CreateRepo(RepoView):
         owner = writing.text(body, "organization") or user.username
         namespace = people_selectors.namespace(owner)
         name = writing.text(body, "name")
-        files = [_file(item) for item in _list(body, "files")]
+        items = body.get("files") or []
+        if not isinstance(items, list):
+            raise problems.InvalidRequest("files must be a list.")
+        files = [_file(item) for item in items]
         try:
             model = registered_models.create(
                 user,
@@ -54,14 +55,14 @@ class CreateRepo(RepoView):
             )
         except problems.NameTaken:
             model = revisions.repo(request.user, namespace.slug, name)
-            said = f"You already created this model repo: {model.ref}"
-            return Response(_told(request, model) | {"error": said}, status=409)
+            message = f"You already created this model repo: {model.ref}"
+            return Response(_repo_json(request, model) | {"error": message}, status=409)
         except problems.NameRetired as error:
             # Not 409: clients would take that for a model that is there.
             raise errors.Refused(error.detail, status=400) from error
         if files:
             _commit(request, model, files)
-        return Response(_told(request, model))
+        return Response(_repo_json(request, model))
 
 
 class DeleteRepo(RepoView):
@@ -93,11 +94,11 @@ class RepoSettings(RepoView):
     """What may be changed about a model."""
 
     def put(self, request: Request, namespace: str, name: str) -> Response:
-        """Show a model to everybody or hide it, and say who may have its files."""
+        """Make a model public or private, and set who may have its files."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
-        asked = {"visibility": _visibility(body), "gate": _gate(body)}
-        changed = {field: value for field, value in asked.items() if value}
+        changes = {"visibility": _visibility(body), "gate": _gate(body)}
+        changed = {field: value for field, value in changes.items() if value}
         if changed:
             model = registered_models.edit(request.user, model=model, **changed)
         return Response(
@@ -109,7 +110,7 @@ class RepoSettings(RepoView):
         )
 
 
-def _told(request: Request, model: RegisteredModel) -> dict[str, Any]:
+def _repo_json(request: Request, model: RegisteredModel) -> dict[str, Any]:
     return {
         "url": addresses.absolute(request, f"/{model.ref}"),
         "name": model.ref,
@@ -141,11 +142,11 @@ def _parts(repo_id: str) -> tuple[str, str]:
 
 def _visibility(body: Mapping[str, Any]) -> str:
     """What the body asks for, in the words of new clients or of old ones; empty for neither."""
-    asked = writing.text(body, "visibility")
-    if asked:
-        if asked not in RegisteredModel.Visibility.values:
+    visibility = writing.text(body, "visibility")
+    if visibility:
+        if visibility not in RegisteredModel.Visibility.values:
             raise problems.InvalidRequest("visibility must be public or private.")
-        return asked
+        return visibility
     private = body.get("private")
     if private is None:
         return ""
@@ -156,33 +157,20 @@ def _visibility(body: Mapping[str, Any]) -> str:
 
 def _gate(body: Mapping[str, Any]) -> str:
     """Who may have the files; empty where the body does not say."""
-    asked = body.get("gated")
-    if asked is None:
+    gate = body.get("gated")
+    if gate is None:
         return ""
-    if asked is False:
+    if gate is False:
         return RegisteredModel.Gate.OPEN
-    if asked not in (RegisteredModel.Gate.AUTO, RegisteredModel.Gate.MANUAL):
+    if gate not in (RegisteredModel.Gate.AUTO, RegisteredModel.Gate.MANUAL):
         raise problems.InvalidRequest("gated must be auto, manual or false.")
-    return str(asked)
-
-
-def _list(body: Mapping[str, Any], name: str) -> list[Any]:
-    value = body.get(name) or []
-    if not isinstance(value, list):
-        raise problems.InvalidRequest(f"{name} must be a list.")
-    return value
+    return str(gate)
 
 
 def _file(item: Any) -> tuple[str, bytes]:
     if not isinstance(item, dict):
         raise problems.InvalidRequest("Each of files must have path, content and encoding.")
-    content = writing.text(item, "content")
-    if writing.text(item, "encoding", "utf-8") != "base64":
-        return writing.text(item, "path"), content.encode()
-    try:
-        return writing.text(item, "path"), base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise problems.InvalidRequest("The content of a file is not base64.") from error
+    return writing.file(item)
 
 
 def _commit(request: Request, model: RegisteredModel, files: list[tuple[str, bytes]]) -> None:

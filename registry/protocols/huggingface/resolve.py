@@ -78,14 +78,14 @@ class Raw(HubView):
 def _find(request: Request, namespace: str, name: str, rest: str) -> Content:
     """What an address means to the caller; raises Refused and Withdrawn."""
     at = published.place(request.user, namespace, name, rest)
-    if at is not None and (found := published.file(at)):
+    if at is not None and (row := published.file(at)):
         return Content(
             model_id=at.model_id,
             commit_id=at.commit_id,
             path=at.path,
-            blob=Blob(sha256=found.sha256, size=found.size),
-            git_oid=found.git_oid,
-            is_lfs=found.is_lfs,
+            blob=Blob(sha256=row.sha256, size=row.size),
+            git_oid=row.git_oid,
+            is_lfs=row.is_lfs,
             is_immutable=at.is_fixed,
         )
     if at is not None and not LAYOUT.fullmatch(at.path):
@@ -130,17 +130,17 @@ def _laid_out(version: Version, path: str) -> File | None:
 
     Only models of one file: the others name their weights by paths that would lead nowhere.
     """
-    asked = LAYOUT.fullmatch(path)
-    if not asked or version.files.filter(path__startswith="onnx/").exists():
+    match = LAYOUT.fullmatch(path)
+    if not match or version.files.filter(path__startswith="onnx/").exists():
         return None
     uploaded = Variant.objects.filter(version=version, origin=Variant.Origin.UPLOADED)
     entries = list(uploaded.values_list("entry__path", flat=True)[:2])
     if entries != [ENTRY]:
         return None
-    wanted = uploaded
-    if suffix := asked.group(1):
-        wanted = Variant.objects.filter(version=version, name=VARIANTS[suffix])
-    variant = wanted.select_related("entry__blob").first()
+    candidates = uploaded
+    if suffix := match.group(1):
+        candidates = Variant.objects.filter(version=version, name=VARIANTS[suffix])
+    variant = candidates.select_related("entry__blob").first()
     if variant is None or variant.typed_facts.external_files:
         return None
     return variant.entry

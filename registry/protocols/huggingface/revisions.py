@@ -63,9 +63,9 @@ class Revision:
 
 
 class Reader:
-    """Somebody who looks for the revisions of one model: their role there is asked for once.
+    """A reader of the revisions of one model, whose role is looked up once.
 
-    The public sees what was released; whoever may write also their own commits, at once.
+    The public sees released versions; writers also their own commits, at once.
     """
 
     def __init__(self, actor: Actor, of: RegisteredModel) -> None:
@@ -78,20 +78,20 @@ class Reader:
 
     def find(self, name: str) -> Revision:
         """The commit that a revision names; raises Refused."""
-        found, path = self.split(name)
+        revision, path = self.split(name)
         if path:
             raise errors.no_revision(self.of.ref, name)
-        return found
+        return revision
 
     def split(self, rest: str) -> tuple[Revision, str]:
         """The commit that ``rest`` begins with, and the path after it; raises Refused."""
-        asked = rest.strip("/").removeprefix(HEADS).removeprefix(TAGS)
-        first, _, path = asked.partition("/")
+        text = rest.strip("/").removeprefix(HEADS).removeprefix(TAGS)
+        first, _, path = text.partition("/")
         if first in (BRANCH, "HEAD", "latest", "@latest"):
             return self.head(BRANCH), path
         if _COMMIT.fullmatch(first):
             return self._by_id(first), path
-        if named := self._named(asked):
+        if named := self._named(text):
             return named
         version = self._numbered_or_labelled(first)
         if version is None:
@@ -101,7 +101,7 @@ class Reader:
     def head(self, branch: str, start: Version | None = None) -> Revision:
         """The newest commit on a branch, else that of ``start``, else the empty first one.
 
-        What was published, for the public; for whoever may write, what was committed last.
+        For the public, what was published; for writers, what was committed last.
         """
         if self.writes:
             newest = history.head(self.of, branch)
@@ -112,13 +112,13 @@ class Reader:
 
     def branches(self) -> dict[str, Revision]:
         """Every branch with the commit it is at."""
-        found = {BRANCH: self.head(BRANCH)}
+        heads = {BRANCH: self.head(BRANCH)}
         for ref in self.refs.filter(kind=Ref.Kind.BRANCH).exclude(name=BRANCH):
-            found[ref.name] = self.head(ref.name, self._version_of(ref))
+            heads[ref.name] = self.head(ref.name, self._version_of(ref))
         if self.writes:
             names = Branch.objects.filter(model=self.of).values_list("name", flat=True)
-            found |= {name: self.head(name) for name in names if name not in found}
-        return found
+            heads |= {name: self.head(name) for name in names if name not in heads}
+        return heads
 
     def before_first(self) -> Revision:
         """The empty commit that stands for a model in which there is nothing to see yet."""
@@ -127,24 +127,24 @@ class Reader:
     def _is(self, version: Version, *, is_fixed: bool = False) -> Revision:
         return Revision(self.of, version, str(version.commit_id), is_fixed=is_fixed)
 
-    def _at(self, found: history.Head) -> Revision:
-        return Revision(self.of, found.version, found.commit_id, found.commit)
+    def _at(self, head: history.Head) -> Revision:
+        return Revision(self.of, head.version, head.commit_id, head.commit)
 
     def _by_id(self, commit_id: str) -> Revision:
         if version := self.versions.filter(commit_id=commit_id).first():
             return self._is(version, is_fixed=True)
-        if self.writes and (made := history.find(self.of, commit_id)):
-            return self._at(made)
+        if self.writes and (head := history.find(self.of, commit_id)):
+            return self._at(head)
         empty = self.before_first()
         if empty.commit_id != commit_id:
             raise errors.no_revision(self.of.ref, commit_id)
         return empty
 
-    def _named(self, asked: str) -> tuple[Revision, str] | None:
-        """What the longest prefix of ``asked`` that is a ref names, and what follows it."""
-        asked = asked.removeprefix("@")
-        beginning = f"{asked}/"[: LONGEST_NAME + 1]
-        prefixes = [asked[:at] for at, letter in enumerate(beginning) if letter == "/"]
+    def _named(self, text: str) -> tuple[Revision, str] | None:
+        """What the longest prefix of ``text`` that is a ref names, and what follows it."""
+        text = text.removeprefix("@")
+        beginning = f"{text}/"[: LONGEST_NAME + 1]
+        prefixes = [text[:at] for at, letter in enumerate(beginning) if letter == "/"]
         refs_ = {ref.name: ref for ref in self.refs.filter(name__in=prefixes)}
         names = set(refs_)
         if self.writes:
@@ -153,7 +153,7 @@ class Reader:
         if not names:
             return None
         name = max(names, key=len)
-        path = asked[len(name) + 1 :]
+        path = text[len(name) + 1 :]
         ref = refs_.get(name)
         if ref is None or ref.kind == Ref.Kind.BRANCH:
             return self.head(name, self._version_of(ref) if ref else None), path

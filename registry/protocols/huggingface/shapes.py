@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.crypto import salted_hmac
 
+from hub.protocol.cards import Card
 from registry.cards import licences
 from registry.catalogue import tags
 from registry.models import Check, RegisteredModel
@@ -41,19 +42,19 @@ def opaque_id(row_id: int, kind: str = "") -> str:
 
 
 def tags_of(
-    keywords: Iterable[Any], license_: str, task: str, front: dict[str, Any], *, has_onnx: bool
+    keywords: Iterable[Any], license_: str, task: str, card: Card, *, has_onnx: bool
 ) -> list[str]:
     """The flat list that `filter` is compared with."""
     words = [str(word) for word in keywords]
-    for word in tags.of_card(front):
+    for word in tags.of_card(card):
         prefix, _, value = word.partition(":")
         words.append(value if prefix in tags.BARE else word)
     if has_onnx:
         words.append("onnx")
     if task:
         words.append(task)
-    named = licences.named(front.get("license")) or licences.named(license_)
-    words += [f"license:{name.lower()}" for name in named]
+    names = licences.named(*card.licenses) or licences.named(license_)
+    words += [f"license:{name.lower()}" for name in names]
     return list(dict.fromkeys(words))
 
 
@@ -62,6 +63,7 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
     model, version = at.model, at.version
     files = list(at.files())
     front: dict[str, Any] = version.card if version else {}
+    card = version.typed_card if version else Card()
     info = {
         "_id": opaque_id(model.pk),
         "id": model.ref,
@@ -80,10 +82,10 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
             model.keywords,
             model.license,
             model.task,
-            front,
+            card,
             has_onnx=any(file.path.lower().endswith(".onnx") for file in files),
         ),
-        **described(model.task, front),
+        **described(model.task, card),
         "cardData": front,
         "siblings": [sibling(file, blobs=blobs) for file in files],
         "spaces": [],
@@ -99,14 +101,14 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
 
 
 def gated(gate: str) -> str | bool:
-    """How the protocol tells who may have the files: `auto`, `manual`, or false for everybody."""
+    """How the protocol gives access to the files: `auto`, `manual`, or false for everyone."""
     return False if gate == RegisteredModel.Gate.OPEN else gate
 
 
-def described(task: str, front: dict[str, Any]) -> dict[str, Any]:
-    """Task and library, where they are known: clients go by them to choose a loader."""
-    said = {"pipeline_tag": task, "library_name": front.get("library_name")}
-    return {name: value for name, value in said.items() if value}
+def described(task: str, card: Card) -> dict[str, str]:
+    """Task and library, where they are declared: clients go by them to choose a loader."""
+    declared = {"pipeline_tag": task, "library_name": card.library}
+    return {name: value for name, value in declared.items() if value}
 
 
 def sibling(file: Entry, *, blobs: bool) -> dict[str, Any]:
@@ -124,13 +126,8 @@ def lfs_of(file: Entry, key: str) -> dict[str, Any]:
     return {
         key: file.blob_id,
         "size": file.blob.size,
-        "pointerSize": len(pointer_of(file)),
+        "pointerSize": len(git_names.pointer(file.blob_id, file.blob.size)),
     }
-
-
-def pointer_of(file: Entry) -> bytes:
-    """The text that git holds in place of an LFS object."""
-    return git_names.pointer(file.blob_id, file.blob.size)
 
 
 def config_of(files: Sequence[Entry]) -> dict[str, Any]:

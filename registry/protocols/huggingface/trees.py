@@ -31,23 +31,32 @@ class Tree(HubView):
         model = revisions.repo(request.user, namespace, name)
         at, folder = revisions.split(request.user, model, rest)
         files = list(at.files())
-        inside = {path: entry for path, entry in _entries(files) if _is_below(path, folder)}
+        inside = {
+            path: entry
+            for path, entry in _entries(files)
+            if not folder or path.startswith(f"{folder}/")
+        }
         if folder and not inside:
             raise errors.no_entry(model.ref, folder, at.commit_id)
         if not addresses.flag(request, "recursive"):
             start = len(folder) + 1 if folder else 0
             inside = {path: entry for path, entry in inside.items() if "/" not in path[start:]}
-        shown = sorted(inside)
+        listed = sorted(inside)
         if after := request.query_params.get("cursor", ""):
-            shown = [path for path in shown if path > _place(after)]
+            last = cursors.decode(after)[0]
+            if not isinstance(last, str):
+                raise problems.InvalidRequest(
+                    "Invalid page cursor. Start again from the first page."
+                )
+            listed = [path for path in listed if path > last]
         limit = addresses.count(request, "limit", LONGEST_PAGE, LONGEST_PAGE) or LONGEST_PAGE
-        entries = [inside[path] for path in shown[:limit]]
+        entries = [inside[path] for path in listed[:limit]]
         if addresses.flag(request, "expand"):
-            _tell_last_commits(request, at, entries)
+            _add_last_commits(request, at, entries)
         response = Response(entries)
         response["X-Repo-Commit"] = at.commit_id
-        if len(shown) > limit:
-            addresses.link_next(request, response, cursor=cursors.encode([shown[limit - 1]]))
+        if len(listed) > limit:
+            addresses.link_next(request, response, cursor=cursors.encode([listed[limit - 1]]))
         return response
 
 
@@ -58,15 +67,15 @@ class PathsInfo(HubView):
         """What is known of each path, from a form or from JSON; unknown ones are left out."""
         model = revisions.repo(request.user, namespace, name)
         at = revisions.find(request.user, model, rest)
-        paths, expand = _asked(request.data)
-        known = dict(_entries(list(at.files())))
-        entries = [known[path] for path in dict.fromkeys(paths) if path in known]
+        paths, expand = _parameters(request.data)
+        by_path = dict(_entries(list(at.files())))
+        entries = [by_path[path] for path in dict.fromkeys(paths) if path in by_path]
         if expand:
-            _tell_last_commits(request, at, entries)
+            _add_last_commits(request, at, entries)
         return Response(entries)
 
 
-def _asked(data: Any) -> tuple[list[str], bool]:
+def _parameters(data: Any) -> tuple[list[str], bool]:
     """The paths, and whether the last commit of each is wanted; raises InvalidRequest."""
     if hasattr(data, "getlist"):
         paths, expand = data.getlist("paths"), data.get("expand", "")
@@ -84,9 +93,9 @@ def _asked(data: Any) -> tuple[list[str], bool]:
 
 def _entries(files: list[shapes.Entry]) -> list[tuple[str, dict[str, Any]]]:
     """Every file and folder by its path, as the protocol shows them."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    entries: list[tuple[str, dict[str, Any]]] = []
     for path, oid in git_names.folder_ids((file.path, file.git_oid) for file in files).items():
-        found.append((path, {"type": "directory", "oid": oid, "size": 0, "path": path}))
+        entries.append((path, {"type": "directory", "oid": oid, "size": 0, "path": path}))
     for file in files:
         entry: dict[str, Any] = {
             "type": "file",
@@ -96,22 +105,11 @@ def _entries(files: list[shapes.Entry]) -> list[tuple[str, dict[str, Any]]]:
         }
         if file.lfs:
             entry["lfs"] = shapes.lfs_of(file, "oid")
-        found.append((file.path, entry))
-    return found
+        entries.append((file.path, entry))
+    return entries
 
 
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
-
-
-def _place(cursor: str) -> str:
-    value = cursors.decode(cursor)[0]
-    if not isinstance(value, str):
-        raise problems.InvalidRequest("Invalid page cursor. Start again from the first page.")
-    return value
-
-
-def _tell_last_commits(request: Request, at: Revision, entries: list[dict[str, Any]]) -> None:
+def _add_last_commits(request: Request, at: Revision, entries: list[dict[str, Any]]) -> None:
     last = history.last_commits(request.user, at, [entry["path"] for entry in entries])
     for entry in entries:
         entry["lastCommit"] = last[entry["path"]]

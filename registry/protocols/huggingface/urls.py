@@ -5,25 +5,53 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.protocols.huggingface import (
+    access,
     account,
-    cards,
+    branches,
+    commit,
     converters,  # noqa: F401 - registers forms
     history,
+    lfs,
+    preupload,
     repos,
+    repos_write,
     resolve,
     trees,
     views,
-    write_urls,
+    xet,
 )
 
 REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
+STORE = "api/xet/<str:place>"
 
 urlpatterns = [
-    *write_urls.routes(),
+    path("api/repos/create", repos_write.CreateRepo.as_view()),
+    path("api/repos/delete", repos_write.DeleteRepo.as_view()),
+    path("api/repos/move", repos_write.MoveRepo.as_view()),
+    path(f"{MODEL}/settings", repos_write.RepoSettings.as_view()),
+    path(f"{MODEL}/user-access-request/handle", access.Handle.as_view()),
+    path(f"{MODEL}/user-access-request/grant", access.Grant.as_view()),
+    path(f"{MODEL}/user-access-request/<str:status>", access.AccessRequests.as_view()),
+    path(f"{MODEL}/ask-access", access.Ask.as_view()),
+    path(f"{MODEL}/preupload/<path:rest>", preupload.Preupload.as_view()),
+    path(f"{MODEL}/commit/<path:rest>", commit.MakeCommit.as_view()),
+    path(f"{REPO}/commit/<str:commit_id>", commit.CommitPage.as_view()),
+    path(f"{MODEL}/branch/<path:rest>", branches.BranchDetail.as_view()),
+    path(f"{MODEL}/tag/<path:rest>", branches.TagDetail.as_view()),
+    path(f"{MODEL}/xet-write-token/<path:rest>", xet.WriteToken.as_view()),
+    path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
+    path(f"{REPO}.git/info/lfs/verify", lfs.Verify.as_view()),
+    path("api/lfs/objects/<str:token>", lfs.ObjectUpload.as_view()),
+    path("api/lfs/complete/<str:token>", lfs.Complete.as_view()),
+    path("api/lfs/fetch/<str:token>", lfs.Fetch.as_view()),
+    path(f"{STORE}/v1/xorbs/<str:prefix>/<str:name>", xet.Xorbs.as_view()),
+    path(f"{STORE}/v1/shards", xet.Shards.as_view()),
+    path(STORE, xet.Nothing.as_view()),
+    path(f"{STORE}/<path:rest>", xet.Nothing.as_view()),
     path("api/whoami-v2", account.Whoami.as_view()),
-    path("api/validate-yaml", cards.ValidateYaml.as_view()),
+    path("api/validate-yaml", preupload.ValidateYaml.as_view()),
     path("api/models", repos.ModelList.as_view()),
     path(f"{MODEL}", repos.ModelInfo.as_view()),
     path(f"{MODEL}/revision/<path:rest>", repos.ModelInfo.as_view()),

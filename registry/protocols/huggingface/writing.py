@@ -1,12 +1,14 @@
-"""What the routes that write have in common: their bodies, whom they let in, and their warnings."""
+"""What the routes that write have in common: their bodies, permissions and warnings."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from registry.api.inputs import FilesParser
 from registry.core.permissions import require
 from registry.models import Check, RegisteredModel, Version
@@ -34,16 +36,15 @@ class AnyJson(FilesParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """The body as an object; raises InvalidRequest."""
-        found = super().parse(stream, media_type, parser_context)
-        if not isinstance(found, dict):
+        value = super().parse(stream, media_type, parser_context)
+        if not isinstance(value, dict):
             raise problems.InvalidRequest("The body must be a JSON object.")
-        return found
+        return value
 
 
 def body(request: Request) -> dict[str, Any]:
     """What was sent; nothing is an empty object."""
-    found = request.data
-    return found if isinstance(found, dict) else {}
+    return stored.mapping(request.data)
 
 
 def writable(request: Request, namespace: str, name: str) -> RegisteredModel:
@@ -73,14 +74,25 @@ def no_pull_requests(request: Request) -> None:
         )
 
 
-def text(told: Mapping[str, Any], name: str, preset: str = "") -> str:
+def text(values: Mapping[str, Any], name: str, preset: str = "") -> str:
     """A field that must be text, or be absent; raises InvalidRequest."""
-    value = told.get(name)
+    value = values.get(name)
     if value is None:
         return preset
     if not isinstance(value, str):
         raise problems.InvalidRequest(f"{name} must be text.")
     return value
+
+
+def file(value: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The path and the bytes of a file that came as text or base64; raises InvalidRequest."""
+    path, content = text(value, "path"), text(value, "content")
+    if text(value, "encoding", "utf-8") != "base64":
+        return path, content.encode()
+    try:
+        return path, base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise problems.InvalidRequest(f"{path}: its content is not valid base64.") from error
 
 
 def warn(response: Response, model: RegisteredModel) -> Response:

@@ -1,7 +1,7 @@
 """Large files the Xet way: what hf_xet asks for, and nothing more.
 
-Clients find out what a store can do by its 404s, so every address that is not known answers 404,
-whoever asks. Nothing is ever downloaded this way.
+Clients find out what a store can do by its 404s, so every unknown address answers 404 to anyone.
+Nothing is ever downloaded this way.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class WriteToken(HubView):
         """
         writing.no_pull_requests(request)
         model = writing.writable(request, namespace, name)
-        found = xet.open_store(request.user, model=model)
+        row = xet.open_store(request.user, model=model)
         ends = int(time.time()) + LIFETIME_SECONDS
         user = require_user(request.user, of=model)
-        held = user.access_token
-        told = {
-            "place": str(found),
+        access_token = user.access_token
+        data = {
+            "place": str(row),
             "model": model.pk,
             "user": user.pk,
-            "token": held.pk if held else None,
+            "token": access_token.pk if access_token else None,
             # A session's ends with the password, as the session does.
-            "session": None if held else user.get_session_auth_hash(),
+            "session": None if access_token else user.get_session_auth_hash(),
             "ends": ends,
         }
-        token = signing.dumps(told, salt=SALT)
-        address = addresses.absolute(request, f"/api/xet/{found}")
+        token = signing.dumps(data, salt=SALT)
+        address = addresses.absolute(request, f"/api/xet/{row}")
         answer = Response({"casUrl": address, "accessToken": token, "exp": ends})
         answer["X-Xet-Cas-Url"] = address
         answer["X-Xet-Access-Token"] = token
@@ -71,24 +71,26 @@ class StoreAuthentication(BaseAuthentication):
         """Who got the token; raises NotAuthenticated."""
         secret = request.headers.get("Authorization", "").partition(" ")[2].strip()
         try:
-            told: dict[str, Any] = signing.loads(secret, salt=SALT, max_age=LIFETIME_SECONDS)
+            claims: dict[str, Any] = signing.loads(secret, salt=SALT, max_age=LIFETIME_SECONDS)
         except signing.BadSignature as error:
             raise problems.NotAuthenticated("This token has expired. Request a new one.") from error
-        user = User.objects.filter(pk=told["user"], is_active=True).first()
+        user = User.objects.filter(pk=claims["user"], is_active=True).first()
         token = None
-        if told["token"] is not None:
-            token = AccessToken.objects.select_related("namespace").filter(pk=told["token"]).first()
+        if claims["token"] is not None:
+            token = (
+                AccessToken.objects.select_related("namespace").filter(pk=claims["token"]).first()
+            )
         place = request.parser_context["view"].kwargs["place"]
         is_over = (
-            user is None or told["session"] != user.get_session_auth_hash()
-            if told["token"] is None
+            user is None or claims["session"] != user.get_session_auth_hash()
+            if claims["token"] is None
             else token is None
         )
-        if user is None or is_over or told["place"] != place:
+        if user is None or is_over or claims["place"] != place:
             raise problems.NotAuthenticated("This token is not for this chunk store.")
         user.access_token = token
-        if request.method == "POST" and not XetStore.objects.filter(model=told["model"]).exists():
-            xet.make_store(told["model"])
+        if request.method == "POST" and not XetStore.objects.filter(model=claims["model"]).exists():
+            xet.make_store(claims["model"])
         return user, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -130,7 +132,7 @@ class Shards(StoreView):
     """Where shards go."""
 
     def post(self, request: Request, place: str) -> Response:
-        """Make the files that a shard tells of; afterwards a commit may name them."""
+        """Make the files that a shard describes; afterwards a commit may name them."""
         to = _store(place)
         is_new = xet.take_shard(request.user, to=to, stream=request._request)  # noqa: SLF001
         return Response({"result": int(is_new)})
@@ -167,10 +169,10 @@ def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
 def _store(place: str) -> XetStore:
     """The chunk store at an address; raises Refused where its epoch has ended."""
     uuid, _, epoch = place.partition("-")
-    found = None
+    row = None
     if len(uuid) == 32 and epoch.isdigit() and len(epoch) < 9:
         rows = XetStore.objects.select_related("model__namespace")
-        found = rows.filter(uuid=uuid, epoch=int(epoch), model__deleted_at=None).first()
-    if found is None:
+        row = rows.filter(uuid=uuid, epoch=int(epoch), model__deleted_at=None).first()
+    if row is None:
         raise errors.Refused("The address of this chunk store has changed. Start the upload again.")
-    return found
+    return row

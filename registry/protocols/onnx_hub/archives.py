@@ -56,8 +56,8 @@ class Archive:
     @property
     def key(self) -> str:
         """A name for exactly these bytes, known without reading them."""
-        told = json.dumps([FORMAT, self.folder, self.members], ensure_ascii=True)
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = json.dumps([FORMAT, self.folder, self.members], ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class Archive:
         return None
 
     def stream(self) -> Iterator[bytes]:
-        """The archive in blocks; whoever reads to its end leaves a note of its SHA-256."""
+        """The archive in blocks; reading to its end stores its SHA-256."""
         digest = hashlib.sha256()
         for block in _stored(self._tar()):
             digest.update(block)
@@ -149,7 +149,7 @@ def data_of(files: Iterable[Stored], entry: str) -> list[Stored]:
     The layout is that of the ONNX backend tests: `test_data_set_N/{input,output}_M.pb`.
     """
     home = PurePosixPath(entry).parent
-    found = []
+    members = []
     for one in files:
         place = PurePosixPath(one.path)
         if (
@@ -157,8 +157,8 @@ def data_of(files: Iterable[Stored], entry: str) -> list[Stored]:
             and _SET.fullmatch(place.parent.name)
             and place.parent.parent == home
         ):
-            found.append(one._replace(path=f"{place.parent.name}/{place.name}"))
-    return sorted(found)
+            members.append(one._replace(path=f"{place.parent.name}/{place.name}"))
+    return sorted(members)
 
 
 def archive(name: str, model: Stored, data: list[Stored]) -> Archive:
@@ -176,13 +176,13 @@ def of_version(version: Version) -> dict[str, Archive]:
     variants = Variant.objects.filter(version=version, entry__blob__erased_at=None)
     variants = variants.exclude(origin=Variant.Origin.CONVERTED).order_by("pk")
     columns = ("entry__path", "entry__blob_id", "entry__blob__size")
-    found = {}
+    by_path = {}
     for row in variants.values_list(*columns, "facts__external_files"):
         model = Stored(*row[:3])
         data = data_of(files, model.path)
         if data and not row[3]:
-            found[model.path + SUFFIX] = archive(version.model.name, model, data)
-    return found
+            by_path[model.path + SUFFIX] = archive(version.model.name, model, data)
+    return by_path
 
 
 def connect() -> None:
@@ -195,7 +195,7 @@ def _on_event(subject: outbox.Subject) -> None:
     version = Version.objects.filter(pk=subject.key, state=Version.State.PUBLISHED).first()
     if version is None:
         return
-    for found in of_version(version).values():
-        if found.sha256() is None:
-            for _ in found.stream():
+    for archive in of_version(version).values():
+        if archive.sha256() is None:
+            for _ in archive.stream():
                 pass

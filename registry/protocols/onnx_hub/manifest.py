@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from hub.protocol import proofs
+from hub.protocol.cards import Card
 from hub.protocol.facts import read_ports
-from registry.cards.cards import Card
+from registry.cards import licences
 from registry.models import File, Variant, Version
 from registry.protocols.onnx_hub import archives
 from registry.protocols.onnx_hub.archives import Stored
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from hub.protocol.facts import Type
-    from registry.protocols.onnx_hub.scope import Chosen, Scope
+    from registry.protocols.onnx_hub.scope import Scope, ServedModel
 
 # The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.
 RELEASES = {
@@ -38,7 +39,7 @@ ELEMENTS = {"float32": "float", "float64": "double"}
 _ORIGINS = [origin.value for origin in Variant.Origin]
 
 
-class Found(NamedTuple):
+class VariantRow(NamedTuple):
     """A variant as the database gives it; `files` are those of weights outside the model."""
 
     version_id: int
@@ -62,15 +63,15 @@ class Found(NamedTuple):
 
 
 class Release(NamedTuple):
-    """A version, and what its card says."""
+    """A version, and the part of its card that entries show."""
 
     number: int
-    license: Any
-    task: Any
-    tags: Any
+    card: Card
 
 
-def entries(scope: Scope, pages: Iterable[list[Chosen]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def entries(
+    scope: Scope, pages: Iterable[list[ServedModel]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each entry, with the id of its model."""
     for page in pages:
         ids = [one.version_id for one in page]
@@ -88,53 +89,62 @@ def entries(scope: Scope, pages: Iterable[list[Chosen]]) -> Iterator[tuple[int, 
 
 def is_waiting(entry: dict[str, Any]) -> bool:
     """Whether an entry lacks a digest that is still being worked out."""
-    told = entry["metadata"]
-    return "model_with_data_path" in told and told["model_with_data_sha"] is None
+    metadata = entry["metadata"]
+    return "model_with_data_path" in metadata and metadata["model_with_data_sha"] is None
 
 
 def _releases(ids: list[int]) -> dict[int, Release]:
     columns = ("pk", "number", "card__license", "card__pipeline_tag", "card__tags")
     rows = Version.objects.filter(pk__in=ids).order_by().values_list(*columns)
-    return {pk: Release(*rest) for pk, *rest in rows}
+    return {
+        pk: Release(number, Card.read({"license": license_, "pipeline_tag": task, "tags": tags}))
+        for pk, number, license_, task, tags in rows
+    }
 
 
-def _variants(ids: list[int]) -> dict[int, list[Found]]:
+def _variants(ids: list[int]) -> dict[int, list[VariantRow]]:
     rows = Variant.objects.filter(version__in=ids, entry__blob__erased_at=None).order_by("pk")
-    found = defaultdict(list)
+    by_version = defaultdict(list)
     for row in rows.values_list(
         "version_id", "name", "origin", "opset", "proof_strength", "entry__path",
         "entry__blob_id", "entry__blob__size", "facts__inputs", "facts__outputs",
         "facts__external_files",
     ):  # fmt: skip
-        one = Found(*row)
+        one = VariantRow(*row)
         if not one.files:
-            found[one.version_id].append(one)
-    return found
+            by_version[one.version_id].append(one)
+    return by_version
 
 
 def _data(ids: list[int]) -> dict[int, list[Stored]]:
     rows: QuerySet[File] = File.objects.filter(version__in=ids, derived=False)
     rows = rows.filter(path__contains="test_data_set_", blob__erased_at=None)
-    found = defaultdict(list)
+    by_version = defaultdict(list)
     for row in rows.values_list("version_id", "path", "blob_id", "blob__size"):
-        found[row[0]].append(Stored(*row[1:]))
-    return found
+        by_version[row[0]].append(Stored(*row[1:]))
+    return by_version
 
 
 def _of_model(
-    scope: Scope, chosen: Chosen, release: Release, variants: list[Found], files: list[Stored]
+    scope: Scope,
+    chosen: ServedModel,
+    release: Release,
+    variants: list[VariantRow],
+    files: list[Stored],
 ) -> Iterator[dict[str, Any]]:
     """The entries of a model: at each opset one under its name, others as `name:variant`."""
     name = scope.name_of(chosen.namespace, chosen.name)
-    said, task, keywords = chosen.said
-    card = Card(
-        {"license": release.license, "pipeline_tag": release.task, "tags": release.tags}, ""
-    )
+    licence, task, keywords = chosen.declared
+    card = release.card
     tags = list(dict.fromkeys([*(card.keywords or map(str, keywords)), card.task or task]))
-    told = {"license": card.license or said, "task": card.task or task}
+    declared = {"license": licences.text(*card.licenses) or licence, "task": card.task or task}
+    declared = {name: value for name, value in declared.items() if value}
     place = f"{chosen.namespace}/{chosen.name}@{release.number}"
     taken: set[int | None] = set()
-    for one in sorted(variants, key=_likeliest):
+    # A name means the variant as it was uploaded, and the main one.
+    for one in sorted(
+        variants, key=lambda one: (_ORIGINS.index(one.origin), one.name != "default")
+    ):
         is_first = one.is_chosen and one.opset not in taken
         if is_first:
             taken.add(one.opset)
@@ -144,7 +154,7 @@ def _of_model(
             "tags": [tag for tag in tags if tag],
             "io_ports": {"inputs": ports(one.inputs), "outputs": ports(one.outputs)},
             "extra_ports": {"features": []},
-            "hub": {"ref": f"{place}:{one.name}", **{key: of for key, of in told.items() if of}},
+            "hub": {"ref": f"{place}:{one.name}", **declared},
         }
         data = archives.data_of(files, one.path)
         if data and one.origin != Variant.Origin.CONVERTED:
@@ -164,15 +174,10 @@ def _of_model(
         }
 
 
-def _likeliest(one: Found) -> tuple[int, bool]:
-    """What sorts the variant that a name means first: as it was uploaded, and the main one."""
-    return _ORIGINS.index(one.origin), one.name != "default"
-
-
 def _release_of(opset: int | None) -> str:
     """The ONNX release that an opset came with, as far as this release of the hub knows."""
-    known = [number for number in RELEASES if number <= (opset or 0)]
-    return RELEASES[max(known)] if known else ""
+    opsets = [number for number in RELEASES if number <= (opset or 0)]
+    return RELEASES[max(opsets)] if opsets else ""
 
 
 def ports(stored: Any) -> list[dict[str, Any]]:

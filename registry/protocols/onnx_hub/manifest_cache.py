@@ -2,11 +2,12 @@
 
 Clients ask for the whole manifest on every call. Whether one still holds is known from the events
 since it was written, by one cheap question, whatever the number of models; and after an event only
-the entries of the model that it was about are made anew.
+the entries of its model are made again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from registry.protocols.onnx_hub.scope import Scope
 
     # An event: its id, its verb, and the model it was about.
-    _Happened = tuple[int, str, int | None]
+    _EventRow = tuple[int, str, int | None]
     # The id of a model, and one of its entries.
     Pair = tuple[int, dict[str, Any]]
 
 SECONDS = 3600
-# How often it is asked again for digests that are being worked out, which no event tells of.
+# How often it is checked again for digests being computed, for which there is no event.
 WAITING_SECONDS = 15
-# Transactions may end in another order than their events are numbered: so many are looked at again.
+# Transactions may end in another order than their events are numbered: these are looked at again.
 WINDOW = 256
 MOST_NEWS = 2_000
 MOST_CHANGED = 200
@@ -49,7 +50,7 @@ NOISE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ManifestState:
     """What is known of a written manifest: its tag, and what had happened before.
 
     ``waits`` are the models with a digest that is still missing.
@@ -64,27 +65,27 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PackedManifest:
     """A manifest as gzip has it, and the id of the model of each of its entries."""
 
     packed: bytes
     models: tuple[int, ...]
 
 
-def public(of: Scope) -> Kept:
-    """What everybody sees of a scope, mended where something happened since it was written."""
-    kept: Kept | None = _get(_key(of))
-    rows, is_whole = _events(kept.top if kept else 0)
-    changed = _changed(kept, rows) if kept and is_whole else None
-    if kept is not None and changed is not None and not changed:
-        return kept
-    pairs = _mended(of, kept, changed) if kept and changed else None
+def public(of: Scope) -> ManifestState:
+    """The public manifest of a scope, updated where something happened since it was written."""
+    cached: ManifestState | None = _get(_key(of))
+    rows, is_whole = _events(cached.top if cached else 0)
+    changed = _changed(cached, rows) if cached and is_whole else None
+    if cached is not None and changed is not None and not changed:
+        return cached
+    pairs = _updated(of, cached, changed) if cached and changed else None
     return _keep(of, rows, _pairs(of, scope.public(of)) if pairs is None else pairs)[0]
 
 
-def body(of: Scope, kept: Kept) -> bytes:
+def body(of: Scope, cached: ManifestState) -> bytes:
     """The manifest as gzip has it."""
-    written: Written | None = _get(_key(of, kept.etag))
+    written: PackedManifest | None = _get(_key(of, cached.etag))
     if written is None:  # the cache is away, or full
         rows, _ = _events(0)
         written = _keep(of, rows, _pairs(of, scope.public(of)))[1]
@@ -92,13 +93,13 @@ def body(of: Scope, kept: Kept) -> bytes:
 
 
 def own(of: Scope, actor: Actor) -> list[dict[str, Any]]:
-    """The entries that the actor sees and not everybody; never kept."""
+    """The entries that the actor sees beyond the public ones; never cached."""
     if not actor.is_authenticated:
         return []
-    found = [entry for _, entry in _pairs(of, scope.own(of, actor))]
-    for entry in found:
+    entries = [entry for _, entry in _pairs(of, scope.own(of, actor))]
+    for entry in entries:
         entry["metadata"]["hub"]["private"] = True  # who copies it should know
-    return found
+    return entries
 
 
 def joined(packed: bytes, more: list[dict[str, Any]]) -> bytes:
@@ -126,9 +127,9 @@ def _sorted(pairs: list[Pair]) -> list[Pair]:
     return sorted(pairs, key=order)
 
 
-def _mended(of: Scope, kept: Kept, changed: Collection[int]) -> list[Pair] | None:
-    """The entries with those of some models made anew; None where it is not at hand any more."""
-    written: Written | None = _get(_key(of, kept.etag))
+def _updated(of: Scope, cached: ManifestState, changed: Collection[int]) -> list[Pair] | None:
+    """The entries with those of some models made again; None where no manifest is cached."""
+    written: PackedManifest | None = _get(_key(of, cached.etag))
     if written is None or len(changed) > MOST_CHANGED:
         return None
     entries = json.loads(gzip.decompress(written.packed))
@@ -137,10 +138,12 @@ def _mended(of: Scope, kept: Kept, changed: Collection[int]) -> list[Pair] | Non
     return _sorted(rest + _pairs(of, scope.public(of).filter(pk__in=changed)))
 
 
-def _keep(of: Scope, rows: list[_Happened], pairs: list[Pair]) -> tuple[Kept, Written]:
+def _keep(
+    of: Scope, rows: list[_EventRow], pairs: list[Pair]
+) -> tuple[ManifestState, PackedManifest]:
     content = text([entry for _, entry in pairs])
-    written = Written(gzip.compress(content, 1, mtime=0), tuple(model for model, _ in pairs))
-    kept = Kept(
+    written = PackedManifest(gzip.compress(content, 1, mtime=0), tuple(model for model, _ in pairs))
+    cached = ManifestState(
         etag=hashlib.sha256(content).hexdigest()[:32],
         count=len(pairs),
         top=max((pk for pk, *_ in rows), default=0),
@@ -148,34 +151,35 @@ def _keep(of: Scope, rows: list[_Happened], pairs: list[Pair]) -> tuple[Kept, Wr
         waits=frozenset(model for model, entry in pairs if manifest.is_waiting(entry)),
         written_at=time.time(),
     )
-    # Anybody can ask for what is not there, under any name.
+    # Anyone can ask for what does not exist, under any name.
     if pairs:
-        _set({_key(of): kept, _key(of, kept.etag): written})
-    return kept, written
+        with contextlib.suppress(RedisError):  # the next call writes it again
+            cache.set_many({_key(of): cached, _key(of, cached.etag): written}, SECONDS)
+    return cached, written
 
 
-def _events(top: int) -> tuple[list[_Happened], bool]:
+def _events(top: int) -> tuple[list[_EventRow], bool]:
     """The last events as (id, verb, model), and whether all since ``top`` are among them."""
     rows = Event.objects.order_by("-pk").values_list("pk", "verb", "model_id")
     if top:
-        found: list[_Happened] = [*rows.filter(pk__gt=top - WINDOW)[:MOST_NEWS]]
-        return found, len(found) < MOST_NEWS
+        events: list[_EventRow] = [*rows.filter(pk__gt=top - WINDOW)[:MOST_NEWS]]
+        return events, len(events) < MOST_NEWS
     return [*rows[:WINDOW]], False
 
 
-def _changed(kept: Kept, rows: list[_Happened]) -> set[int] | None:
+def _changed(cached: ManifestState, rows: list[_EventRow]) -> set[int] | None:
     """The models that may have changed since; None where it may be any of them."""
-    found = {
-        model for pk, verb, model in rows if pk not in kept.seen and not verb.startswith(NOISE)
+    models = {
+        model for pk, verb, model in rows if pk not in cached.seen and not verb.startswith(NOISE)
     }
-    if kept.waits and (found or time.time() - kept.written_at >= WAITING_SECONDS):
-        found |= kept.waits
-    return None if None in found else {model for model in found if model is not None}
+    if cached.waits and (models or time.time() - cached.written_at >= WAITING_SECONDS):
+        models |= cached.waits
+    return None if None in models else {model for model in models if model is not None}
 
 
 def _key(of: Scope, tag: str = "") -> str:
     # Names and refs hold no colon; some caches take no long keys and no other letters.
-    return f"onnx-hub:{hashlib.sha256(of.key.encode()).hexdigest()}:{tag}"
+    return f"onnx-hub-manifest:{hashlib.sha256(of.key.encode()).hexdigest()}:{tag}"
 
 
 def _get(key: str) -> Any:
@@ -183,10 +187,3 @@ def _get(key: str) -> Any:
         return cache.get(key)
     except RedisError:
         return None
-
-
-def _set(values: dict[str, Any]) -> None:
-    try:
-        cache.set_many(values, SECONDS)
-    except RedisError:
-        return  # the next call writes it again

@@ -65,29 +65,29 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ServedModel:
     """A model and the version that stands for it."""
 
     model_id: int
     namespace: str
     name: str
     version_id: int
-    said: tuple[Any, ...]
+    declared: tuple[Any, ...]
     """What the model's own row says: licence, task, keywords."""
 
 
 def public(scope: Scope) -> QuerySet[RegisteredModel]:
-    """The models of a scope that everybody may load."""
+    """The models of a scope that everyone may load."""
     return _named(scope, RegisteredModel.objects.filter(listed_for_everybody()))
 
 
 def own(scope: Scope, actor: Actor) -> QuerySet[RegisteredModel]:
-    """The models of a scope that the actor may load and not everybody."""
+    """The models of a scope that the actor may load beyond the public ones."""
     return _named(scope, RegisteredModel.objects.visible_to(actor).exclude(listed_for_everybody()))
 
 
 def _named(scope: Scope, rows: QuerySet[RegisteredModel]) -> QuerySet[RegisteredModel]:
-    # Files of a gated model are for those who were let in, and this protocol cannot ask for them.
+    # Access to the files of a gated model is restricted, and this protocol cannot request it.
     rows = rows.filter(gate=RegisteredModel.Gate.OPEN)
     if scope.is_everything:
         return rows
@@ -97,7 +97,7 @@ def _named(scope: Scope, rows: QuerySet[RegisteredModel]) -> QuerySet[Registered
     return rows
 
 
-def pages(scope: Scope, models: QuerySet[RegisteredModel]) -> Iterator[list[Chosen]]:
+def pages(scope: Scope, models: QuerySet[RegisteredModel]) -> Iterator[list[ServedModel]]:
     """The models that have such a version, each with it, some hundred at a time."""
     matching = _matching(scope)
     best = matching.filter(model=OuterRef("pk")).values("pk")[:1]
@@ -109,7 +109,7 @@ def pages(scope: Scope, models: QuerySet[RegisteredModel]) -> Iterator[list[Chos
         if not page:
             return
         last = page[-1][0]
-        yield [Chosen(row[0], row[1], row[2], row[3], row[4:]) for row in page]
+        yield [ServedModel(row[0], row[1], row[2], row[3], row[4:]) for row in page]
 
 
 def _matching(scope: Scope) -> QuerySet[Version]:

@@ -83,9 +83,9 @@ class Media(APIView):
         if version.state == Version.State.WITHDRAWN:
             raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
         if path.endswith(archives.SUFFIX):
-            found = archives.of_version(version).get(path)
-            if found is not None:
-                return _pack(request, model, found)
+            archive = archives.of_version(version).get(path)
+            if archive is not None:
+                return _pack(request, model, archive)
         file = selectors.file(version, path)
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = downloads.send(plain, file.blob, path, immutable=model.is_public)
@@ -96,22 +96,22 @@ class Media(APIView):
     head = get
 
 
-def _pack(request: Request, model: RegisteredModel, found: Archive) -> HttpResponseBase:
+def _pack(request: Request, model: RegisteredModel, archive: Archive) -> HttpResponseBase:
     """An archive, written while it is sent; its tag is known before its digest."""
     headers = {
-        "ETag": f'"{found.key}"',
-        "Content-Length": str(found.size),
+        "ETag": f'"{archive.key}"',
+        "Content-Length": str(archive.size),
         "Accept-Ranges": "none",
         "Cache-Control": "public, max-age=31536000, immutable"
         if model.is_public
         else "private, no-cache",
-        "Content-Disposition": f'attachment; filename="{found.folder}.tar.gz"',
+        "Content-Disposition": f'attachment; filename="{archive.folder}.tar.gz"',
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    if found.key in request.headers.get("If-None-Match", ""):
+    if archive.key in request.headers.get("If-None-Match", ""):
         del headers["Content-Length"]
         return HttpResponse(status=304, headers=headers)
     if request.method == "HEAD":
         return HttpResponse(content_type="application/gzip", headers=headers)
     usage.notes.add_download(model.pk)
-    return StreamingHttpResponse(found.stream(), content_type="application/gzip", headers=headers)
+    return StreamingHttpResponse(archive.stream(), content_type="application/gzip", headers=headers)

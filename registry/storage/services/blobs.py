@@ -1,7 +1,7 @@
 """Blobs: bytes in storage and their rows, which change together under the lock of the row.
 
 The row of a digest is its lock, on PostgreSQL and on SQLite, for every process and machine of the
-hub: whoever brings bytes writes the row first, whoever frees them locks it first, and both move the
+hub: an upload writes the row first, the collector locks it first, and both move the
 bytes before they commit. A process that is killed in between leaves bytes without a row, which the
 collector frees, or a row whose bytes lie in the trash, from which they are restored.
 """

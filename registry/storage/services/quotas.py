@@ -11,14 +11,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, Sum
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Sum
 from django.utils import timezone
 
 from hub.protocol import problems
+from registry.core.prepared_queries import Prepared
 from registry.models import (
     Blob,
     CommitFile,
@@ -36,7 +37,7 @@ from registry.storage import holders
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from django.db.models import QuerySet
 
@@ -67,35 +68,31 @@ class Room:
 def of_namespace(namespace: Namespace) -> Room:
     """The room of a namespace; what the hub derived itself is not held against it."""
     quota = namespace.quota_bytes
-    held = Reservation.objects.filter(namespace=namespace).aggregate(sum=Sum("size"))["sum"] or 0
+    key = namespace.pk
     return Room(
         settings.HUB_LIMITS_NAMESPACE_BYTES if quota is None else quota,
-        _bytes_of_files(namespace)
-        + _bytes_of_commits(namespace)
-        + holders.size(namespace)
-        + _bytes_of_refused_cards(namespace),
-        _bytes_of_uploads(Upload.objects.filter(model__namespace=namespace)) + held,
+        _FILES(key) + _COMMITS(key) + _REFUSED_CARDS(key) + holders.size(namespace),
+        _ANNOUNCED_TO_NAMESPACE(key) + _UNUSED_OF_NAMESPACE(key) + _RESERVED_IN_NAMESPACE(key),
     )
 
 
 def of_user(user: User) -> Room:
     """What a user has under way, or stored and in no version of theirs; versions do not count."""
-    held = Reservation.objects.filter(owner=user).aggregate(sum=Sum("size"))["sum"] or 0
-    reserved = _bytes_of_uploads(Upload.objects.filter(owner=user)) + held
-    return Room(settings.HUB_LIMITS_USER_BYTES, 0, reserved)
+    promised = _ANNOUNCED_BY_USER(user.pk) + _UNUSED_OF_USER(user.pk) + _RESERVED_BY_USER(user.pk)
+    return Room(settings.HUB_LIMITS_USER_BYTES, 0, promised)
 
 
 def lock(namespace: Namespace) -> Namespace:
-    """The namespace, whose room nobody else takes until this transaction ends."""
+    """The namespace, whose room no one else takes until this transaction ends."""
     return Namespace.objects.select_for_update(no_key=True).get(pk=namespace.pk)
 
 
-def expect(namespace: Namespace, asked: int = 0, *, adding: int = 0) -> None:
+def expect(namespace: Namespace, own: int = 0, *, adding: int = 0) -> None:
     """Raise QuotaExceeded where a namespace, now locked, holds more than its quota.
 
-    ``asked`` of it is what this request brought already, ``adding`` what it is about to bring.
+    ``own`` of it is what this request brought already, ``adding`` what it is about to bring.
     """
-    _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", asked, adding)
+    _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", own, adding)
 
 
 def expect_chunks(namespace: Namespace, size: int) -> None:
@@ -186,18 +183,18 @@ def expire() -> None:
     Reservation.objects.filter(expires_at__lt=timezone.now()).delete()
 
 
-def _fits(room: Room, whose: str, asked: int, adding: int) -> None:
+def _fits(room: Room, whose: str, own: int, adding: int) -> None:
     if adding <= room.left:
         return
-    left = max(0, room.left + asked)
+    left = max(0, room.left + own)
     raise problems.QuotaExceeded(
-        f"{asked + adding} bytes exceed the quota. {whose} may use {room.quota} bytes; "
-        f"{room.used - asked} are used and {room.reserved} reserved by uploads, so {left} are "
+        f"{own + adding} bytes exceed the quota. {whose} may use {room.quota} bytes; "
+        f"{room.used - own} are used and {room.reserved} reserved by uploads, so {left} are "
         f"left. {CURE}",
         quota_bytes=room.quota,
-        used_bytes=room.used - asked,
+        used_bytes=room.used - own,
         reserved_bytes=room.reserved,
-        asked_bytes=asked + adding,
+        asked_bytes=own + adding,
         room_bytes=left,
     )
 
@@ -210,15 +207,31 @@ def _expect_somewhere(user: User, length: int) -> None:
         return
     largest = max(rooms, key=lambda room: room.left)
     _fits(largest, "The namespace of yours with most room", 0, length)
-    pending = _bytes_of_uploads(Upload.objects.filter(owner=user, model=None))
+    pending = _ANNOUNCED_WITHOUT_MODEL(user.pk) + _UNUSED_WITHOUT_MODEL(user.pk)
     all_rooms = Room(sum(max(0, room.left) for room in rooms), 0, pending)
     _fits(all_rooms, "Your uploads that are not in a version yet", 0, length)
 
 
-def _bytes_of_uploads(rows: QuerySet[Upload]) -> int:
-    """Bytes that uploads announced, and those stored that no version of theirs names.
+def _of_namespace(namespace: int) -> QuerySet[Upload]:
+    return Upload.objects.filter(model__namespace=namespace)
 
-    A version elsewhere does not count: who else has the same file is nobody's business.
+
+def _of_user(user: int) -> QuerySet[Upload]:
+    return Upload.objects.filter(owner=user)
+
+
+def _without_model(user: int) -> QuerySet[Upload]:
+    return Upload.objects.filter(owner=user, model=None)
+
+
+def _announced(uploads: QuerySet[Upload]) -> QuerySet[Upload]:
+    return uploads.filter(state=Upload.State.RECEIVING)
+
+
+def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
+    """The stored blobs of uploads that no version of theirs names.
+
+    A version elsewhere does not count: that others have the same file is never revealed.
     """
     here = Q(version__model__namespace=OuterRef("model__namespace")) | Q(
         version__model__namespace__memberships__user=OuterRef("owner")
@@ -232,30 +245,53 @@ def _bytes_of_uploads(rows: QuerySet[Upload]) -> int:
     commits = CommitFile.objects.filter(
         there, blob=OuterRef("blob"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    receiving = rows.filter(state=Upload.State.RECEIVING)
-    pending = rows.filter(~Exists(files), ~Exists(commits), blob__isnull=False)
-    announced = receiving.aggregate(sum=Sum("length"))["sum"] or 0
-    blobs = Blob.objects.filter(pk__in=pending.order_by().values("blob"), erased_at=None)
-    return announced + (blobs.aggregate(sum=Sum("size"))["sum"] or 0)
+    pending = uploads.filter(~Exists(files), ~Exists(commits), blob__isnull=False)
+    return Blob.objects.filter(pk__in=pending.order_by().values("blob"), erased_at=None)
 
 
-def _bytes_of_files(namespace: Namespace) -> int:
-    rows = File.objects.filter(
+def _files(namespace: int) -> QuerySet[File]:
+    return File.objects.filter(
         version__model__namespace=namespace, version__model__deleted_at=None, derived=False
     ).exclude(version__state=Version.State.WITHDRAWN)
-    return rows.aggregate(sum=Sum("blob__size"))["sum"] or 0
 
 
-def _bytes_of_refused_cards(namespace: Namespace) -> int:
-    rows = RefusedCard.objects.filter(model__namespace=namespace, model__deleted_at=None)
-    return rows.aggregate(sum=Sum("size"))["sum"] or 0
+def _refused_cards(namespace: int) -> QuerySet[RefusedCard]:
+    return RefusedCard.objects.filter(model__namespace=namespace, model__deleted_at=None)
 
 
-def _bytes_of_commits(namespace: Namespace) -> int:
-    """Bytes that only commits hold which were amended since."""
+def _commits(namespace: int) -> QuerySet[Blob]:
+    """The blobs that only commits name which were amended since."""
     amended = CommitFile.objects.filter(
         commit__model__namespace=namespace, commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    held = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
-    rows = Blob.objects.filter(~Exists(held), pk__in=amended.values("blob"))
-    return rows.aggregate(sum=Sum("size"))["sum"] or 0
+    files = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
+    return Blob.objects.filter(~Exists(files), pk__in=amended.values("blob"))
+
+
+def _total(column: str, rows: Callable[[int], QuerySet[Any]]) -> Callable[[int], int]:
+    """The sum of a column over rows of a namespace or user, whose SQL is written once.
+
+    Every upload asks for these sums several times, and writing their SQL takes milliseconds.
+    """
+    # An aggregate would group the rows.
+    total = Func(F(column), function="SUM", output_field=BigIntegerField())
+    prepared = Prepared(lambda key: rows(key).order_by().values_list(total))
+
+    def read(key: int) -> int:
+        ((size,),) = prepared.rows(key)
+        return int(size or 0)
+
+    return read
+
+
+_FILES = _total("blob__size", _files)
+_COMMITS = _total("size", _commits)
+_REFUSED_CARDS = _total("size", _refused_cards)
+_ANNOUNCED_TO_NAMESPACE = _total("length", lambda key: _announced(_of_namespace(key)))
+_ANNOUNCED_BY_USER = _total("length", lambda key: _announced(_of_user(key)))
+_ANNOUNCED_WITHOUT_MODEL = _total("length", lambda key: _announced(_without_model(key)))
+_UNUSED_OF_NAMESPACE = _total("size", lambda key: _unused(_of_namespace(key)))
+_UNUSED_OF_USER = _total("size", lambda key: _unused(_of_user(key)))
+_UNUSED_WITHOUT_MODEL = _total("size", lambda key: _unused(_without_model(key)))
+_RESERVED_IN_NAMESPACE = _total("size", lambda key: Reservation.objects.filter(namespace=key))
+_RESERVED_BY_USER = _total("size", lambda key: Reservation.objects.filter(owner=key))

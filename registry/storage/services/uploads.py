@@ -61,9 +61,9 @@ class _Hashes:
 
     def take(self, name: str, offset: int) -> Any:
         with self._lock:
-            known = self._known.pop(name, None)
-        if known and known[0] == offset:
-            return known[1]
+            entry = self._known.pop(name, None)
+        if entry and entry[0] == offset:
+            return entry[1]
         return new_sha256() if offset == 0 else None
 
     def keep(self, name: str, offset: int, hasher: Any) -> None:
@@ -166,7 +166,7 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
 
 
 def begin(actor: Actor, *, model: RegisteredModel, length: int, claimed: str) -> Upload:
-    """The upload of an object to a model: one that was begun and never finished, or a new one."""
+    """The upload of an object to a model: an unfinished one, or a new one."""
     user = require_user(actor, "write", of=model)
     begun = Upload.objects.filter(
         owner=user,
@@ -318,12 +318,12 @@ def expire() -> int:
         if over.filter(pk=key).delete()[0]:
             store().discard(str(key))
             forgotten += 1
-    known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
+    uuids = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
     day_ago = (timezone.now() - LIFETIME).timestamp()
     for name in store().staged_names():
         path = store().staged(name)
         if (
-            name.removesuffix(PARTS) not in known
+            name.removesuffix(PARTS) not in uuids
             and path.exists()
             and path.stat().st_mtime < day_ago
         ):
@@ -339,7 +339,7 @@ def _recover(upload: Upload) -> Upload:
     upload.refresh_from_db()
     if upload.state != Upload.State.RECEIVING:  # another request finished it meanwhile
         return upload
-    is_whole = upload.offset == upload.length  # else the digest is what somebody claimed
+    is_whole = upload.offset == upload.length  # else the digest is the client's claim
     if is_whole and upload.claimed_sha256:
         with transaction.atomic():
             if blob := blobs.adopt(upload.claimed_sha256, upload.length):

@@ -1,7 +1,7 @@
 """Taking in large files that come in chunks (Xet): xorbs first, then shards that name their chunks.
 
 A file becomes a blob only when its bytes have the SHA-256 that the shard says. Each model has a
-chunk store of its own, so nobody can learn or spoil what others have.
+chunk store of its own, so no one can learn or spoil what others have.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ MOST_FILES = 10_000
 def open_store(actor: Actor, *, model: RegisteredModel) -> XetStore:
     """The chunk store of a model that the actor may write; its row is made with its first bytes."""
     require(actor, "version.edit", model)
-    found = XetStore.objects.filter(model=model).first()
-    if found is None:
+    row = XetStore.objects.filter(model=model).first()
+    if row is None:
         return XetStore(model=model, uuid=_uuid_of(model.pk))
-    usage.notes.add_use(usage.CHUNK_STORE, found.pk, timezone.now())
-    return found
+    usage.notes.add_use(usage.CHUNK_STORE, row.pk, timezone.now())
+    return row
 
 
 def make_store(model_id: int) -> None:
@@ -53,7 +53,7 @@ def make_store(model_id: int) -> None:
 
 
 def _uuid_of(model_id: int) -> uuid.UUID:
-    """The first address of a model's chunk store: always the same, and nobody can guess it."""
+    """The first address of a model's chunk store: always the same, and impossible to guess."""
     digest = salted_hmac("registry.xet", str(model_id), algorithm="sha256").digest()
     return uuid.UUID(bytes=digest[:16])
 
@@ -64,7 +64,10 @@ def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: i
     Raises InvalidRequest, TooLarge, QuotaExceeded, StorageFull.
     """
     require(actor, "version.edit", to.model)
-    _check_name(name)
+    try:
+        hashes.from_text(name)
+    except hashes.BadHash as error:
+        raise problems.InvalidRequest(f"A xorb is named by its hash: {error}.") from error
     _touch(to)
     if Xorb.objects.filter(store=to, name=name).exists():
         return False
@@ -73,14 +76,17 @@ def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: i
     try:
         with _reserved(actor, to, min(length or 0, most)) as room:
             size = _stage(staged, stream, most, "A xorb", room)
-            lengths = _check_xorb(staged, name)
+            with store().staged(staged).open("rb") as file:
+                lengths = xorbs.check(file, name)
             return _keep(to, name, staged, lengths, size)
+    except xorbs.BadXorb as error:
+        raise problems.InvalidRequest(f"The xorb was rejected: {error}.") from error
     finally:
         store().discard(staged)
 
 
 def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
-    """Make the files that a shard tells of, all or none; False where it tells of none.
+    """Make the files that a shard describes, all or none; False where it describes none.
 
     Raises InvalidRequest for what is wrong with the shard, DigestMismatch where a file's bytes have
     another SHA-256, QuotaExceeded, and Lost where storage failed.
@@ -92,13 +98,13 @@ def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
         with _reserved(actor, to, 0) as room:
             _stage(staged, stream, shards.LONGEST_BYTES, "A shard", room)
         with store().staged(staged).open("rb") as file:
-            known = _check_shard(to, file)
+            index = _check_shard(to, file)
         with store().staged(staged).open("rb") as file:
-            made = _make_files(actor, to, known, shards.read(file))
-            if made:
+            rows = _make_files(actor, to, index, shards.read(file))
+            if rows:
                 file.seek(0)
-                _remember(to, known, shards.read(file))
-            return bool(made)
+                _remember(to, index, shards.read(file))
+            return bool(rows)
     except chunks.Lost:
         chunks.end_epoch(to)
         raise
@@ -114,33 +120,33 @@ class _Pieces:
     _rest: bytes = field(default=b"")
 
     def read(self, size: int, /) -> bytes:
-        found = [self._rest]
+        pieces = [self._rest]
         length = len(self._rest)
         while length < size and (piece := next(self.pieces, b"")):
-            found.append(piece)
+            pieces.append(piece)
             length += len(piece)
-        content = b"".join(found)
+        content = b"".join(pieces)
         self._rest = content[size:]
         return content[:size]
 
 
 @dataclass(slots=True)
-class _Known:
+class _XorbIndex:
     """The xorbs that a shard names, with their chunks' lengths; asked for once each."""
 
     store: XetStore
-    found: dict[str, tuple[Xorb, array[int]]] = field(default_factory=dict)
+    xorbs: dict[str, tuple[Xorb, array[int]]] = field(default_factory=dict)
 
     def __call__(self, name: str) -> tuple[Xorb, array[int]]:
-        if name not in self.found:
+        if name not in self.xorbs:
             xorb = Xorb.objects.filter(store=self.store, name=name).first()
             if xorb is None:
                 raise problems.InvalidRequest(
                     f"The shard names the xorb {name}, which this store does not have. Upload it "
                     "first."
                 )
-            self.found[name] = xorb, chunks.lengths_of(xorb)
-        return self.found[name]
+            self.xorbs[name] = xorb, chunks.lengths_of(xorb)
+        return self.xorbs[name]
 
 
 def _touch(of: XetStore) -> None:
@@ -149,13 +155,6 @@ def _touch(of: XetStore) -> None:
         raise problems.NotFound(
             "The address of this chunk store has changed. Start the upload again."
         )
-
-
-def _check_name(name: str) -> None:
-    try:
-        hashes.from_text(name)
-    except hashes.BadHash as error:
-        raise problems.InvalidRequest(f"A xorb is named by its hash: {error}.") from error
 
 
 def _reserved(actor: Actor, to: XetStore, size: int) -> AbstractContextManager[Reservation]:
@@ -186,14 +185,6 @@ def _stage(name: str, stream: Stream, most: int, what: str, room: Reservation) -
     return size
 
 
-def _check_xorb(staged: str, name: str) -> list[int]:
-    with store().staged(staged).open("rb") as file:
-        try:
-            return xorbs.check(file, name)
-        except xorbs.BadXorb as error:
-            raise problems.InvalidRequest(f"The xorb was rejected: {error}.") from error
-
-
 @transaction.atomic
 def _keep(to: XetStore, name: str, staged: str, lengths: list[int], size: int) -> bool:
     """Keep a checked xorb, and then its row, unless the epoch has ended meanwhile."""
@@ -214,18 +205,18 @@ def _files(source: Iterator[shards.File]) -> Iterator[shards.File]:
         raise problems.InvalidRequest(f"The shard was rejected: {error}.") from error
 
 
-def _check_shard(to: XetStore, file: IO[bytes]) -> _Known:
+def _check_shard(to: XetStore, file: IO[bytes]) -> _XorbIndex:
     """Read a shard through, and refuse what cannot be made, before anything is made."""
-    known = _Known(to)
+    index = _XorbIndex(to)
     total = 0
-    for count, told in enumerate(_files(shards.read(file)), start=1):
+    for count, entry in enumerate(_files(shards.read(file)), start=1):
         if count > MOST_FILES:
             raise problems.InvalidRequest(f"A shard may describe at most {MOST_FILES} files.")
-        for term in told.terms:
-            _check_term(term, known(term.xorb)[1])
-        total += told.size
+        for term in entry.terms:
+            _check_term(term, index(term.xorb)[1])
+        total += entry.size
     quotas.expect(Namespace.objects.get(models=to.model_id), adding=total)
-    return known
+    return index
 
 
 def _check_term(term: shards.Term, lengths: array[int]) -> None:
@@ -243,41 +234,40 @@ def _check_term(term: shards.Term, lengths: array[int]) -> None:
 
 
 def _make_files(
-    actor: Actor, to: XetStore, known: _Known, told: Iterator[shards.File]
+    actor: Actor, to: XetStore, index: _XorbIndex, files: Iterator[shards.File]
 ) -> list[Upload]:
-    made: list[Upload] = []
+    rows: list[Upload] = []
     try:
-        for file in told:
+        for file in files:
             upload = uploads.create(actor, length=file.size, claimed=file.sha256, model=to.model)
-            made.append(upload)
-            pieces = _pieces(to, known, file)
-            made[-1] = uploads.append(actor, upload=upload, offset=0, stream=_Pieces(pieces))
+            rows.append(upload)
+            pieces = (
+                piece
+                for term in file.terms
+                for piece in chunks.read(index(term.xorb)[0], str(to), term.start, term.end)
+            )
+            rows[-1] = uploads.append(actor, upload=upload, offset=0, stream=_Pieces(pieces))
     except BaseException:
-        for upload in made:
+        for upload in rows:
             uploads.abandon(actor, upload=upload)
         raise
-    return made
-
-
-def _pieces(to: XetStore, known: _Known, file: shards.File) -> Iterator[bytes]:
-    for term in file.terms:
-        yield from chunks.read(known(term.xorb)[0], str(to), term.start, term.end)
+    return rows
 
 
 @transaction.atomic
-def _remember(to: XetStore, known: _Known, told: Iterator[shards.File]) -> None:
+def _remember(to: XetStore, index: _XorbIndex, files: Iterator[shards.File]) -> None:
     """Note where the chunks lie now, and drop the xorbs that files hold wholly."""
     XetStore.objects.select_for_update().get(pk=to.pk)
     _touch(to)
     waiting = {
         xorb.pk: xorb
-        for xorb in Xorb.objects.filter(store=to, name__in=list(known.found), is_kept=True)
+        for xorb in Xorb.objects.filter(store=to, name__in=list(index.xorbs), is_kept=True)
     }
     parts: dict[tuple[int, int, int], XorbPart] = {}
-    for file in told:
+    for file in files:
         offset = 0
         for term in file.terms:
-            xorb = known(term.xorb)[0]
+            xorb = index(term.xorb)[0]
             if xorb.pk in waiting:
                 parts[xorb.pk, term.start, term.end] = XorbPart(
                     xorb=xorb,

@@ -5,7 +5,7 @@
       terms     xorb hash 32 | flags u32 | plain bytes u32 | first chunk u32 | chunk after u32
       if flags bit 31: as many records that verify ranges, which the file's SHA-256 makes needless
       if flags bit 30: sha256 32 | unused 16
-    an end record, 32 bytes of 0xFF first; then what xorbs hold, which their own bytes tell better
+    an end record, 32 bytes of 0xFF first; then what xorbs hold, which their own bytes state better
 
 Numbers are little-endian. The SHA-256 is stored as hashes are: each 8-byte group reversed in text.
 """
@@ -84,7 +84,7 @@ class File:
 
 
 def read(stream: IO[bytes]) -> Iterator[File]:
-    """The files that a shard tells of; raises BadShard."""
+    """The files that a shard describes; raises BadShard."""
     magic, version, _ = _HEADER.unpack(_record(stream))
     if magic != MAGIC:
         raise BadShard("it does not start like a shard")

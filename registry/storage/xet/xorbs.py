@@ -84,9 +84,9 @@ def check(file: IO[bytes], name: str) -> list[int]:
         chunks.append((hashes.chunk_hash(content), header.plain_bytes))
     if not chunks:
         raise BadXorb("it contains no chunks")
-    found = hashes.to_text(hashes.xorb_hash(chunks))
-    if found != name:
-        raise BadXorb(f"its bytes have the hash {found}, not {name}")
+    digest = hashes.to_text(hashes.xorb_hash(chunks))
+    if digest != name:
+        raise BadXorb(f"its bytes have the hash {digest}, not {name}")
     return [length for _, length in chunks]
 
 

@@ -1,4 +1,4 @@
-"""Asking for the files of a gated model, and answering those who ask."""
+"""Access requests to gated models, and decisions on them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def decide(
 
 @transaction.atomic
 def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessRequest:
-    """Let somebody in who may not even have asked; raises NotFound for a name nobody has."""
+    """Grant a user access, requested or not; raises NotFound for an unknown user."""
     require(actor, "access.decide", model)
     user = User.objects.filter(username__iexact=username, is_active=True).first()
     if user is None:

@@ -1,4 +1,4 @@
-"""Recording what the checks of a submitted version found, whoever made them."""
+"""Recording the results of the checks of a submitted version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class VariantDescription:
     """One loadable model that was found in a version, as a worker describes it."""
 
     name: str
@@ -28,27 +28,27 @@ class Described:
 
 
 @transaction.atomic
-def describe(*, version: Version, manifest_sha256: str, found: Described) -> bool:
+def describe(*, version: Version, manifest_sha256: str, variant: VariantDescription) -> bool:
     """Add or renew a variant of a frozen version; False when the version has changed since."""
     version = lifecycle.lock(version)
     if version.is_draft or version.manifest_sha256 != manifest_sha256:
         return False
-    entry = File.objects.get(version=version, path=found.path)
-    facts = Facts.read(found.facts)
+    entry = File.objects.get(version=version, path=variant.path)
+    facts = Facts.read(variant.facts)
     Variant.objects.update_or_create(
         version=version,
-        name=found.name,
+        name=variant.name,
         defaults={
             "entry": entry,
-            "facts": found.facts,
+            "facts": variant.facts,
             "opset": facts.opset,
             "ir_version": facts.ir_version,
             "precision": facts.precision,
             "parameters": facts.parameters,
-            "job_uuid": found.job_uuid,
+            "job_uuid": variant.job_uuid,
         },
     )
-    events.record("variant.added", version, actor=None, model=version.model, name=found.name)
+    events.record("variant.added", version, actor=None, model=version.model, name=variant.name)
     return True
 
 

@@ -28,7 +28,7 @@ from registry.versions import git_names, history, lifecycle
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from registry.core.permissions import Actor
@@ -61,7 +61,7 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CommitResult:
     """What came of a commit: its id, and the version it went into; none where nothing changed."""
 
     commit_id: str
@@ -92,7 +92,7 @@ def make(
     message: str,
     changes: Sequence[Add | Delete],
     parent_commit: str = "",
-) -> Made:
+) -> CommitResult:
     """Apply changes in their order, and submit what comes out of them.
 
     Raises BranchMissing, PreconditionFailed where the branch is at another commit than
@@ -121,7 +121,7 @@ def _make(
     message: str,
     changes: Sequence[Add | Delete],
     parent_commit: str,
-) -> Made:
+) -> CommitResult:
     for action in ("version.draft", "version.edit", "version.submit"):
         require(actor, action, model)
     user = require_user(actor, of=model)
@@ -136,14 +136,17 @@ def _make(
             f"The branch {branch} of {model.ref} is at {head_id}, not at {parent_commit}: another "
             "commit was made in the meantime. Nothing was applied. Fetch, then commit again."
         )
-    before = dict(_entries(head.files)) if head else {}
+    before = {
+        row.path: _Entry(row.blob_id, row.blob.size, row.git_oid, row.lfs)
+        for row in (head.files if head else ())
+    }
     adds = [change for change in changes if isinstance(change, Add)]
     own = {change.sha256 for change in adds if change.is_own}
-    known = _known(user, model, {change.sha256 for change in adds} - own, own)
-    blobs.hold(known)
-    after = _apply(before, changes, known)
+    stored = _available(user, model, {change.sha256 for change in adds} - own, own)
+    blobs.hold(stored)
+    after = _apply(before, changes, stored)
     if after == before:
-        return Made(head_id, None)
+        return CommitResult(head_id, None)
     _check_shadows(after)
     _check_models(before, after)
     version = _amendable(user, head, branch)
@@ -153,14 +156,9 @@ def _make(
         events.record("version.amended", version, actor=actor, model=model, commit_id=head_id)
         lifecycle.reopen(version)
     _write(version, after, message)
-    made = Made(_commit(user, version), version)
-    quotas.expect(model.namespace, sum(known[change.sha256].size for change in adds))
-    return made
-
-
-def _entries(rows: Iterable[File | CommitFile]) -> Iterator[tuple[str, _Entry]]:
-    for row in rows:
-        yield row.path, _Entry(row.blob_id, row.blob.size, row.git_oid, row.lfs)
+    commit = CommitResult(_commit(user, version), version)
+    quotas.expect(model.namespace, sum(stored[change.sha256].size for change in adds))
+    return commit
 
 
 def claimable(actor: Actor, *, model: RegisteredModel, sha256: str) -> int | None:
@@ -168,13 +166,15 @@ def claimable(actor: Actor, *, model: RegisteredModel, sha256: str) -> int | Non
 
     Those are what the model holds, and what the actor brought to it: an object's name is no right.
     """
-    found = _known(require_user(actor, of=model), model, {sha256}, set()).get(sha256)
-    return found.size if found else None
+    blob = _available(require_user(actor, of=model), model, {sha256}, set()).get(sha256)
+    return blob.size if blob else None
 
 
-def _known(user: User, model: RegisteredModel, named: set[str], own: set[str]) -> dict[str, Blob]:
+def _available(
+    user: User, model: RegisteredModel, named: set[str], own: set[str]
+) -> dict[str, Blob]:
     """The blobs among ``named`` that the model holds or ``user`` brought to it, and ``own``."""
-    held: set[str] = set()
+    keys: set[str] = set()
     for rows in (
         File.objects.filter(version__model=model).exclude(version__state=Version.State.WITHDRAWN),
         CommitFile.objects.filter(commit__model=model).exclude(
@@ -182,20 +182,20 @@ def _known(user: User, model: RegisteredModel, named: set[str], own: set[str]) -
         ),
         Upload.objects.filter(owner=user, model=model, state=Upload.State.STORED),
     ):
-        held |= set(rows.filter(blob__in=named).values_list("blob", flat=True))
-    stored = Blob.objects.filter(pk__in=own | held, erased_at=None)
+        keys |= set(rows.filter(blob__in=named).values_list("blob", flat=True))
+    stored = Blob.objects.filter(pk__in=own | keys, erased_at=None)
     return {blob.pk: blob for blob in stored}
 
 
 def _apply(
-    before: dict[str, _Entry], changes: Sequence[Add | Delete], known: dict[str, Blob]
+    before: dict[str, _Entry], changes: Sequence[Add | Delete], stored: dict[str, Blob]
 ) -> dict[str, _Entry]:
     after = dict(before)
     for change in changes:
         if isinstance(change, Delete):
             _delete(after, change)
         else:
-            after[refs.check_path(change.path)] = _entry(change, known)
+            after[refs.check_path(change.path)] = _entry(change, stored)
     if len(after) > settings.HUB_LIMITS_FILES:
         raise problems.QuotaExceeded(
             f"A version may hold {settings.HUB_LIMITS_FILES} files, and this commit makes it "
@@ -207,7 +207,7 @@ def _apply(
 def _delete(after: dict[str, _Entry], change: Delete) -> None:
     path = change.path.strip("/")
     if change.is_folder:
-        gone = [known for known in after if known.startswith(f"{path}/")]
+        gone = [one for one in after if one.startswith(f"{path}/")]
     else:
         gone = [path] if path in after else []
     if not gone:
@@ -216,8 +216,8 @@ def _delete(after: dict[str, _Entry], change: Delete) -> None:
         del after[name]
 
 
-def _entry(change: Add, known: dict[str, Blob]) -> _Entry:
-    blob = known.get(change.sha256)
+def _entry(change: Add, stored: dict[str, Blob]) -> _Entry:
+    blob = stored.get(change.sha256)
     if blob is None:
         raise problems.BlobUnknown(
             f"{change.path}: sha256:{change.sha256} is not in this model, and you have not "
@@ -261,16 +261,11 @@ def _amendable(user: User, head: history.Head | None, branch: str) -> Version | 
         return None
     version = Version.objects.select_related("model").get(pk=last.version_id)
     if version.created_by_id != user.pk or version.label or version.refs.exists():
-        return None  # somebody else's, or something names it that must not change
+        return None  # another user's, or something names it that must not change
     if version.state == Version.State.SUBMITTED and version.commit_id == last.commit_id:
         return version
-    if version.is_draft and _tree_of(version) == last.tree_id:
-        return version
-    return None
-
-
-def _tree_of(version: Version) -> str:
-    return git_names.tree_id(version.files.values_list("path", "git_oid"))
+    tree_id = git_names.tree_id(version.files.values_list("path", "git_oid"))
+    return version if version.is_draft and tree_id == last.tree_id else None
 
 
 def _write(version: Version, after: dict[str, _Entry], message: str) -> None:
@@ -291,8 +286,7 @@ def _write(version: Version, after: dict[str, _Entry], message: str) -> None:
     version.save(update_fields=["message"])
     card = after.get(cards.CARD_PATH)
     if card is None:
-        version.card, version.readme = {}, ""
-        version.save(update_fields=["card", "readme"])
+        file_services.save_card(version, {}, "")
     elif had_card is None or had_card.blob_id != card.blob_id:
         content = store().read(card.blob_id, cards.LIMIT_BYTES + 1)
         file_services.take_card(version, content)

@@ -39,7 +39,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedVariant:
     """A variant made from another: its files (the model first), its facts, and how it came.
 
     An upgraded one has a proof; without one it counts as recorded by an older method.
@@ -70,7 +70,7 @@ def store_bytes(reader: io.BufferedIOBase | io.RawIOBase) -> tuple[str, int]:
 
 
 @transaction.atomic
-def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant | None:
+def attach(*, version: Version, manifest_sha256: str, derived: DerivedVariant) -> Variant | None:
     """Add or renew a derived variant; None where the version is another than the job was for.
 
     Raises StateConflict where the name belongs to an uploaded variant.
@@ -78,45 +78,45 @@ def attach(*, version: Version, manifest_sha256: str, found: Derived) -> Variant
     version = lifecycle.lock(version)
     if version.is_draft or version.manifest_sha256 != manifest_sha256:
         return None
-    source = Variant.objects.select_related("entry").filter(version=version, name=found.source)
+    source = Variant.objects.select_related("entry").filter(version=version, name=derived.source)
     if not (original := source.first()):
         return None
     if Variant.objects.filter(
-        version=version, name=found.name, origin=Variant.Origin.UPLOADED
+        version=version, name=derived.name, origin=Variant.Origin.UPLOADED
     ).exists():
         raise problems.StateConflict(
-            f"{version.ref} has an uploaded variant {found.name}; a derived variant needs another "
-            "name."
+            f"{version.ref} has an uploaded variant {derived.name}; a derived variant needs "
+            "another name."
         )
     folder = PurePosixPath(original.entry.path).parent
-    files = [_file(version, str(folder / output.name), output) for output in found.outputs]
-    facts = Facts.read(found.facts)
+    files = [_file(version, str(folder / output.name), output) for output in derived.outputs]
+    facts = Facts.read(derived.facts)
     variant, _ = Variant.objects.update_or_create(
         version=version,
-        name=found.name,
+        name=derived.name,
         defaults={
-            "origin": found.origin,
+            "origin": derived.origin,
             "entry": files[0],
-            "facts": found.facts,
+            "facts": derived.facts,
             "opset": facts.opset,
             "ir_version": facts.ir_version,
-            "precision": found.precision or facts.precision,
+            "precision": derived.precision or facts.precision,
             "parameters": facts.parameters,
             "derived_from": original,
-            "derivation": found.derivation,
-            "proof": None if found.proof is None else found.proof.to_json(),
-            "proof_strength": _strength(found),
-            "job_uuid": found.job_uuid,
+            "derivation": derived.derivation,
+            "proof": None if derived.proof is None else derived.proof.to_json(),
+            "proof_strength": _strength(derived),
+            "job_uuid": derived.job_uuid,
         },
     )
-    events.record("variant.added", version, actor=None, model=version.model, name=found.name)
+    events.record("variant.added", version, actor=None, model=version.model, name=derived.name)
     return variant
 
 
-def _strength(found: Derived) -> str:
-    if found.origin != Variant.Origin.UPGRADED:
+def _strength(derived: DerivedVariant) -> str:
+    if derived.origin != Variant.Origin.UPGRADED:
         return ""
-    return proofs.EARLIER if found.proof is None else found.proof.strength
+    return proofs.EARLIER if derived.proof is None else derived.proof.strength
 
 
 @transaction.atomic

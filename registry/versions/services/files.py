@@ -74,8 +74,7 @@ def remove(actor: Actor, *, version: Version, path: str) -> None:
     if not deleted:
         raise problems.NotFound(f"{version.ref} has no file {path}.")
     if path == cards.CARD_PATH:
-        version.card, version.readme = {}, ""
-        version.save(update_fields=["card", "readme"])
+        save_card(version, {}, "")
 
 
 def write_card(
@@ -132,7 +131,13 @@ def take_card(version: Version, content: bytes) -> None:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise problems.CardInvalid("README.md is not UTF-8. Save it as UTF-8 text.") from error
-    version.card, version.readme = cards.accept(text).front, text
+    save_card(version, cards.accept(text).front, text)
+
+
+def save_card(version: Version, front: dict[str, Any], readme: str) -> None:
+    """Save a README and its front matter as JSON, inside the caller's transaction."""
+    version.card, version.readme = front, readme
+    version.__dict__.pop("typed_card", None)
     version.save(update_fields=["card", "readme"])
 
 

@@ -25,8 +25,8 @@ def confirm(
 ) -> NameConfirmation:
     """Say that ``name`` in the cards of a model means a data set (by slug) or a model (by name).
 
-    An earlier confirmation of the name is replaced. Raises NotAllowed but for maintainers, NotFound
-    for an entry that the actor cannot see, InvalidRequest for a name that no card has.
+    An earlier confirmation of the name is replaced. Raises NotAllowed, NotFound for an entry that
+    the actor cannot see, InvalidRequest for a name that no card has.
     """
     user = require(actor, "model.edit", model)
     key = mentions.key(name)
@@ -59,7 +59,7 @@ def confirm(
 def keep_meanings(actor: Actor, model: RegisteredModel) -> None:
     """Confirm the names in a model's cards that mean entries of its namespace, which it leaves.
 
-    Raises NotAllowed but for maintainers.
+    Raises NotAllowed, except for maintainers.
     """
     for one in names.of_model(actor, model):
         if one.by == "namespace":
@@ -81,7 +81,7 @@ _WORDS = {MentionKind.DATASET: "data set", MentionKind.MODEL: "base model"}
 
 
 def _dataset(slug: str) -> Dataset:
-    found = dataset_selectors.dataset(slug)
-    if found.withdrawn_at is not None:
+    entry = dataset_selectors.dataset(slug)
+    if entry.withdrawn_at is not None:
         raise problems.InvalidRequest.at("/target", f"The entry {slug} was withdrawn.")
-    return found
+    return entry

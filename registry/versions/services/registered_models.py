@@ -56,7 +56,7 @@ def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> Registere
 
 @transaction.atomic
 def delete(actor: Actor, *, model: RegisteredModel) -> None:
-    """Remove a model from sight; a name that was ever published is retired for ever."""
+    """Remove a model from sight; a name that was ever published is retired permanently."""
     require(actor, "model.delete", model)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     model.deleted_at = timezone.now()

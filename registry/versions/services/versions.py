@@ -65,7 +65,7 @@ def _reused(key: UUID) -> problems.StateConflict:
 
 
 def forget_keys() -> None:
-    """Delete the Idempotency-Keys of requests that nobody repeats any more."""
+    """Delete the Idempotency-Keys of requests that are no longer repeated."""
     DraftKey.objects.filter(created_at__lt=timezone.now() - KEY_LIFETIME).delete()
 
 

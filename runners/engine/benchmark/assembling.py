@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import environments, power, sessions, summary
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.subjects import Subject
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def assemble(
     subject: Subject,
-    processes: list[dict[str, Any]],
+    processes: list[Process],
     quiet: dict[str, Any],
     began: str,
     failure: dict[str, Any] | None = None,
@@ -57,7 +57,13 @@ def now() -> str:
 
 
 def _model(subject: Subject) -> dict[str, Any]:
-    files = [_file(subject, path) for path in [subject.entry, *subject.files]]
+    files = []
+    for path in (subject.entry, *subject.files):
+        # What the engine made itself has no path in a version.
+        place = subject.job.input.joinpath(*path.split("/")) if path else subject.model
+        with place.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        files.append({"path": path, "sha256": sha256, "size": place.stat().st_size})
     return {
         "entry": subject.entry,
         "sha256": files[0]["sha256"],
@@ -67,21 +73,13 @@ def _model(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _file(subject: Subject, path: str) -> dict[str, Any]:
-    # What the engine made itself has no path in a version.
-    place = subject.job.input.joinpath(*path.split("/")) if path else subject.model
-    with place.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": path, "sha256": found, "size": place.stat().st_size}
-
-
 def _config(subject: Subject) -> dict[str, Any]:
     options = subject.options
-    asked = {"rate_per_s": subject.rate_per_s} if options.scenario == form.SERVER else {}
+    rate = {"rate_per_s": subject.rate_per_s} if options.scenario == form.SERVER else {}
     turns = {"turn_s": subject.turn_seconds} if subject.turn_seconds else {}
     return {
         "scenario": options.scenario,
-        **asked,
+        **rate,
         "inputs": subject.ports,
         "input_source": subject.input_source,
         "seed": options.seed,

@@ -49,33 +49,33 @@ def is_gpu(provider: str) -> bool:
 
 def nodes() -> tuple[Path, ...]:
     """The device files that a GPU's library opens; empty on a host without one."""
-    found = sorted(Path("/dev").glob("nvidia*"))
-    return tuple(path for path in found if path.is_char_device())
+    paths = sorted(Path("/dev").glob("nvidia*"))
+    return tuple(path for path in paths if path.is_char_device())
 
 
 def describe(library: str = _LIBRARY) -> dict[str, Any]:
     """The GPU that this worker is bound to."""
-    said: dict[str, Any] = dict.fromkeys(FIELDS, NOT_EXPOSED)
+    facts: dict[str, Any] = dict.fromkeys(FIELDS, NOT_EXPOSED)
     with _bound(library) as pair:
         if pair is None:
-            return said
+            return facts
         nvml, gpu = pair
         uuid = _words(nvml, "nvmlDeviceGetUUID", gpu)
         memory = _Memory()
         if nvml.nvmlDeviceGetMemoryInfo(gpu, ctypes.byref(memory)) == 0:
-            said["gpu_memory_bytes"] = int(memory.total)
-        said["gpu_model"] = _words(nvml, "nvmlDeviceGetName", gpu)
-        said["driver"] = _words(nvml, "nvmlSystemGetDriverVersion")
+            facts["gpu_memory_bytes"] = int(memory.total)
+        facts["gpu_model"] = _words(nvml, "nvmlDeviceGetName", gpu)
+        facts["driver"] = _words(nvml, "nvmlSystemGetDriverVersion")
         if uuid != NOT_EXPOSED:
-            said["gpu_uuid_sha256"] = hashlib.sha256(uuid.encode()).hexdigest()
+            facts["gpu_uuid_sha256"] = hashlib.sha256(uuid.encode()).hexdigest()
         version = _whole(nvml, "nvmlSystemGetCudaDriverVersion_v2")
         if version is not None:
-            said["cuda"] = f"{version // 1000}.{version % 1000 // 10}"
+            facts["cuda"] = f"{version // 1000}.{version % 1000 // 10}"
         cap = _whole(nvml, "nvmlDeviceGetEnforcedPowerLimit", gpu)
-        said["power_cap_w"] = NOT_EXPOSED if cap is None else cap / 1000
+        facts["power_cap_w"] = NOT_EXPOSED if cap is None else cap / 1000
         mode = _whole(nvml, "nvmlDeviceGetComputeMode", gpu)
-        said["gpu_compute_mode"] = NOT_EXPOSED if mode is None else str(mode)
-    return said
+        facts["gpu_compute_mode"] = NOT_EXPOSED if mode is None else str(mode)
+    return facts
 
 
 def processes(library: str = _LIBRARY) -> set[int] | None:
@@ -89,10 +89,10 @@ def processes(library: str = _LIBRARY) -> set[int] | None:
             return None
         room = _MOST_PIDS
         for _ in range(2):
-            count, found = ctypes.c_uint(room), (_Process * room)()
-            code = ask(gpu, ctypes.byref(count), found)
+            count, rows = ctypes.c_uint(room), (_Process * room)()
+            code = ask(gpu, ctypes.byref(count), rows)
             if code == 0:
-                return {int(found[place].pid) for place in range(count.value)}
+                return {int(rows[place].pid) for place in range(count.value)}
             if code != _TOO_SMALL:
                 return None
             # As many as it says there are, and some that begin meanwhile.
@@ -118,34 +118,33 @@ def _bound(library: str) -> Iterator[tuple[Any, Any] | None]:
     try:
         nvml = ctypes.CDLL(library)
     except OSError:
-        yield None
-        return
-    if nvml.nvmlInit_v2() != 0:
+        nvml = None
+    if nvml is None or nvml.nvmlInit_v2() != 0:
         yield None
         return
     try:
         gpu = ctypes.c_void_p()
-        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
-        if wanted.startswith(("GPU-", "MIG-")):
-            code = nvml.nvmlDeviceGetHandleByUUID(wanted.encode(), ctypes.byref(gpu))
+        name = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
+        if name.startswith(("GPU-", "MIG-")):
+            code = nvml.nvmlDeviceGetHandleByUUID(name.encode(), ctypes.byref(gpu))
         else:
-            number = int(wanted) if wanted.isdigit() else 0
+            number = int(name) if name.isdigit() else 0
             code = nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(number), ctypes.byref(gpu))
         yield (nvml, gpu) if code == 0 else None
     finally:
         nvml.nvmlShutdown()
 
 
-def _words(nvml: Any, name: str, *given: Any) -> str:
+def _words(nvml: Any, name: str, *arguments: Any) -> str:
     text = ctypes.create_string_buffer(_TEXT)
-    if getattr(nvml, name)(*given, text, ctypes.c_uint(_TEXT)) != 0:
+    if getattr(nvml, name)(*arguments, text, ctypes.c_uint(_TEXT)) != 0:
         return NOT_EXPOSED
     return text.value.decode("utf-8", "replace") or NOT_EXPOSED
 
 
-def _whole(nvml: Any, name: str, *given: Any) -> int | None:
+def _whole(nvml: Any, name: str, *arguments: Any) -> int | None:
     value = ctypes.c_uint()
     ask = getattr(nvml, name, None)
-    if ask is None or ask(*given, ctypes.byref(value)) != 0:
+    if ask is None or ask(*arguments, ctypes.byref(value)) != 0:
         return None
     return int(value.value)

@@ -52,15 +52,17 @@ def usable_cores() -> list[int]:
 
 
 def _processor(cores: Sequence[int]) -> dict[str, Any]:
-    said = _cpuinfo()
-    flags = sorted((said.get("flags") or said.get("Features") or "").split())
-    model = said.get("model name") or _arm_name(said)
+    lines = _cpuinfo()
+    flags = sorted((lines.get("flags") or lines.get("Features") or "").split())
+    arm = [lines.get(name, "") for name in ("CPU implementer", "CPU part")]
+    model = lines.get("model name") or (f"arm {' '.join(arm)}" if all(arm) else NOT_EXPOSED)
+    nodes = list(Path("/sys/devices/system/node").glob("node[0-9]*"))
     return {
-        "cpu_model": model or NOT_EXPOSED,
-        "cpu_family": said.get("cpu family") or said.get("CPU architecture") or NOT_EXPOSED,
-        "cpu_model_number": said.get("model") or said.get("CPU part") or NOT_EXPOSED,
-        "cpu_stepping": said.get("stepping") or said.get("CPU revision") or NOT_EXPOSED,
-        "cpu_microcode": said.get("microcode") or NOT_EXPOSED,
+        "cpu_model": model,
+        "cpu_family": lines.get("cpu family") or lines.get("CPU architecture") or NOT_EXPOSED,
+        "cpu_model_number": lines.get("model") or lines.get("CPU part") or NOT_EXPOSED,
+        "cpu_stepping": lines.get("stepping") or lines.get("CPU revision") or NOT_EXPOSED,
+        "cpu_microcode": lines.get("microcode") or NOT_EXPOSED,
         "cpu_flags_sha256": (
             hashlib.sha256(" ".join(flags).encode()).hexdigest() if flags else NOT_EXPOSED
         ),
@@ -73,7 +75,7 @@ def _processor(cores: Sequence[int]) -> dict[str, Any]:
         "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor"),
         "turbo": _turbo(),
         "virtualized": "yes" if "hypervisor" in flags else "no" if flags else NOT_EXPOSED,
-        "numa_nodes": _count(Path("/sys/devices/system/node"), "node[0-9]*"),
+        "numa_nodes": len(nodes) or NOT_EXPOSED,
         "numa_policy": "default",
     }
 
@@ -84,22 +86,16 @@ def _cpuinfo() -> dict[str, str]:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    lines = [line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line]
-    return {name.strip(): value.strip() for name, value in lines}
-
-
-def _arm_name(said: dict[str, str]) -> str:
-    parts = [said.get(name, "") for name in ("CPU implementer", "CPU part")]
-    return f"arm {' '.join(parts)}" if all(parts) else ""
+    pairs = [line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line]
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def _physical() -> int | str:
-    pairs = set()
-    for folder in _CPU.glob("cpu[0-9]*/topology"):
-        pair = [_read(folder / name) for name in ("physical_package_id", "core_id")]
-        pairs.add(tuple(pair))
-    known = {pair for pair in pairs if NOT_EXPOSED not in pair}
-    return len(known) or NOT_EXPOSED
+    cores = {
+        tuple(_read(folder / name) for name in ("physical_package_id", "core_id"))
+        for folder in _CPU.glob("cpu[0-9]*/topology")
+    }
+    return sum(NOT_EXPOSED not in core for core in cores) or NOT_EXPOSED
 
 
 def _turbo() -> str:
@@ -149,9 +145,9 @@ def _group(second: str, first: str) -> str:
         lines = []
     own = next((line.split("::", 1)[1].lstrip("/") for line in lines if "::" in line), "")
     for path in (root / own / second, root / second, root / first):
-        found = _read(path)
-        if found != NOT_EXPOSED:
-            return found
+        text = _read(path)
+        if text != NOT_EXPOSED:
+            return text
     return ""
 
 
@@ -163,7 +159,3 @@ def _read(path: Path, words: dict[str, str] | None = None) -> str:
     if words is not None:
         return words.get(text, NOT_EXPOSED)
     return text or NOT_EXPOSED
-
-
-def _count(folder: Path, pattern: str) -> int | str:
-    return len(list(folder.glob(pattern))) or NOT_EXPOSED

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from runners.engine import runtimes
 from runners.engine.benchmark import stored
 from runners.engine.onnx_files import datasets, text
-from runners.engine.onnx_files.datasets import required_inputs
+from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from runners.engine.onnx_files.datasets import Value
 
 # Sizes of dimensions that nobody named: a usual length of text first.
 _LADDER = (128, 16, 1, 576)
@@ -32,25 +33,25 @@ class UnsuitableInputError(Exception):
     """No inputs can be made for this configuration; the message says why."""
 
 
-def make(model_path: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Write inputs that the runtime can run into `folder`; answers their ports and their source."""
     model = child_runs.load(model_path)
-    refused = ""
-    for source, values in _candidates(model, model_path.parent, asked):
-        refused = _try(model_path, values, asked["runtime"])
-        if not refused:
+    reason = ""
+    for source, values in _candidates(model, model_path.parent, settings):
+        reason = _try(model_path, values, settings["runtime"])
+        if not reason:
             return {"inputs": stored.write(folder, values), "input_source": source}
-    raise UnsuitableInputError(refused or "no inputs can be made for this model")
+    raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
 
 def _candidates(
-    model: onnx.ModelProto, beside: Path, asked: dict[str, Any]
+    model: onnx.ModelProto, beside: Path, settings: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    _bind(model, asked["batch"], asked["shapes"])
+    _bind(model, settings["batch"], settings["shapes"])
     words = ""
     for size in _LADDER:
         try:
-            values = generate.generate(model, seed=asked["seed"], size=size)
+            values = generate.generate(model, seed=settings["seed"], size=size)
         except generate.CannotGenerateError as error:
             words = text.message(str(error))
             continue
@@ -58,7 +59,7 @@ def _candidates(
             yield "seeded", values
             break
         yield f"seeded, free dimensions {size}", values
-    if asked["batch"] == 1 and not asked["shapes"]:
+    if settings["batch"] == 1 and not settings["shapes"]:
         for one in datasets.read(beside, model)[:3]:
             if all(port.name in one.inputs for port in required_inputs(model)):
                 yield f"bundled {child_runs.shown(one.name)}", one.inputs
@@ -73,13 +74,13 @@ def _bind(model: onnx.ModelProto, batch: int, shapes: dict[str, int]) -> None:
     strange = sorted(shapes.keys() - named)
     if strange:
         raise UnsuitableInputError(f"the model has no dynamic dimension named {strange[0]!r}")
-    known = {
+    sizes = {
         dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param
     } | shapes
     for dims in ports:
         for place, dim in enumerate(dims):
             if not dim.HasField("dim_value") or dim.dim_value < 0:
-                size = known.get(dim.dim_param) or _usual(dims, place, batch)
+                size = sizes.get(dim.dim_param) or _usual(dims, place, batch)
                 if size:
                     dim.dim_value = size
     if batch != 1 and not any(len(dims) > 1 and dims[0].dim_value == batch for dims in ports):
@@ -108,18 +109,12 @@ def _free(model: onnx.ModelProto) -> bool:
 
 def _try(model: Path, values: dict[str, Value], runtime: str) -> str:
     """Why a runtime cannot run these inputs; empty where it can. Raises what loading raises."""
-    import numpy as np  # noqa: PLC0415 - only children load it
-
     strange = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
     if strange:
         return (
             f"the input {text.clip(strange[0], 100)!r} is not a tensor; only tensors are supported"
         )
-    run = runtimes.of(runtime).open(model)
-    try:
-        run(values)
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a library may raise anything here
-        return text.message(f"{type(error).__name__}: {error}", str(model.parent))
+    result = runtimes.attempt(runtimes.of(runtime).open(model), values)
+    if isinstance(result, Exception):
+        return text.message(f"{type(result).__name__}: {result}", str(model.parent))
     return ""

@@ -76,7 +76,7 @@ def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
     medians: list[int] = []
     while True:
         before = now
-        given = infer()
+        output = infer()
         now = _clock()
         count += 1
         window.append(now - before)
@@ -85,14 +85,10 @@ def warm_up(infer: Infer, seconds: float, cap_seconds: float) -> WarmUp:
             window.clear()
             opened = now
         spent = (now - began) / 1e9
-        is_steady = _is_steady(medians)
+        last = medians[-_WINDOWS:]
+        is_steady = len(last) == _WINDOWS and max(last) <= min(last) * (1 + _STEADY_WITHIN)
         if spent >= cap_seconds or (count >= LEAST_WARMUP and spent >= seconds and is_steady):
-            return WarmUp(count, spent, is_steady, given)
-
-
-def _is_steady(medians: list[int]) -> bool:
-    last = medians[-_WINDOWS:]
-    return len(last) == _WINDOWS and max(last) <= min(last) * (1 + _STEADY_WITHIN)
+            return WarmUp(count, spent, is_steady, output)
 
 
 def in_turns(scenario: str, infers: Sequence[Infer], pace: Pace, turn_seconds: float) -> list[Span]:
@@ -140,10 +136,10 @@ def timed(scenario: str, infer: Infer, pace: Pace) -> Span:
 
 
 def _several(infer: Infer, count: int) -> object:
-    given = None
+    output = None
     for _ in range(count):
-        given = infer()
-    return given
+        output = infer()
+    return output
 
 
 def _one_after_another(infer: Infer, pace: Pace) -> tuple[list[int], object]:
@@ -153,11 +149,11 @@ def _one_after_another(infer: Infer, pace: Pace) -> tuple[list[int], object]:
     least, most = begin + int(pace.seconds * 1e9), begin + int(pace.cap_seconds * 1e9)
     while True:
         before = clock()
-        given = infer()
+        output = infer()
         after = clock()
         samples.append(after - before)
         if after >= most or (after >= least and len(samples) >= pace.wanted):
-            return samples, given
+            return samples, output
 
 
 def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], object, float]:
@@ -175,11 +171,11 @@ def _by_arrival(infer: Infer, pace: Pace) -> tuple[list[int], object, float]:
     while True:
         arrival += int(draw.expovariate(pace.rate_per_s) * 1e9)
         waited += _wait_until(arrival)
-        given = infer()
+        output = infer()
         after = _clock()
         samples.append(after - arrival)
         if after >= most or (after >= least and len(samples) >= pace.wanted):
-            return samples, given, waited
+            return samples, output, waited
 
 
 def _wait_until(moment: int) -> float:

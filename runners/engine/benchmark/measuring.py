@@ -45,7 +45,7 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
     from runners.engine.benchmark import outputs  # noqa: PLC0415 - after the confinement
 
     opened = [_open(model) for model in models]
-    told, last = _timed(arguments, [session.infer for session, _, _ in opened], instruments)
+    processes, last = _timed(arguments, [session.infer for session, _, _ in opened], instruments)
     for session, _, _ in opened:
         session.expect_provider()
     memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
@@ -54,9 +54,9 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
             **process,
             **start,
             **memory,
-            "outputs": outputs.told(before, outputs.fingerprint(session.read(given))),
+            "outputs": outputs.told(before, outputs.fingerprint(session.read(output))),
         }
-        for process, given, (session, start, before) in zip(told, last, opened, strict=True)
+        for process, output, (session, start, before) in zip(processes, last, opened, strict=True)
     ]
 
 
@@ -74,9 +74,9 @@ def _open(
     began = time.perf_counter()
     opened = sessions.open_session(model, values, profiled=False)
     loaded = time.perf_counter()
-    given = opened.infer()
+    output = opened.infer()
     first = time.perf_counter()
-    before = outputs.fingerprint(opened.read(given))
+    before = outputs.fingerprint(opened.read(output))
     warm = loops.warm_up(opened.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
     return (
         opened,
@@ -146,8 +146,10 @@ def _timed(
         "interference": readings.interference(before, after),
         "failure": None,
     }
-    told = [{**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans]
-    return told, [span.last for span in spans]
+    processes = [
+        {**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans
+    ]
+    return processes, [span.last for span in spans]
 
 
 def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
@@ -164,14 +166,14 @@ def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
 
 def _clock_khz() -> int | str:
     """The highest clock of this process's own cores at the end of the timed part."""
-    found = []
+    clocks = []
     for core in os.sched_getaffinity(0):
         try:
             text = (_CPUS / f"cpu{core}/cpufreq/scaling_cur_freq").read_text(encoding="ascii")
-            found.append(int(text))
+            clocks.append(int(text))
         except (OSError, ValueError):
             continue
-    return max(found) if found else NOT_EXPOSED
+    return max(clocks) if clocks else NOT_EXPOSED
 
 
 def _profile(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,18 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
 _MOST_RATE = 1e6
 _CHALLENGE = re.compile(r"[0-9a-f]{64}")
+# What a session is opened, called and fed with, besides its provider.
+_SESSION = (
+    *("runtime", "provider_options", "strict_provider", "call_style", "threads", "spinning"),
+    *("batch", "shapes", "seed"),
+)
 # What loading, importing and the end of a process may take beside its own phases.
 _AROUND_SECONDS = 30.0
 _PREPARE_SECONDS = 120.0
@@ -71,15 +77,15 @@ class Options:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Options:
         """Read a request's options; raises UnusableOptionError."""
-        known = {one.name: one for one in fields(cls)}
-        strange = sorted(str(name)[:40] for name in data.keys() - known.keys())
-        if strange:
-            raise UnusableOptionError(f"Unknown benchmark option {', '.join(strange)}.")
-        plain = cls()
-        given = {name: _fitting(name, value, getattr(plain, name)) for name, value in data.items()}
-        made = cls(**given)
-        made._check()
-        return made
+        unknown = sorted(str(name)[:40] for name in data.keys() - {one.name for one in fields(cls)})
+        if unknown:
+            raise UnusableOptionError(f"Unknown benchmark option {', '.join(unknown)}.")
+        usual = cls()
+        options = cls(
+            **{name: _fitting(name, value, getattr(usual, name)) for name, value in data.items()}
+        )
+        options._check()
+        return options
 
     def _check(self) -> None:
         _require("scenario", self.scenario in form.SCENARIOS, ", ".join(form.SCENARIOS))
@@ -87,38 +93,32 @@ class Options:
         _require("if_busy", self.if_busy in {"reject", "measure"}, "reject, measure")
         fits = not self.challenge or _CHALLENGE.fullmatch(self.challenge) is not None
         _require("challenge", fits, "64 hexadecimal digits")
-        _within("batch", (self.batch, *self.sweep_batch), 1, MOST_BATCH)
-        _within("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS)
-        _within("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS)
-        _within("processes", (self.processes, self.most_processes), 1, form.MOST_PROCESSES)
-        _within("most_samples", (self.most_samples,), 10, MOST_SAMPLES)
-        _within("timed_seconds", (self.timed_seconds,), 0.01, 600)
-        _within("warmup_seconds", (self.warmup_seconds,), 0, 600)
-        _within("warmup_cap_seconds", (self.warmup_cap_seconds,), self.warmup_seconds, 600)
-        _within("quiet_wait_seconds", (self.quiet_wait_seconds,), 0, 3600)
-        _within("quiet_seconds", (self.quiet_seconds,), 0.1, 60)
-        _within("budget_seconds", (self.budget_seconds,), 1, 7200)
-        _within("rate_per_s", (self.rate_per_s,), 0, _MOST_RATE)
-        _within("seed", (self.seed,), 0, 2**31 - 1)
-        _within("shapes", tuple(self.shapes.values()) or (1,), 1, 1 << 20)
+        for name, values, least, most in (
+            ("batch", (self.batch, *self.sweep_batch), 1, MOST_BATCH),
+            ("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS),
+            ("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS),
+            ("processes", (self.processes, self.most_processes), 1, form.MOST_PROCESSES),
+            ("most_samples", (self.most_samples,), 10, MOST_SAMPLES),
+            ("timed_seconds", (self.timed_seconds,), 0.01, 600),
+            ("warmup_seconds", (self.warmup_seconds,), 0, 600),
+            ("warmup_cap_seconds", (self.warmup_cap_seconds,), self.warmup_seconds, 600),
+            ("quiet_wait_seconds", (self.quiet_wait_seconds,), 0, 3600),
+            ("quiet_seconds", (self.quiet_seconds,), 0.1, 60),
+            ("budget_seconds", (self.budget_seconds,), 1, 7200),
+            ("rate_per_s", (self.rate_per_s,), 0, _MOST_RATE),
+            ("seed", (self.seed,), 0, 2**31 - 1),
+            ("shapes", tuple(self.shapes.values()) or (1,), 1, 1 << 20),
+        ):
+            fits = all(least <= value <= most for value in values)
+            _require(name, fits, f"{least} to {most}")
         count = len(self.sweep_batch) + len(self.sweep_threads)
         _require("sweep", count <= form.MOST_SWEEPS, f"at most {form.MOST_SWEEPS}")
 
     @property
     def session(self) -> dict[str, Any]:
         """What a child is told of how a session is opened, called and fed."""
-        return {
-            "runtime": self.runtime,
-            "provider": self.provider if self.runtime == "onnxruntime" else "",
-            "provider_options": self.provider_options,
-            "strict_provider": self.strict_provider,
-            "call_style": self.call_style,
-            "threads": self.threads,
-            "spinning": self.spinning,
-            "batch": self.batch,
-            "shapes": self.shapes,
-            "seed": self.seed,
-        }
+        provider = self.provider if self.runtime == ONNXRUNTIME else ""
+        return {**{name: getattr(self, name) for name in _SESSION}, "provider": provider}
 
     @property
     def samples_per_query(self) -> int:
@@ -172,10 +172,6 @@ def _fitting(name: str, value: Any, usual: Any) -> Any:
     return value
 
 
-def _within(name: str, values: tuple[float, ...], least: float, most: float) -> None:
-    _require(name, all(least <= value <= most for value in values), f"{least} to {most}")
-
-
-def _require(name: str, holds: bool, wanted: str) -> None:  # noqa: FBT001 - what must hold
+def _require(name: str, holds: bool, condition: str) -> None:  # noqa: FBT001 - what must hold
     if not holds:
-        raise UnusableOptionError(f"The option {name} must be: {wanted}.")
+        raise UnusableOptionError(f"The option {name} must be: {condition}.")

@@ -53,24 +53,24 @@ def fingerprint(values: Any) -> Fingerprint:
     """
     import numpy as np  # noqa: PLC0415
 
-    seen, shapes, elements = hashlib.sha256(), [], []
+    digest, shapes, elements = hashlib.sha256(), [], []
     try:
         for value in _leaves(values):
             array = np.ascontiguousarray(value.numpy() if hasattr(value, "numpy") else value)
             shapes.append(f"{array.dtype}{list(array.shape)}")
-            seen.update(shapes[-1].encode())
+            digest.update(shapes[-1].encode())
             if array.dtype.kind in "OUS":
-                seen.update("\0".join(map(str, array.ravel().tolist())).encode())
+                digest.update("\0".join(map(str, array.ravel().tolist())).encode())
             else:
                 # The bytes as they lie: a copy would count as the model's memory.
-                seen.update(array.ravel().view(np.uint8).data)
+                digest.update(array.ravel().view(np.uint8).data)
             flat = array.ravel()
             chosen = flat[:: max(1, flat.size // _KEPT)][:_KEPT]
             narrow = array.dtype.kind == "V" or array.dtype.itemsize < 4
             elements.append(chosen.astype(np.float32) if narrow else chosen.copy())
     except (RuntimeError, TypeError, ValueError):
         return Fingerprint(NOT_APPLICABLE)
-    return Fingerprint(seen.hexdigest(), tuple(shapes), tuple(elements))
+    return Fingerprint(digest.hexdigest(), tuple(shapes), tuple(elements))
 
 
 def told(before: tuple[Fingerprint, Fingerprint], timed: Fingerprint) -> dict[str, str]:

@@ -9,18 +9,21 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
 from runners.engine.benchmark import procedure, summary, task, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.jobs import Job, JobError
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.benchmark.options import Options
-    from runners.engine.reports import Report
 
 COMPARISON = "comparison.json"
 # No limit of a calibrated host is below these: clocks tick in hundredths, and kernels do chores.
@@ -34,15 +37,13 @@ _PREPARE_SECONDS = 60
 
 def compare(job: Job) -> Report:
     """Say whether the entry is slower than the model it is held against."""
-    options = task.asked(job)
+    options = task.options_of(job)
     if options.against not in job.request.files:
         raise JobError("engine-error", "A comparison needs a second model.")
     if options.scenario == form.SERVER:
         words = "The server scenario cannot be used for comparisons. Choose another scenario."
         raise JobError("unusable-option", words)
-    earlier = Job(
-        replace(job.request, entry=options.against), job.layers, job.versions, job.stop, job.tell
-    )
+    earlier = job.on(options.against)
     needed, before = job.scan(), earlier.scan()
     job.lay_out([job.request.entry, *needed, options.against, *before])
     threads = options.baseline_threads or options.threads
@@ -51,31 +52,33 @@ def compare(job: Job) -> Report:
     )
     candidate = Subject(job, options, job.model, job.request.entry, needed, "candidate")
     try:
-        made = _alternate(job, baseline, candidate)
+        comparison = _alternate(job, baseline, candidate)
     except TroubleError as trouble:
         return job.report("failed", (task.failure(trouble.code, str(trouble)),))
-    task.write(job, COMPARISON, json.dumps(made, ensure_ascii=True))
-    quiet = made["baseline"]["status"] != form.REJECTED
+    task.write(job, COMPARISON, json.dumps(comparison, ensure_ascii=True))
+    quiet = comparison["baseline"]["status"] != form.REJECTED
     return job.report(
         "passed" if quiet else "errored",
-        _findings(made["verdict"]) if quiet else task.findings(made["baseline"]),
-        verdicts.without_samples(made),
-        [task.measure_of(made[name]) for name in ("baseline", "candidate")],
+        _findings(comparison["verdict"]) if quiet else task.findings(comparison["baseline"]),
+        verdicts.without_samples(comparison),
+        [task.measure_of(comparison[name]) for name in ("baseline", "candidate")],
         [{"name": COMPARISON}],
     )
 
 
 def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any]:
-    teller = task.Teller(job, "compare")
     baseline.turn_seconds = candidate.turn_seconds = _TURN_SECONDS
-    first, second, order = procedure.alternate(baseline, candidate, teller)
-    return verdicts.complete(first, second, order)
+    tell = task.teller(job, "compare")
+    return verdicts.complete(*procedure.alternate(baseline, candidate, tell))
 
 
 def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
     word = verdict["word"]
     if word == verdicts.SLOWER:
-        words = f"Slower than the baseline: {_times(verdict)}."
+        times = f"{verdict['wall_ratio'][0]:.3g} times its p50"
+        if verdicts.BY_CPU_TIME in verdict["reasons"]:
+            times = f"{verdict['cpu_ratio'][0]:.3g} times its processor time, on a noisy host"
+        words = f"Slower than the baseline: {times}."
         return (Finding("speed-slower", "warning", words),)
     if word == verdicts.INCONCLUSIVE:
         words = f"No verdict on the speed: {', '.join(verdict['reasons'])}."
@@ -85,7 +88,7 @@ def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
 
 def calibrate(job: Job) -> Report:
     """Measure the engine's own small model against itself; the facts are this host's limits."""
-    options = task.asked(job)
+    options = task.options_of(job)
     place = job.work / "calibration.onnx"
     ending = job.stage(
         "prepare", lambda: _make(place), wall_seconds=_PREPARE_SECONDS, file_bytes=_FILE_BYTES
@@ -94,54 +97,52 @@ def calibrate(job: Job) -> Report:
         raise JobError("engine-error", "The model of the calibration could not be made.")
     sides = [Subject(job, options, place, "", [], name) for name in ("first", "second")]
     try:
-        made = _alternate(job, sides[0], sides[1])
+        comparison = _alternate(job, sides[0], sides[1])
     except TroubleError as trouble:
         raise JobError("engine-error", f"The calibration failed: {trouble}") from None
-    return job.report("passed", (), outcome(made, options))
+    return job.report("passed", (), outcome(comparison, options))
 
 
-def _times(verdict: dict[str, Any]) -> str:
-    if verdicts.BY_CPU_TIME in verdict["reasons"]:
-        return f"{verdict['cpu_ratio'][0]:.3g} times its processor time, on a noisy host"
-    return f"{verdict['wall_ratio'][0]:.3g} times its p50"
-
-
-def outcome(made: dict[str, Any], options: Options) -> dict[str, Any]:
+def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
     """Derive a host's limits from a model measured against itself.
 
     A host at rest gets limits of three times what it was seen to do, never above the provisional
     ones. A host that was not at rest keeps those, and says so.
     """
-    records = [made["baseline"], made["candidate"]]
+    records = [comparison["baseline"], comparison["candidate"]]
     processes = [one for record in records for one in record["processes"]]
-    seen = {
-        name: _most([one["interference"][name] for one in processes])
+    readings: dict[str, float | None] = {
+        name: max(
+            (
+                one["interference"][name]
+                for one in processes
+                if not isinstance(one["interference"][name], str)
+            ),
+            default=None,
+        )
         for name in ("psi_cpu_some", "foreign_cpu", "steal")
     }
-    spreads = [record["stats"]["between_process_cv"] for record in records if record["stats"]]
-    seen["between_process_cv"] = max(spreads) if spreads else None
-    is_quiet = made["verdict"]["word"] == verdicts.SAME
+    readings["between_process_cv"] = max(
+        (record["stats"]["between_process_cv"] for record in records if record["stats"]),
+        default=None,
+    )
+    is_quiet = comparison["verdict"]["word"] == verdicts.SAME
     limits = {
         name: _limit(name, value) if is_quiet else summary.PROVISIONAL[name]
-        for name, value in seen.items()
+        for name, value in readings.items()
     }
     return {
         "calibrated_at": now(),
         "is_quiet": is_quiet,
         "limits": limits,
-        "seen": {name: form.NOT_EXPOSED if one is None else one for name, one in seen.items()},
-        "verdict": made["verdict"],
+        "seen": {name: form.NOT_EXPOSED if one is None else one for name, one in readings.items()},
+        "verdict": comparison["verdict"],
         "statuses": [record["status"] for record in records],
         "environment_digest": records[0]["environment_digest"],
         "processes": len(processes),
         "method": form.COMPARISON_METHOD_VERSION,
         "seconds_each": options.timed_seconds,
     }
-
-
-def _most(values: list[Any]) -> float | None:
-    known = [value for value in values if not isinstance(value, str)]
-    return max(known) if known else None
 
 
 def _limit(name: str, value: float | None) -> float:
@@ -153,10 +154,6 @@ def _limit(name: str, value: float | None) -> float:
 
 def _make(place: Path) -> dict[str, Any]:
     """Write a small network of convolutions: a few milliseconds of one thread."""
-    import numpy as np  # noqa: PLC0415 - only children load it
-    import onnx  # noqa: PLC0415
-    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
-
     draw = np.random.default_rng(0)
     nodes, weights, channels = [], [], 16
     for place_in in range(4):

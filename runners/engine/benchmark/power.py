@@ -39,7 +39,6 @@ def sources(
     options: Options, idle_power_w: float | None, powercap: Path = readings.POWERCAP
 ) -> dict[str, Any]:
     """Say where energy comes from on this host: the `power` of a record."""
-    idle = NOT_EXPOSED if idle_power_w is None else round(idle_power_w, 3)
     if options.declared:
         return {
             "provenance": "declared",
@@ -52,21 +51,10 @@ def sources(
         # Watts of a processor's core say nothing of a board: without its meter there is no figure.
         if devices.joules() is None:
             return {"provenance": "none", "method": "none"}
-        return {
-            "provenance": "measured",
-            "method": NVML,
-            "boundary": "GPU board",
-            "meters": ["nvml"],
-            "idle_power_w": idle,
-        }
-    if found := readings.meters(powercap):
-        return {
-            "provenance": "measured",
-            "method": RAPL,
-            "boundary": "processor packages, neighbours included",
-            "meters": sorted(found),
-            "idle_power_w": idle,
-        }
+        return _measured(NVML, "GPU board", ["nvml"], idle_power_w)
+    if zones := readings.meters(powercap):
+        boundary = "processor packages, neighbours included"
+        return _measured(RAPL, boundary, sorted(zones), idle_power_w)
     if options.watts_per_core > 0:
         return {
             "provenance": "estimated",
@@ -78,6 +66,18 @@ def sources(
     return {"provenance": "none", "method": "none"}
 
 
+def _measured(
+    method: str, boundary: str, meters: list[str], idle_power_w: float | None
+) -> dict[str, Any]:
+    return {
+        "provenance": "measured",
+        "method": method,
+        "boundary": boundary,
+        "meters": meters,
+        "idle_power_w": NOT_EXPOSED if idle_power_w is None else round(idle_power_w, 3),
+    }
+
+
 def grid(region: str) -> dict[str, Any] | None:
     """The yearly mean of a region's grid, None where no region is set. Raises UnknownRegionError.
 
@@ -85,36 +85,36 @@ def grid(region: str) -> dict[str, Any] | None:
     """
     if not region:
         return None
-    found = _table().get(region.upper())
-    if found is None:
+    row = known_grid(region.upper())
+    if row is None:
         raise UnknownRegionError(
             f"Unknown grid region {region!r}. Use a three-letter country code such as FRA, or "
             "WORLD."
         )
-    return dict(found)
+    return row
 
 
 def known_grid(region: str) -> dict[str, Any] | None:
     """A region's row as records hold it; None where the table has none."""
-    found = _table().get(region)
-    return dict(found) if found is not None else None
+    row = _table().get(region)
+    return dict(row) if row is not None else None
 
 
-def contradiction(told: dict[str, Any], claimed: str) -> str:
+def contradiction(power: dict[str, Any], claimed: str) -> str:
     """What is wrong with a record's `power` for a run on this provider; empty for nothing."""
-    provenance, method = told["provenance"], told.get("method", "none")
+    provenance, method = power["provenance"], power.get("method", "none")
     if provenance == "measured":
-        return _of_meter(told.get("meters"), str(method), claimed)
-    wrong = ""
+        return _of_meter(power.get("meters"), str(method), claimed)
+    fault = ""
     if method != _METHODS[provenance]:
-        wrong = f"a figure that is {provenance} has the method {_METHODS[provenance]!r}"
-    elif provenance == "declared" and not told["source"].strip():
-        wrong = "a declared figure must name its source"
+        fault = f"a figure that is {provenance} has the method {_METHODS[provenance]!r}"
+    elif provenance == "declared" and not power["source"].strip():
+        fault = "a declared figure must name its source"
     elif provenance == "estimated" and claimed in GPU_PROVIDERS:
-        wrong = "watts per CPU core do not apply to a GPU"
-    elif provenance == "estimated" and not 0 < told["watts_per_core"] <= _MOST_WATTS:
-        wrong = f"watts per core must be above 0 and at most {_MOST_WATTS:g}"
-    return wrong
+        fault = "watts per CPU core do not apply to a GPU"
+    elif provenance == "estimated" and not 0 < power["watts_per_core"] <= _MOST_WATTS:
+        fault = f"watts per core must be above 0 and at most {_MOST_WATTS:g}"
+    return fault
 
 
 def _of_meter(meters: Any, method: str, claimed: str) -> str:
@@ -123,9 +123,9 @@ def _of_meter(meters: Any, method: str, claimed: str) -> str:
         return f"{method[:80]!r} is no meter: nothing was measured by it"
     if (method == NVML) is not (claimed in GPU_PROVIDERS):
         return f"the {method} does not measure what runs on {claimed}"
-    named = meters if isinstance(meters, list) else []
-    known = [one for one in named if isinstance(one, str) and METERS[method].fullmatch(one)]
-    return "" if known and known == named else f"the {method} has no such meters"
+    names = meters if isinstance(meters, list) else []
+    valid = [one for one in names if isinstance(one, str) and METERS[method].fullmatch(one)]
+    return "" if valid and valid == names else f"the {method} has no such meters"
 
 
 def regions() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import devices, readings, summary, verdicts
 from runners.engine.benchmark.assembling import assemble, now
-from runners.engine.benchmark.record import NOT_EXPOSED
+from runners.engine.benchmark.record import NOT_EXPOSED, Process, Record
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.onnx_files import staging
 
@@ -33,8 +33,8 @@ def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
         before = instruments.look()
         _sleep(job, options.quiet_seconds)
         after = instruments.look()
-        seen = readings.interference(before, after)
-        is_quiet = not summary.loud(seen, gate)
+        reading = readings.interference(before, after)
+        is_quiet = not summary.loud(reading, gate)
         waited = time.monotonic() - began
         if is_quiet or waited + options.quiet_seconds > options.quiet_wait_seconds:
             spent = instruments.energy_between(before, after)
@@ -43,7 +43,7 @@ def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
             return {
                 "is_quiet": is_quiet,
                 "waited_s": round(waited, 3),
-                "last_reading": {name: seen[name] for name in sorted(seen)},
+                "last_reading": {name: reading[name] for name in sorted(reading)},
                 "idle_power_w": NOT_EXPOSED if idle is None else round(idle, 3),
             }
 
@@ -61,7 +61,7 @@ class Collector:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.processes: list[dict[str, Any]] = []
+        self.processes: list[Process] = []
         self._gate = subject.options.gate_in_force()
         self._until = time.monotonic() + subject.options.budget_seconds
 
@@ -72,7 +72,7 @@ class Collector:
     def is_done(self) -> bool:
         """Whether the figure is firm enough, or no further process may be run."""
         options, count = self.subject.options, len(self.processes)
-        kept = [one for one in self.processes if not summary.faults(one, self._gate)]
+        counting = [one for one in self.processes if not summary.faults(one, self._gate)]
         dead = count >= 2 and not any(one["samples_ns"] for one in self.processes)
         if dead or count >= max(options.processes, options.most_processes):
             return True
@@ -80,9 +80,9 @@ class Collector:
             return count >= min(options.processes, options.least_processes)
         if count < options.processes:
             return False
-        width = summary.half_width(summary.medians_ms(kept))
+        width = summary.half_width(summary.medians_ms(counting))
         firm = width is not None and width <= self._gate["widest_interval"]
-        return firm and len(kept) >= options.least_processes
+        return firm and len(counting) >= options.least_processes
 
 
 def measure(subject: Subject, tell: Callable[[int], None]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def measure(subject: Subject, tell: Callable[[int], None]) -> dict[str, Any]:
 
 def alternate(
     baseline: Subject, candidate: Subject, tell: Callable[[int], None]
-) -> tuple[dict[str, Any], dict[str, Any], str]:
+) -> tuple[Record, Record, str]:
     """Measure two subjects in turns; gives both records, and who was first in each process.
 
     The number of processes is fixed beforehand: whoever stops when the figures please finds what
@@ -117,12 +117,16 @@ def alternate(
     began = now()
     for subject in (baseline, candidate):
         subject.prepare()
-    if _kinds(baseline) != _kinds(candidate):
+    kinds = [
+        sorted((one["dtype"], str(one["shape"])) for one in subject.ports)
+        for subject in (baseline, candidate)
+    ]
+    if kinds[0] != kinds[1]:
         words = "The two models take inputs of different types or shapes."
         raise TroubleError("interfaces-differ", words)
     options = baseline.options
     quiet = wait_until_quiet(baseline.job, options)
-    pairs: list[list[dict[str, Any]]] = []
+    pairs: list[list[Process]] = []
     order = ""
     until = time.monotonic() + options.budget_seconds
     if quiet["is_quiet"] or options.if_busy == "measure":
@@ -139,31 +143,27 @@ def alternate(
     )
 
 
-def _are_enough(pairs: list[list[dict[str, Any]]], options: Options, *, is_late: bool) -> bool:
+def _are_enough(pairs: list[list[Process]], options: Options, *, is_late: bool) -> bool:
     count = len(pairs)
     dead = count >= 2 and not any(one["samples_ns"] for pair in pairs for one in pair)
     least = min(options.processes, verdicts.LEAST_PAIRS)
     return dead or count >= options.processes or (is_late and count >= least)
 
 
-def _kinds(subject: Subject) -> list[tuple[str, str]]:
-    return sorted((one["dtype"], str(one["shape"])) for one in subject.ports)
-
-
 def sweep(subject: Subject, tell: Callable[[int], None]) -> list[dict[str, Any]]:
     """Measure the further configurations that the options name, each with fewer processes."""
-    options, found = subject.options, []
+    options = subject.options
     few = min(options.processes, _SWEEP_PROCESSES)
-    wanted = [("batch", value) for value in options.sweep_batch]
-    wanted += [("threads", value) for value in options.sweep_threads]
-    for axis, value in wanted:
-        plain = replace(
-            options, processes=few, most_processes=few, sweep_batch=(), sweep_threads=()
-        )
-        is_batch = axis == "batch"
-        changed = replace(plain, batch=value) if is_batch else replace(plain, threads=value)
-        other = Subject(
-            subject.job, changed, subject.model, subject.entry, subject.files, f"{axis}-{value}"
-        )
-        found.append({"axis": axis, "value": value, "record": measure(other, tell)})
-    return found
+    plain = replace(options, processes=few, most_processes=few, sweep_batch=(), sweep_threads=())
+    configurations = [
+        *(("batch", value, replace(plain, batch=value)) for value in options.sweep_batch),
+        *(("threads", value, replace(plain, threads=value)) for value in options.sweep_threads),
+    ]
+    return [
+        {
+            "axis": axis,
+            "value": value,
+            "record": measure(subject.under(changed, f"{axis}-{value}"), tell),
+        }
+        for axis, value, changed in configurations
+    ]

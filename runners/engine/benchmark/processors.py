@@ -16,18 +16,11 @@ _X86 = frozenset({"x86_64", "AMD64", "i686"})
 _ARM = frozenset({"aarch64", "arm64", "armv8l"})
 # Linux clears a flag where one of those that it needs is not there, also in guests.
 _NEEDS = {
-    "avx512f": ("avx2",),
-    "avx512bw": ("avx512f",),
-    "avx512_vnni": ("avx512f",),
-    "avx512_bf16": ("avx512f",),
-    "avx512_fp16": ("avx512bw",),
-    "amx_int8": ("amx_tile",),
-    "amx_bf16": ("amx_tile",),
-    "sve2": ("sve",),
-    "sve": ("asimd",),
-    "asimddp": ("asimd",),
+    "avx512f": ("avx2",), "avx512bw": ("avx512f",), "avx512_vnni": ("avx512f",),
+    "avx512_bf16": ("avx512f",), "avx512_fp16": ("avx512bw",), "amx_int8": ("amx_tile",),
+    "amx_bf16": ("amx_tile",), "sve2": ("sve",), "sve": ("asimd",), "asimddp": ("asimd",),
     "asimdhp": ("asimd",),
-}
+}  # fmt: skip
 _ARM_FLAGS = frozenset({"asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme"})
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "avx512_fp16"})
 _AMX = frozenset({"amx_tile", "amx_int8", "amx_bf16"})
@@ -46,7 +39,12 @@ _WITHOUT_AMX = _WITHOUT_AVX512 | frozenset({85, 106, 108, 125, 126, 140, 141, 16
 
 def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """Fields of an environment that cannot be true together: the field, its value and why."""
-    isa = {one for one in _texts(environment.get("isa")) if one}
+    listed = environment.get("isa")
+    isa = (
+        {one for one in listed if isinstance(one, str) and one}
+        if isinstance(listed, list)
+        else set()
+    )
     vendor = _vendor(str(environment.get("cpu_model", "")))
     machine = str(environment.get("machine", ""))
     for name in sorted(isa):
@@ -60,15 +58,17 @@ def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]
     elif (machine in _ARM and vendor in _FAMILIES) or (machine in _X86 and vendor == "arm"):
         yield "machine", machine, "the processor is of another architecture"
     yield from _of_model(environment, vendor, isa)
-    yield from _of_counts(environment)
+    usable, logical = (_whole(environment.get(name)) for name in ("usable_cpus", "logical_cpus"))
+    if usable is not None and logical is not None and usable > logical:
+        yield "usable_cpus", usable, f"the machine has {logical} processors"
 
 
 def _of_model(environment: dict[str, Any], vendor: str, isa: set[str]) -> Iterator[Any]:
     """What a family or a model that is known cannot have."""
     family, model = (_whole(environment.get(name)) for name in ("cpu_family", "cpu_model_number"))
-    said = environment.get("cpu_family")
+    value = environment.get("cpu_family")
     if vendor in _FAMILIES and family is not None and family not in _FAMILIES[vendor]:
-        yield "cpu_family", said, f"{vendor.upper()} has no processors of this family"
+        yield "cpu_family", value, f"{vendor.upper()} has no processors of this family"
     elif vendor == "amd" and isa & _AMX:
         yield "isa", sorted(isa & _AMX), "no processor of AMD has AMX"
     elif vendor == "amd" and family is not None and family < 25 and isa & _AVX512:
@@ -82,12 +82,6 @@ def _of_model(environment: dict[str, Any], vendor: str, isa: set[str]) -> Iterat
         and (newer := sorted(isa & (_AMX | {"avx512_fp16"})))
     ):
         yield "isa", newer, f"Intel's model {model} of family 6 has no {newer[0]}"
-
-
-def _of_counts(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
-    usable, logical = (_whole(environment.get(name)) for name in ("usable_cpus", "logical_cpus"))
-    if usable is not None and logical is not None and usable > logical:
-        yield "usable_cpus", usable, f"the machine has {logical} processors"
 
 
 def _vendor(model: str) -> str:
@@ -106,7 +100,3 @@ def _whole(value: Any) -> int | None:
     if type(value) is int:
         return value
     return int(value) if isinstance(value, str) and value.isdigit() and len(value) < 9 else None
-
-
-def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

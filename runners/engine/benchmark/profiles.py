@@ -49,7 +49,7 @@ def of_onnxruntime(session: Any, warm: int) -> dict[str, Any]:
     return {
         "nodes_by_provider": dict(sorted(nodes.items())),
         "operators_by_provider": {
-            name: sorted(set(found)) for name, found in sorted(types.items())
+            name: sorted(set(kinds)) for name, kinds in sorted(types.items())
         },
         **_table(rows, max(len(runs), 1)),
     }
@@ -74,12 +74,12 @@ def _table(rows: list[Row], runs: int) -> dict[str, Any]:
     by_operator: dict[tuple[str, str], list[Any]] = {}
     by_node: dict[tuple[str, str, str], list[Any]] = {}
     kernels: dict[str, dict[str, Any]] = {}
-    for name, kind, provider, took, said in rows:
+    for name, kind, provider, took, arguments in rows:
         of_kind = by_operator.setdefault((kind, provider), [0, 0.0, set()])
         of_kind[0] += 1
         of_kind[1] += took
         of_kind[2].add(name)
-        of_node = by_node.setdefault((name, kind, provider), [0, 0.0, said])
+        of_node = by_node.setdefault((name, kind, provider), [0, 0.0, arguments])
         of_node[0] += 1
         of_node[1] += took
         tally = kernels.setdefault(provider, {"count": 0, "time_ms": 0.0})
@@ -106,9 +106,9 @@ def _table(rows: list[Row], runs: int) -> dict[str, Any]:
             "provider": provider,
             "calls": count,
             "time_ms": round(took / runs, 6),
-            **_sizes(said),
+            **_sizes(arguments),
         }
-        for (name, kind, provider), (count, took, said) in by_node.items()
+        for (name, kind, provider), (count, took, arguments) in by_node.items()
     ]
     return {
         "kernels_by_provider": {
@@ -126,10 +126,10 @@ def _by_time(row: dict[str, Any]) -> tuple[float, str]:
     return -row["time_ms"], row.get("node") or row["operator"]
 
 
-def _sizes(said: dict[str, Any]) -> dict[str, int]:
+def _sizes(arguments: dict[str, Any]) -> dict[str, int]:
     names = {"parameter_size": "parameter_bytes", "activation_size": "activation_bytes"}
     return {
-        ours: int(said[theirs])
+        ours: int(arguments[theirs])
         for theirs, ours in names.items()
-        if str(said.get(theirs, "")).isdigit()
+        if str(arguments.get(theirs, "")).isdigit()
     }

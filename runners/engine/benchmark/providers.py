@@ -43,32 +43,27 @@ def offer(layers: frozenset[str]) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory(prefix="hub-offer-") as folder:
         place = Path(folder)
-        wearing = Confinement(layers, _LIMITS, writable=(place,), folder=place)
-        told = _profiles(wearing)
-        told["compiled_in"] = _compiled_in() if "onnxruntime" in told["runtimes"] else []
-        for name in told["compiled_in"]:
-            alone = wearing
+        confinement = Confinement(layers, _LIMITS, writable=(place,), folder=place)
+        offers: dict[str, Any] = {"runtimes": {}, "profiles": {}, "providers": [], "failed": {}}
+        for name in runtimes.names():
+            ending = children.run(partial(_profile, name), confinement, children.Stop())
+            if ending.kind == "answered":
+                offers["runtimes"][name] = str(ending.answer["version"])
+                offers["profiles"][name] = ending.answer["profile"]
+            else:
+                offers["failed"][name] = _words(ending)
+        offers["compiled_in"] = _compiled_in() if "onnxruntime" in offers["runtimes"] else []
+        for name in offers["compiled_in"]:
+            alone = confinement
             if devices.is_gpu(name):
-                alone = isolation.with_devices(wearing, devices.nodes())
+                alone = isolation.with_devices(confinement, devices.nodes())
             ending = children.run(partial(_try, name), alone, children.Stop())
             fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
             if fault:
-                told["failed"][name] = fault[:300]
+                offers["failed"][name] = fault[:300]
             else:
-                told["providers"].append(name)
-    return told
-
-
-def _profiles(wearing: Confinement) -> dict[str, Any]:
-    told: dict[str, Any] = {"runtimes": {}, "profiles": {}, "providers": [], "failed": {}}
-    for name in runtimes.names():
-        ending = children.run(partial(_profile, name), wearing, children.Stop())
-        if ending.kind == "answered":
-            told["runtimes"][name] = str(ending.answer["version"])
-            told["profiles"][name] = ending.answer["profile"]
-        else:
-            told["failed"][name] = _words(ending)
-    return told
+                offers["providers"].append(name)
+    return offers
 
 
 def _profile(name: str) -> dict[str, Any]:
@@ -109,8 +104,8 @@ def _try(provider: str) -> str:
         raise
     if session.get_providers()[0] != provider:
         return _load_error(provider) or "the runtime put another provider in its place"
-    (found,) = session.run(None, inputs)
-    if not np.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE):
+    (result,) = session.run(None, inputs)
+    if not np.allclose(result, expected, rtol=_TOLERANCE, atol=_TOLERANCE):
         return "its result differs from the CPU's"
     return ""
 
@@ -163,5 +158,5 @@ def _model() -> tuple[bytes, dict[str, np.ndarray], np.ndarray]:
 
 
 def _words(ending: children.Ending) -> str:
-    said = ": ".join(str(part) for part in ending.answer or ()) or ending.detail
-    return f"{ending.kind}: {said}"[:300] if said else ending.kind
+    message = ": ".join(str(part) for part in ending.answer or ()) or ending.detail
+    return f"{ending.kind}: {message}"[:300] if message else ending.kind

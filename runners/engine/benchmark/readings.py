@@ -20,11 +20,9 @@ _BYTES = 1 << 16
 POWERCAP = Path("/sys/class/powercap")
 _MOST_METERS = 64
 _GROUPS = (
-    Path("/sys/fs/cgroup"),
-    Path("/sys/fs/cgroup/unified"),
-    Path("/sys/fs/cgroup/cpu"),
+    Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/cpu"),
     Path("/sys/fs/cgroup/cpu,cpuacct"),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,14 @@ class Instruments:
             total=total,
             stolen=stolen,
             pressure=_stalled(_text(self._pressure)),
-            throttled=_throttled(_text(self._group)),
+            throttled=next(
+                (
+                    int(line.removeprefix("nr_throttled "))
+                    for line in _text(self._group).splitlines()
+                    if line.startswith("nr_throttled ")
+                ),
+                None,
+            ),
             switches=usage.ru_nivcsw,
             meters=self._joules(),
         )
@@ -85,8 +90,8 @@ class Instruments:
 
     def memory(self) -> tuple[int | str, int | str]:
         """This process's peak and present resident bytes."""
-        found = dict(line.split(":", 1) for line in _text(self._status).splitlines() if ":" in line)
-        words = [found.get(name, "").split() for name in ("VmHWM", "VmRSS")]
+        lines = dict(line.split(":", 1) for line in _text(self._status).splitlines() if ":" in line)
+        words = [lines.get(name, "").split() for name in ("VmHWM", "VmRSS")]
         peak, now = [int(word[0]) * 1024 if word else NOT_EXPOSED for word in words]
         return peak, now
 
@@ -105,12 +110,12 @@ class Instruments:
         return spent
 
     def _joules(self) -> dict[str, float]:
-        found = {}
+        joules = {}
         for name, handle in self._meters.items():
             with contextlib.suppress(ValueError):
-                found[name] = int(_text(handle)) / 1e6
+                joules[name] = int(_text(handle)) / 1e6
         board = devices.joules() if self._with_gpu else None
-        return found if board is None else {"nvml": board}
+        return joules if board is None else {"nvml": board}
 
 
 def meters(powercap: Path = POWERCAP) -> dict[str, Path]:
@@ -120,13 +125,13 @@ def meters(powercap: Path = POWERCAP) -> dict[str, Path]:
     packages: counted beside them they would count twice. `intel-rapl-mmio:0` is the same meter.
     All packages or none: a sum of some of them would be too small.
     """
-    found = {}
+    zones = {}
     for folder in sorted(powercap.glob("*-rapl:*")):
         if folder.name.count(":") == 1 and _line(folder / "name").startswith("package"):
             if not os.access(folder / "energy_uj", os.R_OK):
                 return {}
-            found[folder.name] = folder
-    return found if len(found) <= _MOST_METERS else {}
+            zones[folder.name] = folder
+    return zones if len(zones) <= _MOST_METERS else {}
 
 
 def interference(before: Moment, after: Moment) -> dict[str, float | int | str]:
@@ -139,7 +144,11 @@ def interference(before: Moment, after: Moment) -> dict[str, float | int | str]:
         "psi_cpu_some": _share(before.pressure, after.pressure, wall),
         "foreign_cpu": _foreign(before, after),
         "steal": _share(before.stolen, after.stolen, _elapsed(before, after)),
-        "throttled": _count(before.throttled, after.throttled),
+        "throttled": (
+            NOT_EXPOSED
+            if before.throttled is None or after.throttled is None
+            else max(after.throttled - before.throttled, 0)
+        ),
         "foreign_gpu_pids": NOT_APPLICABLE,
     }
 
@@ -159,10 +168,6 @@ def _share(before: float | None, after: float | None, whole: float) -> float | s
     if before is None or after is None:
         return NOT_EXPOSED
     return round(min(max((after - before) / whole, 0.0), 1.0), 4)
-
-
-def _count(before: int | None, after: int | None) -> int | str:
-    return NOT_EXPOSED if before is None or after is None else max(after - before, 0)
 
 
 def _opened(path: Path) -> int | None:
@@ -211,14 +216,6 @@ def _stalled(text: str) -> float | None:
     for line in text.splitlines():
         if line.startswith("some "):
             return int(line.rsplit("total=", 1)[1]) / 1e6
-    return None
-
-
-def _throttled(text: str) -> int | None:
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        if name == "nr_throttled":
-            return int(value)
     return None
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     Check = Callable[[Any, str], None]
 
+# A record, and one of its processes, in the shape that `check` demands.
+Record = dict[str, Any]
+Process = dict[str, Any]
+
 FORMAT = "onnx-model-hub/benchmark"
 # Records of earlier versions keep the sums they were made with: docs/decisions/0033 and 0045.
 FORMAT_VERSION = 3
@@ -48,39 +52,15 @@ _MOST_NS = 10**15
 
 MEASURED = frozenset(
     {
-        "format",
-        "format_version",
-        "challenge",
-        "method",
-        "engine",
-        "started_at",
-        "ended_at",
-        "model",
-        "config",
-        "provider",
-        "environment",
-        "gate",
-        "quiet",
-        "processes",
-        "per_operator",
-        "power",
-        "grid",
-        "failure",
-        "sweeps",
+        *("format", "format_version", "challenge", "method", "engine", "started_at", "ended_at"),
+        *("model", "config", "provider", "environment", "gate", "quiet", "processes"),
+        *("per_operator", "power", "grid", "failure", "sweeps"),
     }
 )
 DERIVED = frozenset(
     {
-        "environment_digest",
-        "accounting",
-        "stats",
-        "energy",
-        "carbon",
-        "comparability",
-        "comparability_key",
-        "status",
-        "reasons",
-        "content_sha256",
+        *("environment_digest", "accounting", "stats", "energy", "carbon", "comparability"),
+        *("comparability_key", "status", "reasons", "content_sha256"),
     }
 )
 # What a process says of itself that follows from its readings and the gate.
@@ -103,14 +83,14 @@ def digest(data: Any) -> str:
     return hashlib.sha256(canonical(data)).hexdigest()
 
 
-def measured(record: dict[str, Any]) -> dict[str, Any]:
+def measured(record: Record) -> Record:
     """The part of a record that is not derived from another part of it."""
-    kept = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
-    kept["processes"] = [
+    fields = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
+    fields["processes"] = [
         {name: value for name, value in one.items() if name not in DERIVED_OF_PROCESS}
         for one in record["processes"]
     ]
-    return kept
+    return fields
 
 
 def seed_of(challenge: str) -> int:
@@ -118,12 +98,12 @@ def seed_of(challenge: str) -> int:
     return int(challenge[:8], 16) >> 1
 
 
-def is_first(record: dict[str, Any]) -> bool:
+def is_first(record: Record) -> bool:
     """Whether a record is of the first version, whose sums differ in a few places."""
     return bool(record["format_version"] == 1)
 
 
-def is_before_outputs(record: dict[str, Any]) -> bool:
+def is_before_outputs(record: Record) -> bool:
     """Whether a record is of a version without a challenge and digests of outputs."""
     return bool(record["format_version"] < 3)
 
@@ -133,7 +113,7 @@ def _measured_of(version: int) -> frozenset[str]:
     return MEASURED - {"challenge"} if version < 3 else MEASURED
 
 
-def without_samples(record: dict[str, Any]) -> dict[str, Any]:
+def without_samples(record: Record) -> Record:
     """The record as it is queried and shown: all but the samples, of which only the number stays.
 
     Whoever needs them takes the whole record, which is a file of its own.
@@ -146,14 +126,14 @@ def without_samples(record: dict[str, Any]) -> dict[str, Any]:
     return slim
 
 
-def check(data: Any) -> dict[str, Any]:
+def check(data: Any) -> Record:
     """Give the data back if it has the shape of a record; raises InvalidRecordError.
 
     It says nothing about whether the sums are right: that is `verification.problems`.
     """
     _check(data, "record", is_nested=False)
-    found: dict[str, Any] = data
-    return found
+    record: Record = data
+    return record
 
 
 def _check(data: Any, where: str, *, is_nested: bool) -> None:
@@ -161,8 +141,8 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         raise InvalidRecordError(f"{where}: it must be an object")
     version = data.get("format_version")
     if type(version) is not int or version not in FORMAT_VERSIONS:
-        known = ", ".join(map(str, FORMAT_VERSIONS))
-        raise InvalidRecordError(f"{where}.format_version: it must be one of {known}")
+        versions = ", ".join(map(str, FORMAT_VERSIONS))
+        raise InvalidRecordError(f"{where}.format_version: it must be one of {versions}")
     _object(data, where, _measured_of(version) | DERIVED)
     if data["format"] != FORMAT:
         raise InvalidRecordError(f"{where}.format: it must be {FORMAT!r}")
@@ -254,11 +234,6 @@ def _plain(data: Any, where: str) -> None:
     _bounded(data, where, 6)
 
 
-def _plain_or_none(data: Any, where: str) -> None:
-    if data is not None:
-        _plain(data, where)
-
-
 def _bounded(data: Any, where: str, depth: int) -> None:
     values: list[Any] = []
     if isinstance(data, dict):
@@ -299,6 +274,10 @@ def _each(inner: Check, most: int) -> Check:
     return checker
 
 
+def _optional(inner: Check) -> Check:
+    return lambda data, where: None if data is None else inner(data, where)
+
+
 def _one_of(*words: str) -> Check:
     return lambda data, where: _word(data, where, words)
 
@@ -318,13 +297,6 @@ def _power(data: Any, where: str) -> None:
     name = needed.get(data["provenance"])
     if name:
         _keyed({name: _number, "source": _text})(data, where)
-
-
-def _grid(data: Any, where: str) -> None:
-    if data is not None:
-        _keyed({"region": _text, "g_per_kwh": _number, "year": _whole, "source": _text})(
-            data, where
-        )
 
 
 _SHA256 = _matching(r"[0-9a-f]{64}")
@@ -348,80 +320,46 @@ _LIMITS = (
     *("between_process_cv", "least_processes", "widest_interval"),
 )
 _FIELDS: dict[str, Check] = {
-    "method": _text,
-    "engine": _text,
-    "challenge": _matching(rf"[0-9a-f]{{64}}|{NOT_APPLICABLE}"),
-    "started_at": _time,
-    "ended_at": _time,
+    "method": _text, "engine": _text, "challenge": _matching(rf"[0-9a-f]{{64}}|{NOT_APPLICABLE}"),
+    "started_at": _time, "ended_at": _time,
     "model": _keyed(
         {"entry": _text, "sha256": _SHA256, "size": _whole, "files": _each(_FILE, 500)}
     ),
-    "config": _keyed(
-        {
-            "scenario": _one_of(*SCENARIOS),
-            "inputs": _each(_PORT, 200),
-            "input_source": _text,
-            "seed": _whole,
-            "batch": _whole,
-            "samples_per_query": _whole,
-            "call_style": _one_of(*CALL_STYLES),
-            "intra_op_threads": _whole,
-        }
-    ),
-    "provider": _keyed(
-        {
-            "runtime": _text,
-            "requested": _TEXTS,
-            "claimed": _text,
-            "partial": _flag,
-            "nodes_by_provider": _mapped(_whole),
-            "kernels_by_provider": _mapped(_keyed({"count": _whole, "time_ms": _number})),
-        }
-    ),
+    "config": _keyed({
+        "scenario": _one_of(*SCENARIOS), "inputs": _each(_PORT, 200), "input_source": _text,
+        "seed": _whole, "batch": _whole, "samples_per_query": _whole,
+        "call_style": _one_of(*CALL_STYLES), "intra_op_threads": _whole,
+    }),
+    "provider": _keyed({
+        "runtime": _text, "requested": _TEXTS, "claimed": _text, "partial": _flag,
+        "nodes_by_provider": _mapped(_whole),
+        "kernels_by_provider": _mapped(_keyed({"count": _whole, "time_ms": _number})),
+    }),
     "environment": _plain,
     "gate": _keyed(dict.fromkeys(_LIMITS, _number)),
     "quiet": _keyed({"is_quiet": _flag, "waited_s": _number}),
     "per_operator": _keyed({"status": _text, "operators": _each(_plain, _MOST_ROWS)}),
     "power": _power,
-    "grid": _grid,
-    "failure": _plain_or_none,
-    "environment_digest": _SHA256,
-    "accounting": _plain,
-    "stats": _plain_or_none,
-    "energy": _plain,
-    "carbon": _plain,
-    "comparability": _plain,
-    "comparability_key": _SHA256,
-    "status": _one_of(*STATUSES),
-    "reasons": _TEXTS,
-    "content_sha256": _SHA256,
-}
-_OF_PROCESS: dict[str, Check] = {
-    "ordinal": _whole,
-    "kept_every": _whole,
-    "queries": _whole,
-    "inferences": _whole,
-    "wall_s": _number,
-    "cpu_time_s": _reading,
-    "warmup_count": _whole,
-    "warmup_s": _number,
-    "steady": _flag,
-    "session_load_ms": _number,
-    "first_inference_ms": _number,
-    "peak_rss_bytes": _reading,
-    "floor_rss_bytes": _reading,
-    "peak_device_bytes": _reading,
-    "involuntary_switches": _reading,
-    "timer_ns": _number,
-    "clock_khz": _reading,
-    "meter_j": _mapped(_number),
-    "interference": _keyed(
-        dict.fromkeys(("psi_cpu_some", "foreign_cpu", "steal", "throttled"), _reading)
-        | {"foreign_gpu_pids": _reading}
+    "grid": _optional(
+        _keyed({"region": _text, "g_per_kwh": _number, "year": _whole, "source": _text})
     ),
-    "failure": _plain_or_none,
+    "failure": _optional(_plain), "environment_digest": _SHA256, "accounting": _plain,
+    "stats": _optional(_plain), "energy": _plain, "carbon": _plain, "comparability": _plain,
+    "comparability_key": _SHA256, "status": _one_of(*STATUSES), "reasons": _TEXTS,
+    "content_sha256": _SHA256,
+}  # fmt: skip
+_OF_PROCESS: dict[str, Check] = {
+    "ordinal": _whole, "kept_every": _whole, "queries": _whole, "inferences": _whole,
+    "wall_s": _number, "cpu_time_s": _reading, "warmup_count": _whole, "warmup_s": _number,
+    "steady": _flag, "session_load_ms": _number, "first_inference_ms": _number,
+    "peak_rss_bytes": _reading, "floor_rss_bytes": _reading, "peak_device_bytes": _reading,
+    "involuntary_switches": _reading, "timer_ns": _number, "clock_khz": _reading,
+    "meter_j": _mapped(_number),
+    "interference": _keyed(dict.fromkeys(
+        ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids"), _reading
+    )),
+    "failure": _optional(_plain),
     # The last timed inference's, and whether they repeat those of an inference before it.
     "outputs": _keyed({"sha256": _MAYBE_SHA256, "repeat": _one_of(*REPEATS)}),
-    "rejected": _flag,
-    "reasons": _TEXTS,
-}
+    "rejected": _flag, "reasons": _TEXTS,
+}  # fmt: skip

@@ -22,6 +22,8 @@ from runners.engine.benchmark import record as form
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runners.engine.benchmark.record import Process, Record
+
 # Nanoseconds. A bound model of one Identity node takes 1,800 in ONNX Runtime 1.31 on a Zen 5 core.
 LEAST_SAMPLE_NS = 500
 # What two readings of a clock take: a CPython loop needs more than the first, a host without a
@@ -66,7 +68,7 @@ class Broken:
     cure: str
 
 
-def broken(record: dict[str, Any], where: str = "") -> Iterator[Broken]:
+def broken(record: Record, where: str = "") -> Iterator[Broken]:
     """The rules that one record breaks, sweeps left out; ``where`` is the prefix of its fields.
 
     Asks for a record in shape (`record.check`). Records of earlier formats are held to what holds
@@ -74,7 +76,9 @@ def broken(record: dict[str, Any], where: str = "") -> Iterator[Broken]:
     """
     yield from _of_runtime(record, where)
     yield from _of_nodes(record, where)
-    yield from _of_processor(record, where)
+    for name, value, words in processors.contradictions(record["environment"]):
+        cure = "Send the processor as reported by /proc/cpuinfo."
+        yield Broken("processor", f"{where}environment.{name}", value, words, cure)
     yield from _of_power(record, where)
     yield from _of_span(record, where)
     finished = []
@@ -90,32 +94,28 @@ def broken(record: dict[str, Any], where: str = "") -> Iterator[Broken]:
     yield from _of_copies(finished)
 
 
-def _of_clock(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+def _of_clock(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     if record["provider"]["runtime"] == PAGE:
         return  # a browser rounds its clock on purpose, to steps that it tells
     timer, least = one["timer_ns"], min(one["samples_ns"])
     if not LEAST_TIMER_NS <= timer <= MOST_TIMER_NS:
-        yield Broken(
-            "clock-resolution",
-            f"{spot}timer_ns",
-            timer,
-            f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns",
-            "Measure on Linux with the system clock, as `hub bench` does.",
-        )
+        words = f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns"
+        cure = "Measure on Linux with the system clock, as `hub bench` does."
+        yield Broken("clock-resolution", f"{spot}timer_ns", timer, words, cure)
     floor = max(LEAST_SAMPLE_NS, timer)
     if least < floor:
-        yield Broken(
-            "clock-resolution",
-            f"{spot}samples_ns",
-            least,
+        words = (
             f"a sample of {least} ns is below {floor:g} ns, the least that a call of a runtime and "
-            "two readings of the clock take",
-            "Send the unmodified samples in nanoseconds. If the model is that fast, use a larger "
-            "--batch.",
+            "two readings of the clock take"
         )
+        cure = (
+            "Send the unmodified samples in nanoseconds. If the model is that fast, use a larger "
+            "--batch."
+        )
+        yield Broken("clock-resolution", f"{spot}samples_ns", least, words, cure)
 
 
-def _of_wall(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+def _of_wall(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     samples, wall = one["samples_ns"], one["wall_s"] + _ROUNDING_S
     cure = "Send the samples and the length of the timed part of the same process."
     if max(samples) / 1e9 > wall:
@@ -127,7 +127,7 @@ def _of_wall(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator
         yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
 
 
-def _of_cpu_time(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+def _of_cpu_time(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     used = one["cpu_time_s"]
     if isinstance(used, str):
         return
@@ -139,39 +139,30 @@ def _of_cpu_time(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iter
     threads += record["provider"]["claimed"] not in (_ON_CPU, "OpenVINO:CPU")
     most = one["wall_s"] * threads
     if used > most * (1 + _CPU_SHARE) + _CPU_S:
-        yield Broken(
-            "cpu-time-within-wall",
-            f"{spot}cpu_time_s",
-            used,
-            f"{threads} threads have at most {most:.6g} s of processor time in {one['wall_s']:.6g} "
-            "s",
+        wall = f"{one['wall_s']:.6g} s"
+        words = f"{threads} threads have at most {most:.6g} s of processor time in {wall}"
+        cure = (
             "Send the CPU time of the timed part only, and the number of threads in "
-            "config.intra_op_threads.",
+            "config.intra_op_threads."
         )
+        yield Broken("cpu-time-within-wall", f"{spot}cpu_time_s", used, words, cure)
     elif not used:
-        yield Broken(
-            "cpu-time-within-wall",
-            f"{spot}cpu_time_s",
-            used,
-            "an inference takes processor time",
-            f'Write "{form.NOT_EXPOSED}" where the machine does not tell it.',
-        )
+        words = "an inference takes processor time"
+        cure = f'Write "{form.NOT_EXPOSED}" where the machine does not tell it.'
+        yield Broken("cpu-time-within-wall", f"{spot}cpu_time_s", used, words, cure)
 
 
-def _of_outputs(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+def _of_outputs(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     if form.is_before_outputs(record) or record["provider"]["runtime"] == PAGE:
         return
-    if one["outputs"]["sha256"] == form.NOT_EXPOSED:
-        yield Broken(
-            "outputs-digest",
-            f"{spot}outputs.sha256",
-            one["outputs"]["sha256"],
-            "a process that was timed has the digest of the outputs of its last timed inference",
-            "Measure with the `hub bench` of this version, which checks the outputs.",
-        )
+    sha256 = one["outputs"]["sha256"]
+    if sha256 == form.NOT_EXPOSED:
+        words = "a process that was timed has the digest of the outputs of its last timed inference"
+        cure = "Measure with the `hub bench` of this version, which checks the outputs."
+        yield Broken("outputs-digest", f"{spot}outputs.sha256", sha256, words, cure)
 
 
-def _of_chance(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterator[Broken]:
+def _of_chance(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     """Times of a machine scatter: they are not equal, do not grow by equal steps, do not repeat."""
     samples, field = one["samples_ns"], f"{spot}samples_ns"
     cure = "Send every sample in its order, as the clock gave it."
@@ -183,7 +174,8 @@ def _of_chance(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterat
     if not _is_fine(one) or len(samples) < 10:
         return
     for what, values in (("samples", samples), ("steps between samples", _steps(samples))):
-        if (share := _most_common(values)) > _MOST_EQUAL:
+        share = Counter(values).most_common(1)[0][1] / len(values)
+        if share > _MOST_EQUAL:
             words = f"{share:.0%} of the {what} are equal to the nanosecond"
             yield Broken("samples-scatter", field, round(share, 4), words, cure)
             return
@@ -192,7 +184,7 @@ def _of_chance(one: dict[str, Any], record: dict[str, Any], spot: str) -> Iterat
         yield Broken("samples-once", field, lag, words, cure)
 
 
-def _of_copies(finished: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Broken]:
+def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
     """Each process has samples of its own."""
     cure = "Start a fresh process for each list of samples, and send each list once."
     sets = [
@@ -221,30 +213,30 @@ def _of_copies(finished: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Broke
         return  # of many copies one says it
 
 
-def _of_runtime(record: dict[str, Any], where: str) -> Iterator[Broken]:
+def _of_runtime(record: Record, where: str) -> Iterator[Broken]:
     """The runtime and its providers are known ones, in the record and in its environment."""
     provider, runtime = record["provider"], record["provider"]["runtime"]
     field, cure = f"{where}provider.", "Send runtime and providers as the runtime names them."
-    known = PROVIDERS.get(runtime)
-    if known is None:
+    providers = PROVIDERS.get(runtime)
+    if providers is None:
         words = f"the runtimes are {', '.join(PROVIDERS)}"
         yield Broken("runtime", f"{field}runtime", runtime, words, cure)
         return
-    if (said := record["environment"].get("runtime", runtime)) != runtime:
+    if (other := record["environment"].get("runtime", runtime)) != runtime:
         words = f"the record is of {runtime}, its environment of another runtime"
-        yield Broken("runtime", f"{where}environment.runtime", said, words, cure)
-    for name, held in (
+        yield Broken("runtime", f"{where}environment.runtime", other, words, cure)
+    for name, names in (
         ("claimed", {provider["claimed"]}),
         ("nodes_by_provider", set(provider["nodes_by_provider"])),
         ("kernels_by_provider", set(provider["kernels_by_provider"])),
     ):
-        if strange := sorted(held - known):
+        if strange := sorted(names - providers):
             words = f"{runtime} has no provider {strange[0][:60]}"
             yield Broken("provider-of-nodes", f"{field}{name}", strange[0], words, cure)
             return
 
 
-def _of_nodes(record: dict[str, Any], where: str) -> Iterator[Broken]:
+def _of_nodes(record: Record, where: str) -> Iterator[Broken]:
     """Which provider ran the nodes: the claimed one holds some, and kernels ran where nodes are."""
     provider, field = record["provider"], f"{where}provider."
     claimed, nodes = provider["claimed"], provider["nodes_by_provider"]
@@ -256,7 +248,7 @@ def _of_nodes(record: dict[str, Any], where: str) -> Iterator[Broken]:
     stray = _stray(record, set(kernels) | set(nodes) | {_ON_CPU})
     gpu = record["environment"].get("gpu_model", form.NOT_APPLICABLE)
     idle = kernels and not kernels.get(claimed, {}).get("count")
-    for fails, place, said, words in (
+    for fails, place, value, words in (
         (
             not nodes.get(claimed),
             f"{field}nodes_by_provider", nodes, f"{claimed} is claimed and holds no node",
@@ -283,42 +275,31 @@ def _of_nodes(record: dict[str, Any], where: str) -> Iterator[Broken]:
                 "Name the provider that ran the nodes; to measure another one use --provider on a "
                 "machine that has it."
             )
-            yield Broken("provider-of-nodes", place, said, words, cure)
+            yield Broken("provider-of-nodes", place, value, words, cure)
             return
 
 
-def _stray(record: dict[str, Any], known: set[str]) -> str:
+def _stray(record: Record, providers: set[str]) -> str:
     """A provider of some listed operator or node that neither holds nodes nor ran kernels."""
-    found = record["per_operator"]
-    nodes = found.get("nodes")
-    rows = [*found["operators"], *(nodes if isinstance(nodes, list) else [])]
+    profile = record["per_operator"]
+    nodes = profile.get("nodes")
+    rows = [*profile["operators"], *(nodes if isinstance(nodes, list) else [])]
     named = [row.get("provider", _ON_CPU) for row in rows if isinstance(row, dict)]
-    return next((str(name)[:60] for name in named if name not in known and name != ""), "")
+    return next((str(name)[:60] for name in named if name not in providers and name != ""), "")
 
 
-def _of_processor(record: dict[str, Any], where: str) -> Iterator[Broken]:
-    for name, said, words in processors.contradictions(record["environment"]):
-        yield Broken(
-            "processor",
-            f"{where}environment.{name}",
-            said,
-            words,
-            "Send the processor as reported by /proc/cpuinfo.",
-        )
-
-
-def _of_power(record: dict[str, Any], where: str) -> Iterator[Broken]:
+def _of_power(record: Record, where: str) -> Iterator[Broken]:
     if form.is_before_outputs(record):
         return
-    told, grid = record["power"], record["grid"]
-    if words := power.contradiction(told, record["provider"]["claimed"]):
+    declared, grid = record["power"], record["grid"]
+    if words := power.contradiction(declared, record["provider"]["claimed"]):
         cure = (
             "Use a meter that is known, state watts (estimated) or leave out energy (none): "
             f"{', '.join(sorted(power.METERS))}."
         )
-        yield Broken("known-meter", f"{where}power", told.get("method"), words, cure)
-    if told["provenance"] == "measured":
-        meters = set(told.get("meters", ()))
+        yield Broken("known-meter", f"{where}power", declared.get("method"), words, cure)
+    if declared["provenance"] == "measured":
+        meters = set(declared.get("meters", ()))
         for place, one in enumerate(record["processes"]):
             if one["meter_j"] and set(one["meter_j"]) != meters:
                 words = f"the meters of the record are {', '.join(sorted(meters))}"
@@ -332,22 +313,19 @@ def _of_power(record: dict[str, Any], where: str) -> Iterator[Broken]:
         yield Broken("known-grid", f"{where}grid", grid["region"], words, cure)
 
 
-def _of_span(record: dict[str, Any], where: str) -> Iterator[Broken]:
+def _of_span(record: Record, where: str) -> Iterator[Broken]:
     """All processes ran one after another, between the beginning and the end of the record."""
     began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "ended_at"))
     span = (ended - began).total_seconds() + _CLOCK_S
     spent = math.fsum(one["wall_s"] + one["warmup_s"] for one in record["processes"])
     if spent > span:
-        yield Broken(
-            "processes-within-record",
-            f"{where}ended_at",
-            record["ended_at"],
-            f"its processes took {spent:.6g} s, and it has {max(span - _CLOCK_S, 0):.6g} s",
-            "Send the times at which the measurement began and ended, in UTC.",
-        )
+        words = f"its processes took {spent:.6g} s, and it has {max(span - _CLOCK_S, 0):.6g} s"
+        cure = "Send the times at which the measurement began and ended, in UTC."
+        ended_at = record["ended_at"]
+        yield Broken("processes-within-record", f"{where}ended_at", ended_at, words, cure)
 
 
-def _is_fine(one: dict[str, Any]) -> bool:
+def _is_fine(one: Process) -> bool:
     """Whether a typical sample is so many steps of the clock that equal ones are no accident."""
     samples = sorted(one["samples_ns"])
     return bool(samples[len(samples) // 2] >= FINE * max(one["timer_ns"], 1))
@@ -355,11 +333,6 @@ def _is_fine(one: dict[str, Any]) -> bool:
 
 def _steps(samples: Sequence[int]) -> list[int]:
     return [after - before for before, after in pairwise(samples)]
-
-
-def _most_common(values: Sequence[int]) -> float:
-    """The share of the most common value."""
-    return Counter(values).most_common(1)[0][1] / len(values) if values else 0.0
 
 
 def _windows(samples: Sequence[int]) -> Iterator[int]:
@@ -381,12 +354,12 @@ def _repeats(samples: Sequence[int]) -> int | None:
     Exact repetition is looked for in all of them, repetition with added noise (autocorrelation of
     the ranks of the steps) in the first few hundred.
     """
-    seen: dict[int, int] = {}
+    places: dict[int, int] = {}
     again: Counter[int] = Counter()
     for place, window in enumerate(_windows(samples)):
-        if window in seen:
-            again[place - seen[window]] += 1
-        seen[window] = place
+        if window in places:
+            again[place - places[window]] += 1
+        places[window] = place
     if again and again.total() > _SHARED * (min(len(samples), _HASHED) - _WINDOW + 1):
         return again.most_common(1)[0][0]
     ranks = _ranked(_steps(samples[: _LOOKED_AT + 1]))

@@ -49,29 +49,29 @@ class Opened:
     kept: list[Any] = field(default_factory=list)
 
 
-def open_session(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def open_session(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
     """Open a model as the arguments of a measurement say."""
-    if asked["runtime"] == OPENVINO:
-        return _open_openvino(asked, feeds, profiled=profiled)
-    return _open_onnxruntime(asked, feeds, profiled=profiled)
+    if settings["runtime"] == OPENVINO:
+        return _open_openvino(settings, feeds, profiled=profiled)
+    return _open_onnxruntime(settings, feeds, profiled=profiled)
 
 
-def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
     import onnxruntime  # noqa: PLC0415 - only a child loads it
 
-    provider = asked["provider"]
+    provider = settings["provider"]
     if provider in DEVICE_OF and hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
-    options = _options(onnxruntime, asked, profiled=profiled)
-    wanted: list[Any] = [(provider, asked["provider_options"])]
+    options = _options(onnxruntime, settings, profiled=profiled)
+    providers: list[Any] = [(provider, settings["provider_options"])]
     if provider != CPU:
-        if asked["strict_provider"]:
+        if settings["strict_provider"]:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         else:
-            wanted.append(CPU)
+            providers.append(CPU)
     # Else a provider that fails is replaced by another one, and that would be timed.
     session = onnxruntime.InferenceSession(
-        asked["model"], options, providers=wanted, enable_fallback=0
+        settings["model"], options, providers=providers, enable_fallback=0
     )
     kinds = {port.name: port.type for port in session.get_inputs()}
     values = {
@@ -79,10 +79,10 @@ def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled:
         for name, value in feeds.items()
         if name in kinds
     }
-    infer, read = _call(session, values, asked)
+    infer, read = _call(session, values, settings)
     opened = Opened(
         infer,
-        _facts(onnxruntime, session, asked),
+        _facts(onnxruntime, session, settings),
         read,
         lambda: _expect_provider(session, provider),
     )
@@ -95,40 +95,42 @@ def _open_onnxruntime(asked: dict[str, Any], feeds: dict[str, Any], *, profiled:
 
 
 def _expect_provider(session: Any, provider: str) -> None:
-    held = list(session.get_providers())
-    if held[:1] != [provider]:
-        names = ", ".join(map(str, held)) or "nothing"
+    providers = list(session.get_providers())
+    if providers[:1] != [provider]:
+        names = ", ".join(map(str, providers)) or "nothing"
         raise ProviderLostError(f"{provider} was requested, but {names} ran the model")
 
 
-def _options(onnxruntime: Any, asked: dict[str, Any], *, profiled: bool) -> Any:
+def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = asked["threads"]
+    options.intra_op_num_threads = settings["threads"]
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    spins = "1" if asked["spinning"] else "0"
+    spins = "1" if settings["spinning"] else "0"
     options.add_session_config_entry("session.intra_op.allow_spinning", spins)
-    if asked.get("turn_seconds") and asked["threads"] > 1:
+    if settings.get("turn_seconds") and settings["threads"] > 1:
         # Threads that go on looking for work would do so in the other model's turns.
         options.add_session_config_entry("session.force_spinning_stop", "1")
     if profiled:
         options.enable_profiling = True
         options.profile_file_prefix = "profile"
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        if Path(asked["model"]).stat().st_size <= _MOST_OPTIMISED:
+        if Path(settings["model"]).stat().st_size <= _MOST_OPTIMISED:
             options.optimized_model_filepath = "optimised.onnx"
     return options
 
 
 def _call(
-    session: Any, values: dict[str, Any], asked: dict[str, Any]
+    session: Any, values: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[Callable[[], object], Callable[[object], Any]]:
     """One inference, and what reads the outputs from what it returned."""
-    if asked["call_style"] == "run":
+    if settings["call_style"] == "run":
         if any(type(value).__name__ == "OrtValue" for value in values.values()):
-            return _with_ort_values(session, values), _as_given
+            inputs = {name: _on_device(value, "cpu") for name, value in values.items()}
+            names = [port.name for port in session.get_outputs()]
+            return lambda: session.run_with_ort_values(names, inputs), _as_given
         return lambda: session.run(None, values), _as_given
-    device = DEVICE_OF.get(asked["provider"], "cpu")
+    device = DEVICE_OF.get(settings["provider"], "cpu")
     binding = session.io_binding()
     for name, value in values.items():
         binding.bind_ortvalue_input(name, _on_device(value, device))
@@ -146,17 +148,8 @@ def _call(
     return infer, read
 
 
-def _as_given(given: object) -> object:
-    return given
-
-
-def _with_ort_values(session: Any, values: dict[str, Any]) -> Callable[[], object]:
-    held = {
-        name: value if type(value).__name__ == "OrtValue" else _on_device(value, "cpu")
-        for name, value in values.items()
-    }
-    names = [port.name for port in session.get_outputs()]
-    return lambda: session.run_with_ort_values(names, held)
+def _as_given(output: object) -> object:
+    return output
 
 
 def _on_device(value: Any, device: str) -> Any:
@@ -167,13 +160,13 @@ def _on_device(value: Any, device: str) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy(value, device, 0)
 
 
-def _facts(onnxruntime: Any, session: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _facts(onnxruntime: Any, session: Any, settings: dict[str, Any]) -> dict[str, Any]:
     claimed = session.get_providers()
     return {
         "runtime_version": str(onnxruntime.__version__),
         "runtime_build": str(onnxruntime.get_build_info())[:500],
-        "ep_version": _ep_version(asked["provider"]),
-        "claimed": asked["provider"] if asked["provider"] in claimed else claimed[0],
+        "ep_version": _ep_version(settings["provider"]),
+        "claimed": settings["provider"] if settings["provider"] in claimed else claimed[0],
         "providers": claimed,
         "graph_opt_level": "all",
         "execution_mode": "sequential",
@@ -187,13 +180,13 @@ def _ep_version(provider: str) -> str:
     """
     if provider not in DEVICE_OF:
         return NOT_APPLICABLE
-    found = []
+    versions = []
     for name, library, ask in _LIBRARIES:
         loaded = _loaded(library)
         with contextlib.suppress(AttributeError):
-            if loaded is not None and (said := ask(loaded)):
-                found.append(f"{name} {said}")
-    return ", ".join(found) or NOT_EXPOSED
+            if loaded is not None and (version := ask(loaded)):
+                versions.append(f"{name} {version}")
+    return ", ".join(versions) or NOT_EXPOSED
 
 
 def _loaded(library: str) -> Any:
@@ -205,8 +198,8 @@ def _loaded(library: str) -> Any:
 
 
 def _cuda_version(library: Any) -> int | None:
-    said = ctypes.c_int()
-    return int(said.value) if library.cudaRuntimeGetVersion(ctypes.byref(said)) == 0 else None
+    value = ctypes.c_int()
+    return int(value.value) if library.cudaRuntimeGetVersion(ctypes.byref(value)) == 0 else None
 
 
 def _cudnn_version(library: Any) -> int:
@@ -214,15 +207,11 @@ def _cudnn_version(library: Any) -> int:
     return int(library.cudnnGetVersion())
 
 
-def _tensorrt_version(library: Any) -> int:
-    return int(library.getInferLibVersion())
-
-
 # Name, library, and what it is asked: numbers as each library writes them.
 _LIBRARIES = (
     ("CUDA", "libcudart.so", _cuda_version),
     ("cuDNN", "libcudnn.so", _cudnn_version),
-    ("TensorRT", "libnvinfer.so", _tensorrt_version),
+    ("TensorRT", "libnvinfer.so", lambda library: int(library.getInferLibVersion())),
 )
 
 
@@ -231,28 +220,28 @@ def _digest(path: str) -> str:
     if place is None or not place.is_file():
         return NOT_EXPOSED
     with place.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     place.unlink()
-    return found
+    return digest
 
 
-def _open_openvino(asked: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
     openvino = importlib.import_module("openvino")
     core = openvino.Core()
-    settings: dict[str, Any] = {
-        "INFERENCE_NUM_THREADS": asked["threads"],
+    plugin: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": settings["threads"],
         "NUM_STREAMS": 1,
         # Otherwise the plugin computes in bf16 where the processor has it, and says nothing.
         "INFERENCE_PRECISION_HINT": "f32",
         "ENABLE_CPU_PINNING": False,
     }
     if profiled:
-        settings["PERF_COUNT"] = True
-    compiled = core.compile_model(core.read_model(asked["model"]), "CPU", settings)
+        plugin["PERF_COUNT"] = True
+    compiled = core.compile_model(core.read_model(settings["model"]), "CPU", plugin)
     request = compiled.create_infer_request()
     ports = {name: port for port in compiled.inputs for name in port.get_names()}
     values = {ports[name]: value for name, value in feeds.items() if name in ports}
-    if asked["call_style"] == "run":
+    if settings["call_style"] == "run":
         infer: Callable[[], object] = lambda: request.infer(values)  # noqa: E731
     else:
         for port, value in values.items():

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A middle with the ends of its interval.
+Interval = tuple[float, float, float]
 CONFIDENCE = 0.99
 PERCENTILES = {"p50": (50, 100), "p90": (90, 100), "p95": (95, 100), "p99": (99, 100)}
 PERCENTILES["p99.9"] = (999, 1000)
@@ -57,7 +59,7 @@ def variation(values: Sequence[float]) -> float:
     return math.sqrt(square) / mean
 
 
-def interval(values: Sequence[float]) -> tuple[float, float, float] | None:
+def interval(values: Sequence[float]) -> Interval | None:
     """The geometric mean of positive values with its 95 % interval; None below two values."""
     if len(values) < 2 or min(values) <= 0:
         return None
@@ -70,9 +72,7 @@ def interval(values: Sequence[float]) -> tuple[float, float, float] | None:
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
-def ratio_of_sums(
-    above: Sequence[float], below: Sequence[float]
-) -> tuple[float, float, float] | None:
+def ratio_of_sums(above: Sequence[float], below: Sequence[float]) -> Interval | None:
     """The sum of one over the sum of the other with its 95 % interval; None below two pairs.
 
     The ratio estimator with its linearised variance (Cochran, Sampling Techniques, 6.3) and
@@ -133,9 +133,7 @@ def samples_needed(name: str, overruns: int = 1) -> int:
     return low
 
 
-def paired_ratio(
-    baseline: Sequence[float], candidate: Sequence[float]
-) -> tuple[float, float, float] | None:
+def paired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Interval | None:
     """The ratio of values that belong together, candidate over baseline, with its 99 % interval.
 
     The middle is the Hodges-Lehmann estimate, the interval that of Wilcoxon's signed ranks, both of
@@ -161,18 +159,16 @@ def _ranks_outside(count: int) -> int | None:
     for rank in range(1, count + 1):
         for total in range(len(ways) - 1, rank - 1, -1):
             ways[total] += ways[total - rank]
-    below, found = 0, None
+    below, largest = 0, None
     for total, many in enumerate(ways):
         below += many
         if below > (1 - CONFIDENCE) / 2 * 2**count:
-            return found
-        found = total
-    return found
+            return largest
+        largest = total
+    return largest
 
 
-def ratio_interval(
-    baseline: Sequence[float], candidate: Sequence[float], seed: int
-) -> tuple[float, float, float]:
+def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> Interval:
     """The ratio of the medians, candidate over baseline, with a 99 % bootstrap interval.
 
     For values that do not belong together in pairs. Each draw takes as many values as there are,

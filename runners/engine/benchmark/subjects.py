@@ -12,7 +12,6 @@ from runners.engine.benchmark import answers, devices, environments, feeds, sess
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.onnx_files import text
-from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +26,10 @@ _PREPARE_SECONDS = 120
 _USUAL_LOAD = 0.5
 _SAMPLES_FOR = "p99"
 _PROFILE_SECONDS = 1.0
+_PHASES = (
+    *("scenario", "samples_per_query", "warmup_seconds", "warmup_cap_seconds", "timed_seconds"),
+    *("timed_cap_seconds", "most_samples"),
+)
 _NOT_SO = "The model does not run in this configuration"
 
 
@@ -68,32 +71,35 @@ class Subject:
         """Those that its processes are pinned to: the last, as the first serve interrupts."""
         return self.slot[-self.options.threads :]
 
+    def under(self, options: Options, name: str) -> Subject:
+        """The same model under another configuration."""
+        return Subject(self.job, options, self.model, self.entry, self.files, name)
+
     def prepare(self) -> None:
         """Make inputs and run a profiled process; raises TroubleError."""
-        asked = self.arguments("profile", 0)
+        arguments = self.arguments("profile", 0)
         ending = self.job.stage(
             "prepare",
-            lambda: feeds.make(self.model, self.job.work / self.name, asked),
+            lambda: feeds.make(self.model, self.job.work / self.name, arguments),
             wall_seconds=_PREPARE_SECONDS,
             cpu_seconds=_PREPARE_SECONDS,
             file_bytes=_FILE_BYTES,
         )
         if ending.kind == "raised" and ending.answer[0] == feeds.UnsuitableInputError.__name__:
-            raise TroubleError("benchmark-no-inputs", _sentence(ending.answer[1]))
+            words = ending.answer[1]
+            words = f"{words[:1].upper()}{text.clip(words[1:].rstrip('.'), 500)}."
+            raise TroubleError("benchmark-no-inputs", words)
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         self.ports, self.input_source = answers.prepared(ending.answer)
-        self._profile(asked)
-
-    def _profile(self, asked: dict[str, Any]) -> None:
-        ending = self._child(asked)
+        ending = self._child(arguments)
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         self.facts, self.profile = answers.profiled(ending.answer)
         claimed = str(self.facts["claimed"])
-        wanted = self.options.provider
-        if self.options.runtime == "onnxruntime" and claimed != wanted:
-            words = f"The runtime used {claimed} instead of {wanted}."
+        provider = self.options.provider
+        if self.options.runtime == "onnxruntime" and claimed != provider:
+            words = f"The runtime used {claimed} instead of {provider}."
             raise TroubleError("ep-not-used", words)
         if not self.profile["nodes_by_provider"].get(claimed):
             raise TroubleError("ep-not-used", f"{claimed} runs no node of the model.")
@@ -111,8 +117,8 @@ class Subject:
         sides = [self, candidate] if first == "A" else [candidate, self]
         # Pinned to as many processors as the one with more threads needs.
         wider = max(sides, key=lambda side: side.options.threads)
-        told = wider.run(sides, wider.arguments("time", ordinal))
-        return told if first == "A" else told[::-1]
+        processes = wider.run(sides, wider.arguments("time", ordinal))
+        return processes if first == "A" else processes[::-1]
 
     def run(self, sides: list[Subject], arguments: dict[str, Any]) -> list[dict[str, Any]]:
         """Run a process with the models of these; gives one's samples, or why it has none, each."""
@@ -135,18 +141,18 @@ class Subject:
             return
         self.rate_per_s = self.options.rate_per_s
         if not self.rate_per_s:
-            tried = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
-            if not tried["samples_ns"]:
+            trial = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
+            if not trial["samples_ns"]:
                 raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
-            middle = statistics.median(tried["samples_ns"]) / 1e9
+            middle = statistics.median(trial["samples_ns"]) / 1e9
             # Two digits: as results are compared only at equal rates, they must be able to be.
             self.rate_per_s = float(f"{_USUAL_LOAD / middle:.2g}")
 
     def _foreign(self) -> int | str:
         if not devices.is_gpu(self.options.provider):
             return NOT_APPLICABLE
-        found = devices.processes()
-        return NOT_EXPOSED if found is None else len(found)
+        pids = devices.processes()
+        return NOT_EXPOSED if pids is None else len(pids)
 
     def _child(self, arguments: dict[str, Any], models: int = 1) -> Ending:
         options = self.options
@@ -167,26 +173,20 @@ class Subject:
         options = self.options
         enough = statistics.samples_needed(_SAMPLES_FOR)
         return {
+            **options.session,
+            **{name: getattr(options, name) for name in _PHASES},
             "mode": mode,
             "ordinal": ordinal,
             "model": str(self.model),
             "inputs": str(self.job.work / self.name),
-            **options.session,
-            "scenario": options.scenario,
-            "samples_per_query": options.samples_per_query,
             "rate_per_s": self.rate_per_s,
-            "warmup_seconds": options.warmup_seconds,
-            "warmup_cap_seconds": options.warmup_cap_seconds,
             "profile_seconds": min(_PROFILE_SECONDS, options.timed_seconds),
-            "timed_seconds": options.timed_seconds,
-            "timed_cap_seconds": options.timed_cap_seconds,
             "turn_seconds": self.turn_seconds,
             "wanted": -(-enough // options.processes),
-            "most_samples": options.most_samples,
         }
 
     def _words(self, ending: Ending) -> str:
-        return text.clip(told(ending, self.job).rstrip("."), 500)
+        return text.clip(self.job.cause(ending).rstrip("."), 500)
 
 
 def _process(answer: Any, ordinal: int, foreign: int | str) -> dict[str, Any]:
@@ -206,15 +206,11 @@ def _code(ending: Ending) -> str:
     return "ep-not-used" if lost else ending.kind
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{text.clip(words[1:].rstrip('.'), 500)}."
-
-
 def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
     counts = dict.fromkeys(("kept_every", "queries", "inferences", "warmup_count"), 0)
     times = dict.fromkeys(("wall_s", "cpu_time_s", "warmup_s", "timer_ns"), 0.0)
     hidden = ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes", "involuntary_switches")
-    seen = ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids")
+    readings = ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids")
     return {
         "ordinal": ordinal,
         "samples_ns": [],
@@ -225,7 +221,7 @@ def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
         "first_inference_ms": 0.0,
         **dict.fromkeys((*hidden, "clock_khz"), NOT_EXPOSED),
         "meter_j": {},
-        "interference": dict.fromkeys(seen, NOT_EXPOSED),
+        "interference": dict.fromkeys(readings, NOT_EXPOSED),
         "failure": {"code": code, "message": text.clip(message, 500)},
         "outputs": dict.fromkeys(("sha256", "repeat"), NOT_EXPOSED),
         "rejected": True,

@@ -12,23 +12,15 @@ from typing import Any
 
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import statistics
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
-from runners.engine.benchmark.statistics import rounded
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process, Record
+from runners.engine.benchmark.statistics import Interval, rounded
 
 # Until a host is calibrated; a calibration may lower these, and nothing may raise them.
 PROVISIONAL = {
-    "psi_cpu_some": 0.10,
-    "foreign_cpu": 0.10,
-    "steal": 0.02,
-    "between_process_cv": 0.05,
-    "least_processes": 5,
-    "widest_interval": 0.03,
-}
-_READINGS = (
-    ("psi_cpu_some", "cpu-pressure"),
-    ("foreign_cpu", "foreign-cpu"),
-    ("steal", "steal"),
-)
+    "psi_cpu_some": 0.10, "foreign_cpu": 0.10, "steal": 0.02, "between_process_cv": 0.05,
+    "least_processes": 5, "widest_interval": 0.03,
+}  # fmt: skip
+_READINGS = (("psi_cpu_some", "cpu-pressure"), ("foreign_cpu", "foreign-cpu"), ("steal", "steal"))
 _MACHINE = (
     *("cpu_family", "cpu_model_number", "cpu_stepping", "cpu_microcode"),
     *("governor", "turbo", "smt", "kernel", "runtime_build"),
@@ -37,12 +29,12 @@ _JOULE_PER_KWH = 3_600_000.0
 _GIB = 1 << 30
 
 
-def complete(measured: dict[str, Any]) -> dict[str, Any]:
+def complete(measured: Record) -> dict[str, Any]:
     """Give the whole record: what was measured, and all that follows from it."""
     return {**measured, **summarise(measured)}
 
 
-def summarise(measured: dict[str, Any]) -> dict[str, Any]:
+def summarise(measured: Record) -> dict[str, Any]:
     """Derive every field named in `record.DERIVED`, and `processes` with its verdicts.
 
     Asks for a record in shape (`record.check`); what is derived already is passed over.
@@ -77,7 +69,7 @@ def summarise(measured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _least(measured: dict[str, Any]) -> int:
+def _least(measured: Record) -> int:
     return int(max(measured["gate"]["least_processes"], PROVISIONAL["least_processes"]))
 
 
@@ -86,24 +78,24 @@ def limit(gate: dict[str, Any], name: str) -> float:
     return float(min(gate[name], PROVISIONAL[name]))
 
 
-def loud(seen: dict[str, Any], gate: dict[str, Any]) -> list[str]:
+def loud(readings: dict[str, Any], gate: dict[str, Any]) -> list[str]:
     """Which readings of the host are above their limits; a hidden one is not."""
     return [
         word
         for name, word in _READINGS
-        if not isinstance(seen[name], str) and seen[name] > limit(gate, name)
+        if not isinstance(readings[name], str) and readings[name] > limit(gate, name)
     ]
 
 
-def faults(process: dict[str, Any], gate: dict[str, Any]) -> list[str]:
+def faults(process: Process, gate: dict[str, Any]) -> list[str]:
     """Why a process does not count."""
     if process["failure"] or not process["samples_ns"]:
         return ["died"]
-    seen = process["interference"]
-    reasons = loud(seen, gate)
-    if not isinstance(seen["throttled"], str) and seen["throttled"] > 0:
+    readings = process["interference"]
+    reasons = loud(readings, gate)
+    if not isinstance(readings["throttled"], str) and readings["throttled"] > 0:
         reasons.append("throttled")
-    if not isinstance(seen["foreign_gpu_pids"], str) and seen["foreign_gpu_pids"] > 0:
+    if not isinstance(readings["foreign_gpu_pids"], str) and readings["foreign_gpu_pids"] > 0:
         reasons.append("foreign-gpu-process")
     if not process["steady"]:
         reasons.append("not-steady")
@@ -113,10 +105,7 @@ def faults(process: dict[str, Any], gate: dict[str, Any]) -> list[str]:
 
 
 def _status(
-    measured: dict[str, Any],
-    kept: int,
-    finished: list[dict[str, Any]],
-    stats: dict[str, Any] | None,
+    measured: Record, kept: int, finished: list[Process], stats: dict[str, Any] | None
 ) -> tuple[str, list[str]]:
     if measured["failure"]:
         return form.FAILED, [str(measured["failure"].get("code", "failed"))]
@@ -133,20 +122,20 @@ def _status(
     return (form.NOISY if reasons else form.ACCEPTED), reasons
 
 
-def _unreadable(measured: dict[str, Any], used: list[dict[str, Any]]) -> list[str]:
+def _unreadable(measured: Record, used: list[Process]) -> list[str]:
     """What nobody could see of the host: then nobody knows that it was at rest."""
     reasons = []
-    seen = [one["interference"] for one in used]
+    readings = [one["interference"] for one in used]
     names = (*(name for name, _ in _READINGS), "throttled")
-    if any(all(isinstance(one[name], str) for name in names) for one in seen):
+    if any(all(isinstance(one[name], str) for name in names) for one in readings):
         reasons.append("nothing-readable")
     is_gpu = measured["provider"]["claimed"] in form.GPU_PROVIDERS
-    if is_gpu and any(isinstance(one["foreign_gpu_pids"], str) for one in seen):
+    if is_gpu and any(isinstance(one["foreign_gpu_pids"], str) for one in readings):
         reasons.append("gpu-not-readable")
     return reasons
 
 
-def _accounting(processes: list[dict[str, Any]], kept: int, finished: int) -> dict[str, Any]:
+def _accounting(processes: list[Process], kept: int, finished: int) -> dict[str, Any]:
     samples = hashlib.sha256()
     for one in processes:
         samples.update(form.canonical([one["ordinal"], one["samples_ns"]]))
@@ -164,9 +153,7 @@ def _accounting(processes: list[dict[str, Any]], kept: int, finished: int) -> di
     }
 
 
-def _stats(
-    used: list[dict[str, Any]], measured: dict[str, Any], *, is_gated: bool
-) -> dict[str, Any]:
+def _stats(used: list[Process], measured: Record, *, is_gated: bool) -> dict[str, Any]:
     pooled = sorted(sample for one in used for sample in one["samples_ns"])
     medians = medians_ms(used)
     between = statistics.interval(medians)
@@ -195,7 +182,7 @@ def _stats(
     }
 
 
-def rates(used: list[dict[str, Any]], measured: dict[str, Any]) -> dict[str, Any]:
+def rates(used: list[Process], measured: Record) -> dict[str, Any]:
     """Samples a second: all samples of these processes over all of their timed seconds.
 
     Records before the third version have the geometric mean of the processes' rates.
@@ -204,20 +191,20 @@ def rates(used: list[dict[str, Any]], measured: dict[str, Any]) -> dict[str, Any
     timed = [one for one in used if one["wall_s"]]
     each = [one["inferences"] * batch / one["wall_s"] for one in timed]
     if form.is_before_outputs(measured):
-        found = statistics.interval(each)
+        interval = statistics.interval(each)
     else:
         seconds = [one["wall_s"] for one in timed]
         counts = [one["inferences"] * batch for one in timed]
-        found = statistics.ratio_of_sums(counts, seconds)
-    return {"throughput_per_s": _middle(found, each), "throughput_ci95_per_s": _ends(found)}
+        interval = statistics.ratio_of_sums(counts, seconds)
+    return {"throughput_per_s": _middle(interval, each), "throughput_ci95_per_s": _ends(interval)}
 
 
-def medians_ms(processes: list[dict[str, Any]]) -> list[float]:
+def medians_ms(processes: list[Process]) -> list[float]:
     """Each process's median sample, in milliseconds."""
     return [statistics.median(one["samples_ns"]) / 1e6 for one in processes if one["samples_ns"]]
 
 
-def cpu_ms(processes: list[dict[str, Any]]) -> list[float]:
+def cpu_ms(processes: list[Process]) -> list[float]:
     """Each process's CPU time for one inference, in milliseconds; a hidden one is left out."""
     return [
         one["cpu_time_s"] * 1e3 / one["inferences"]
@@ -252,14 +239,14 @@ def _latency(pooled: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
     return latency, stopping
 
 
-def _middle(found: tuple[float, float, float] | None, values: list[float]) -> float | None:
-    if found is not None:
-        return rounded(found[0])
+def _middle(interval: Interval | None, values: list[float]) -> float | None:
+    if interval is not None:
+        return rounded(interval[0])
     return rounded(values[0]) if values else None
 
 
-def _ends(found: tuple[float, float, float] | None) -> list[float] | None:
-    return None if found is None else [rounded(found[1]), rounded(found[2])]
+def _ends(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [rounded(interval[1]), rounded(interval[2])]
 
 
 def _typical(values: list[float]) -> float:
@@ -267,18 +254,18 @@ def _typical(values: list[float]) -> float:
 
 
 def _most(values: list[Any]) -> Any:
-    known = [value for value in values if not isinstance(value, str)]
-    return max(known) if known else values[0]
+    numbers = [value for value in values if not isinstance(value, str)]
+    return max(numbers) if numbers else values[0]
 
 
-def _above_floor(used: list[dict[str, Any]]) -> Any:
+def _above_floor(used: list[Process]) -> Any:
     pairs = [(one["peak_rss_bytes"], one["floor_rss_bytes"]) for one in used]
-    known = [peak - floor for peak, floor in pairs if not isinstance(peak, str | None)
+    differences = [peak - floor for peak, floor in pairs if not isinstance(peak, str | None)
              and not isinstance(floor, str)]  # fmt: skip
-    return max(0, int(statistics.median(known))) if known else NOT_EXPOSED
+    return max(0, int(statistics.median(differences))) if differences else NOT_EXPOSED
 
 
-def energy_of(measured: dict[str, Any], used: list[dict[str, Any]]) -> dict[str, Any]:
+def energy_of(measured: Record, used: list[Process]) -> dict[str, Any]:
     """Energy over the timed parts, with how it was come by; never a figure without a source.
 
     The figure of one inference is that of all processes over the inferences of all, `energy_j` over
@@ -297,19 +284,19 @@ def energy_of(measured: dict[str, Any], used: list[dict[str, Any]]) -> dict[str,
     joules = [_joules(power, one) for one in used]
     if power["provenance"] == "none" or not used or None in joules:
         return {**energy, "provenance": "none", "method": "none"}
-    known = [one for one in joules if one is not None]
+    measured_joules = [one for one in joules if one is not None]
     pairs = [
-        (joule, one["inferences"]) for joule, one in zip(known, used, strict=True)
+        (joule, one["inferences"]) for joule, one in zip(measured_joules, used, strict=True)
         if one["inferences"]
     ]  # fmt: skip
     each = [joule / count for joule, count in pairs]
     if form.is_before_outputs(measured):
-        found = statistics.interval(each)
+        interval = statistics.interval(each)
     else:
-        found = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
-    seconds, total = math.fsum(one["wall_s"] for one in used), math.fsum(known)
+        interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
+    seconds, total = math.fsum(one["wall_s"] for one in used), math.fsum(measured_joules)
     inferences = sum(one["inferences"] for one in used)
-    middle = _middle(found, each)
+    middle = _middle(interval, each)
     if inferences and not form.is_before_outputs(measured):
         middle = rounded(rounded(total) / inferences)
     return {
@@ -319,11 +306,11 @@ def energy_of(measured: dict[str, Any], used: list[dict[str, Any]]) -> dict[str,
         "mean_power_w": rounded(total / seconds) if seconds else None,
         "inferences": inferences,
         "j_per_inference": middle,
-        "ci95": _ends(found),
+        "ci95": _ends(interval),
     }
 
 
-def _joules(power: dict[str, Any], process: dict[str, Any]) -> float | None:
+def _joules(power: dict[str, Any], process: Process) -> float | None:
     if power["provenance"] == "estimated":
         seconds = process["cpu_time_s"]
         return None if isinstance(seconds, str) else float(power["watts_per_core"]) * seconds
@@ -354,7 +341,7 @@ def machine_of(environment: dict[str, Any]) -> dict[str, Any]:
     return {name: environment.get(name, NOT_EXPOSED) for name in _MACHINE}
 
 
-def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
+def _comparability(measured: Record) -> dict[str, Any]:
     """The hard fields: figures may be ranked together only where all of these are equal.
 
     Records of the first version have neither the quota nor the rules of warm-up and timing in it,
@@ -366,7 +353,7 @@ def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
     memory = around.get("memory_limit_bytes")
     if isinstance(memory, str | None):
         memory = around.get("memory_total_bytes")
-    wanted = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
+    names = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
     since: dict[str, Any] = {}
     if not form.is_first(measured):
         since = {
@@ -385,7 +372,7 @@ def _comparability(measured: dict[str, Any]) -> dict[str, Any]:
         "usable_cpus": around.get("usable_cpus", NOT_EXPOSED),
         "memory_gib": round(memory / _GIB) if isinstance(memory, int) else NOT_EXPOSED,
         "driver_major": str(around.get("driver", NOT_APPLICABLE)).split(".", 1)[0],
-        **{name: around.get(name, NOT_EXPOSED) for name in wanted},
+        **{name: around.get(name, NOT_EXPOSED) for name in names},
         "provider": provider["claimed"],
         "provider_options": provider.get("options", {}),
         "inputs": sorted([one["dtype"], one["shape"]] for one in config["inputs"]),

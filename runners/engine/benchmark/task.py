@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import power, procedure, summary
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.engine.benchmark.subjects import Subject
-from runners.engine.jobs import JobError
+from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Outcome, Report
 
 if TYPE_CHECKING:
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Outcome, Report
+    from collections.abc import Callable
+
+    from runners.engine.benchmark.record import Record
 
 RECORD, SAMPLES = "record.json", "samples.csv"
 _OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"}
@@ -24,15 +24,15 @@ _OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"
 
 def run(job: Job) -> Report:
     """Measure the model; `facts` are the record without its samples."""
-    options = asked(job)
+    options = options_of(job)
     external = job.scan()
     beside = datasets.paths(job.request.files, job.request.entry)
     job.lay_out([job.request.entry, *external, *beside])
     job.tell(5, "prepare")
     subject = Subject(job, options, job.model, job.request.entry, external)
-    record = procedure.measure(subject, Teller(job, "measure"))
+    record = procedure.measure(subject, teller(job, "measure"))
     if record["status"] in {form.ACCEPTED, form.NOISY}:
-        record["sweeps"] = procedure.sweep(subject, Teller(job, "sweep"))
+        record["sweeps"] = procedure.sweep(subject, teller(job, "sweep"))
         record = summary.complete(form.measured(record))
     write(job, RECORD, json.dumps(record, ensure_ascii=True))
     write(job, SAMPLES, as_csv(record))
@@ -40,12 +40,18 @@ def run(job: Job) -> Report:
         _OUTCOMES.get(record["status"], "passed"),
         findings(record),
         form.without_samples(record),
-        [measure_of(record), *(_of_sweep(one) for one in record["sweeps"])],
+        [
+            measure_of(record),
+            *(
+                {"axis": one["axis"], "value": one["value"], **measure_of(one["record"])}
+                for one in record["sweeps"]
+            ),
+        ],
         [{"name": RECORD}, {"name": SAMPLES}],
     )
 
 
-def asked(job: Job) -> Options:
+def options_of(job: Job) -> Options:
     """The request's options; raises JobError."""
     try:
         options = Options.from_json(job.request.options)
@@ -64,7 +70,7 @@ def write(job: Job, name: str, content: str) -> None:
         raise JobError("engine-error", f"A child process left a file named {name}.") from None
 
 
-def as_csv(record: dict[str, Any]) -> str:
+def as_csv(record: Record) -> str:
     """Every sample in its order: process, place, nanoseconds, and whether its process counts."""
     lines = ["process,place,latency_ns,counts"]
     for one in record["processes"]:
@@ -77,7 +83,7 @@ def as_csv(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure_of(record: dict[str, Any]) -> dict[str, Any]:
+def measure_of(record: Record) -> dict[str, Any]:
     """The few figures of a record that are asked for most."""
     stats = record["stats"] or {}
     latency = stats.get("latency_ms", {})
@@ -95,56 +101,44 @@ def measure_of(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_sweep(one: dict[str, Any]) -> dict[str, Any]:
-    return {"axis": one["axis"], "value": one["value"], **measure_of(one["record"])}
-
-
-def findings(record: dict[str, Any]) -> tuple[Finding, ...]:
+def findings(record: Record) -> tuple[Finding, ...]:
     """What is worth telling of a record besides its figures."""
     status, provider = record["status"], record["provider"]
-    told = []
+    result = []
     if record["failure"]:
         message = str(record["failure"]["message"])
-        told.append(failure(str(record["failure"]["code"]), message))
+        result.append(failure(str(record["failure"]["code"]), message))
     elif status == form.FAILED:
-        told.append(Finding("benchmark-failed", "error", _first_words(record)))
+        first = next((one["failure"] for one in record["processes"] if one["failure"]), None)
+        cause = first["message"] if first else "no samples"
+        words = f"Every process ended early: {cause}."
+        result.append(Finding("benchmark-failed", "error", words))
     elif status == form.REJECTED:
         words = "The host did not become idle in the allowed time, so nothing was measured."
-        told.append(Finding("host-busy", "error", words))
+        result.append(Finding("host-busy", "error", words))
     elif status == form.NOISY:
         words = f"Too noisy to be ranked: {', '.join(record['reasons'])}."
-        told.append(Finding("benchmark-noisy", "warning", words))
+        result.append(Finding("benchmark-noisy", "warning", words))
     if provider["partial"]:
         kinds = sorted({one for names in provider["operators_elsewhere"].values() for one in names})
         words = (
             f"{provider['claimed']} does not run every node; other providers run "
             f"{', '.join(kinds)}."
         )
-        told.append(Finding("ep-partial", "info", words[:1000]))
-    return tuple(told)
-
-
-def _first_words(record: dict[str, Any]) -> str:
-    said = next((one["failure"] for one in record["processes"] if one["failure"]), None)
-    return f"Every process ended early: {said['message'] if said else 'no samples'}."
+        result.append(Finding("ep-partial", "info", words[:1000]))
+    return tuple(result)
 
 
 def failure(code: str, words: str) -> Finding:
     """The finding of a configuration that cannot be measured."""
-    known = {
+    findings_by_code = {
         "benchmark-no-inputs": Finding("benchmark-no-inputs", "error", words),
         "ep-not-used": Finding("ep-not-used", "error", words),
         "interfaces-differ": Finding("interfaces-differ", "error", words),
     }
-    return known.get(code, Finding("benchmark-failed", "error", words))
+    return findings_by_code.get(code, Finding("benchmark-failed", "error", words))
 
 
-@dataclass(frozen=True, slots=True)
-class Teller:
-    """Tells how far one phase of a job is."""
-
-    job: Job
-    phase: str
-
-    def __call__(self, progress: int) -> None:
-        self.job.tell(min(progress, 99), self.phase)
+def teller(job: Job, phase: str) -> Callable[[int], None]:
+    """Tell how far one phase of a job is, in percent."""
+    return lambda progress: job.tell(min(progress, 99), phase)

@@ -16,7 +16,9 @@ from runners.engine.benchmark.statistics import rounded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Pair = tuple[dict[str, Any], dict[str, Any]]
+    from runners.engine.benchmark.record import Process, Record
+
+    Pair = tuple[Record, Record]
 
 FORMAT = "onnx-model-hub/speed-comparison"
 SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
@@ -36,7 +38,7 @@ _SIDES = ("baseline", "candidate")
 _MOST_TAKEN = 0.25
 
 
-def judge(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]:
+def judge(baseline: Record, candidate: Record) -> dict[str, Any]:
     """Say slower, faster, same or inconclusive of two records made in turns, with the reasons.
 
     Median latency decides, and processor time must have moved to the same side. Where a side is
@@ -69,7 +71,7 @@ def judge(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]
     return _told(sides, word, [*noise, *reasons], wall, cpu)
 
 
-def judge_apart(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]:
+def judge_apart(baseline: Record, candidate: Record) -> dict[str, Any]:
     """The same of two records that were made one after the other: a noisy side decides nothing.
 
     The interval is a bootstrap over the processes of each side.
@@ -88,7 +90,7 @@ def judge_apart(baseline: dict[str, Any], candidate: dict[str, Any]) -> dict[str
 
 
 def _told(
-    sides: tuple[dict[str, Any], dict[str, Any]],
+    sides: tuple[Record, Record],
     word: str,
     reasons: list[str],
     wall: list[float] | None,
@@ -108,7 +110,7 @@ def _told(
     }
 
 
-def _noise(sides: tuple[dict[str, Any], dict[str, Any]]) -> list[str]:
+def _noise(sides: tuple[Record, Record]) -> list[str]:
     return [
         f"{name}-{one['status']}"
         for name, one in zip(_SIDES, sides, strict=True)
@@ -116,20 +118,20 @@ def _noise(sides: tuple[dict[str, Any], dict[str, Any]]) -> list[str]:
     ]
 
 
-def _pairs(baseline: dict[str, Any], candidate: dict[str, Any]) -> tuple[list[Pair], bool]:
+def _pairs(baseline: Record, candidate: Record) -> tuple[list[Pair], bool]:
     """The processes of both sides, of those that count on both; of all where these are too few.
 
     Tells also whether there are such among them that do not count.
     """
     both = list(zip(baseline["processes"], candidate["processes"], strict=True))
     finished = [pair for pair in both if all(one["samples_ns"] for one in pair)]
-    kept = [pair for pair in finished if not any(one["rejected"] for one in pair)]
-    if len(kept) >= LEAST_PAIRS:
-        return kept, False
-    return finished, len(finished) > len(kept)
+    counting = [pair for pair in finished if not any(one["rejected"] for one in pair)]
+    if len(counting) >= LEAST_PAIRS:
+        return counting, False
+    return finished, len(finished) > len(counting)
 
 
-def _had_room(process: dict[str, Any]) -> bool:
+def _had_room(process: Process) -> bool:
     """Whether others left most of the host's processors to a process, as far as it shows."""
     taken = [process["interference"][name] for name in ("foreign_cpu", "steal")]
     return not any(isinstance(one, str) for one in taken) and sum(taken) <= _MOST_TAKEN
@@ -142,8 +144,8 @@ def _paired(
     sides = [figures([pair[place] for pair in pairs]) for place in (0, 1)]
     if not all(len(values) == len(pairs) and min(values, default=0) > 0 for values in sides):
         return None
-    found = statistics.paired_ratio(sides[0], sides[1])
-    return None if found is None else [rounded(one) for one in found]
+    interval = statistics.paired_ratio(sides[0], sides[1])
+    return None if interval is None else [rounded(one) for one in interval]
 
 
 def _apart(sides: list[list[float]]) -> list[float] | None:
@@ -170,7 +172,7 @@ def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[str, list[str]]:
     return word, [BY_CPU_TIME] if word in (SLOWER, FASTER) else reasons
 
 
-def complete(baseline: dict[str, Any], candidate: dict[str, Any], order: str) -> dict[str, Any]:
+def complete(baseline: Record, candidate: Record, order: str) -> dict[str, Any]:
     """Give the whole comparison, both records included."""
     return {
         "format": FORMAT,
@@ -188,8 +190,8 @@ def check(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict) or data.keys() != _KEYS or data["format"] != FORMAT:
         raise form.InvalidRecordError(f"comparison: it must be of the format {FORMAT}")
     if data["method"] not in form.COMPARISON_METHODS:
-        known = " or ".join(form.COMPARISON_METHODS)
-        raise form.InvalidRecordError(f"comparison.method: it must be {known}")
+        methods = " or ".join(form.COMPARISON_METHODS)
+        raise form.InvalidRecordError(f"comparison.method: it must be {methods}")
     if not isinstance(data["verdict"], dict):
         raise form.InvalidRecordError("comparison: its verdict must be an object")
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:
@@ -197,11 +199,11 @@ def check(data: Any) -> dict[str, Any]:
     ordinals = [[one["ordinal"] for one in form.check(data[name])["processes"]] for name in _SIDES]
     if ordinals[0] != ordinals[1]:
         raise form.InvalidRecordError("comparison: its processes are no pairs")
-    found: dict[str, Any] = data
-    return found
+    comparison: dict[str, Any] = data
+    return comparison
 
 
-def without_samples(comparison: dict[str, Any]) -> dict[str, Any]:
+def without_samples(comparison: Record) -> dict[str, Any]:
     """The comparison with its records as they are queried and shown."""
     slim = {name: form.without_samples(comparison[name]) for name in _SIDES}
     return {**comparison, **slim}

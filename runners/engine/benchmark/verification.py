@@ -8,10 +8,13 @@ repeat them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import rules, summary, verdicts
+
+if TYPE_CHECKING:
+    from runners.engine.benchmark.record import Process, Record
 
 _MOST = 20
 # How far apart the samples' own time and that of the whole timed part may be: so many times, and
@@ -28,75 +31,72 @@ def problems(data: Any) -> list[dict[str, Any]]:
     Of a broken rule (`rules.Broken`) ``computed`` is None; ``rule``, ``message`` and ``cure`` tell.
     Takes a comparison, too. Raises record.InvalidRecordError for what is neither.
     """
-    found: list[dict[str, Any]] = []
+    faults: list[dict[str, Any]] = []
     if isinstance(data, dict) and data.get("format") == verdicts.FORMAT:
-        _compare_comparison(verdicts.check(data), found)
+        comparison = verdicts.check(data)
+        for name in ("baseline", "candidate"):
+            _compare_record(comparison[name], f"{name}.", faults)
+        verdict = verdicts.judge(comparison["baseline"], comparison["candidate"])
+        _compare(comparison["verdict"], verdict, "verdict", faults)
     else:
-        _compare_record(form.check(data), "", found)
-    return found[:_MOST]
+        _compare_record(form.check(data), "", faults)
+    return faults[:_MOST]
 
 
-def _compare_comparison(said: dict[str, Any], found: list[dict[str, Any]]) -> None:
-    for name in ("baseline", "candidate"):
-        _compare_record(said[name], f"{name}.", found)
-    right = verdicts.judge(said["baseline"], said["candidate"])
-    _compare(said["verdict"], right, "verdict", found)
-
-
-def _compare_record(said: dict[str, Any], where: str, found: list[dict[str, Any]]) -> None:
-    right = summary.summarise(said)
+def _compare_record(record: Record, where: str, faults: list[dict[str, Any]]) -> None:
+    right = summary.summarise(record)
     rest = sorted(form.DERIVED - set(_ORDER))
     for name in (*_ORDER, *rest):
-        _compare(said[name], right[name], f"{where}{name}", found)
-    for place, (one, other) in enumerate(zip(said["processes"], right["processes"], strict=True)):
+        _compare(record[name], right[name], f"{where}{name}", faults)
+    for place, (one, other) in enumerate(zip(record["processes"], right["processes"], strict=True)):
         for name in sorted(form.DERIVED_OF_PROCESS):
-            _compare(one[name], other[name], f"{where}processes[{place}].{name}", found)
-    for place, one in enumerate(said["processes"]):
-        _count(one, said["config"], f"{where}processes[{place}]", found)
-    found += [
+            _compare(one[name], other[name], f"{where}processes[{place}].{name}", faults)
+    for place, one in enumerate(record["processes"]):
+        _count(one, record["config"], f"{where}processes[{place}]", faults)
+    faults += [
         {"field": one.field, "said": one.said, "computed": None, "rule": one.rule,
          "message": one.message, "cure": one.cure}
-        for one in rules.broken(said, where)
+        for one in rules.broken(record, where)
     ]  # fmt: skip
-    for place, one in enumerate(said["sweeps"]):
+    for place, one in enumerate(record["sweeps"]):
         spot, inner = f"{where}sweeps[{place}]", one["record"]
-        _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", found)
-        same = (inner["model"]["sha256"], said["model"]["sha256"])
-        _compare(*same, f"{spot}.record.model.sha256", found)
-        _compare_record(inner, f"{spot}.record.", found)
+        _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", faults)
+        same = (inner["model"]["sha256"], record["model"]["sha256"])
+        _compare(*same, f"{spot}.record.model.sha256", faults)
+        _compare_record(inner, f"{spot}.record.", faults)
 
 
-def _count(
-    one: dict[str, Any], config: dict[str, Any], where: str, found: list[dict[str, Any]]
-) -> None:
+def _count(one: Process, config: dict[str, Any], where: str, faults: list[dict[str, Any]]) -> None:
     """Hold the counts and times of a process against its samples, as `measuring` makes them."""
-    queries, every, kept = one["queries"], one["kept_every"], len(one["samples_ns"])
-    _compare(one["inferences"], queries * config["samples_per_query"], f"{where}.inferences", found)
-    _compare(kept, -(-queries // every) if every else 0, f"{where}.samples_ns", found)
-    if not kept or config["scenario"] == form.SERVER:
+    queries, every, sample_count = one["queries"], one["kept_every"], len(one["samples_ns"])
+    _compare(
+        one["inferences"], queries * config["samples_per_query"], f"{where}.inferences", faults
+    )
+    _compare(sample_count, -(-queries // every) if every else 0, f"{where}.samples_ns", faults)
+    if not sample_count or config["scenario"] == form.SERVER:
         return
-    told, largest = (value * every / 1e9 for value in (sum(one["samples_ns"]),
+    total, largest = (value * every / 1e9 for value in (sum(one["samples_ns"]),
                                                        max(one["samples_ns"])))  # fmt: skip
     room = _BETWEEN_S if every == 1 else _UNSEEN_S
     # Where all were kept, the rule samples-within-wall is exact. The largest of those that were
     # kept need not stand for others.
-    above = every > 1 and told - largest > _TIMES * one["wall_s"] + room
-    if above or one["wall_s"] > _TIMES * told + room:
-        found.append(_wrong(f"{where}.wall_s", one["wall_s"], told))
+    above = every > 1 and total - largest > _TIMES * one["wall_s"] + room
+    if above or one["wall_s"] > _TIMES * total + room:
+        faults.append(_wrong(f"{where}.wall_s", one["wall_s"], total))
 
 
-def _compare(said: Any, right: Any, where: str, found: list[dict[str, Any]]) -> None:
-    if isinstance(said, dict) and isinstance(right, dict) and said.keys() == right.keys():
+def _compare(value: Any, right: Any, where: str, faults: list[dict[str, Any]]) -> None:
+    if isinstance(value, dict) and isinstance(right, dict) and value.keys() == right.keys():
         for name in right:
-            _compare(said[name], right[name], f"{where}.{name}", found)
-    elif said != right or isinstance(said, bool) is not isinstance(right, bool):
-        found.append(_wrong(where, said, right))
+            _compare(value[name], right[name], f"{where}.{name}", faults)
+    elif value != right or isinstance(value, bool) is not isinstance(right, bool):
+        faults.append(_wrong(where, value, right))
 
 
-def _wrong(field: str, said: Any, right: Any) -> dict[str, Any]:
+def _wrong(field: str, value: Any, right: Any) -> dict[str, Any]:
     return {
         "field": field,
-        "said": said,
+        "said": value,
         "computed": right,
         "rule": "sums",
         "message": "it does not follow from what was measured",

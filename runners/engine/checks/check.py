@@ -15,29 +15,20 @@ from runners.engine.onnx_files.scan import scan
 from runners.engine.reports import Finding, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from runners.engine.confine.children import Ending
     from runners.engine.confine.isolation import Limits
 
 Word = Literal[
-    "ok",
-    "invalid",
-    "unsupported",
-    "crashed",
-    "timed-out",
-    "out-of-memory",
-    "refused",
-    "not-run",
+    "ok", "invalid", "unsupported", "crashed", "timed-out", "out-of-memory", "refused", "not-run"
 ]
 SCAN, CHECKER, INFERENCE, LOAD = "scan", "checker", "inference", "load"
 STAGES = (SCAN, CHECKER, INFERENCE, LOAD)
 NAMES = {
-    SCAN: "the scan",
-    CHECKER: "the checker",
-    INFERENCE: "strict inference",
-    LOAD: "runtime load",
-}
+    SCAN: "the scan", CHECKER: "the checker", INFERENCE: "strict inference", LOAD: "runtime load",
+}  # fmt: skip
 FATAL: frozenset[Word] = frozenset({"crashed", "timed-out", "out-of-memory", "refused"})
 
 _UNSUPPORTED = re.compile(
@@ -61,6 +52,10 @@ class Verdict:
     word: Word
     message: str = ""
     seconds: float = 0.0
+
+    def finding(self, stage: str) -> Finding:
+        """The finding of a stage that ended without an answer."""
+        return Finding(self.word, "error", f"{self.message}.", stage)
 
     def to_json(self) -> dict[str, Any]:
         return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
@@ -114,6 +109,17 @@ def run_inference(path: Path) -> None:
     onnx.checker.check_model(str(path), full_check=True)
 
 
+def complaint(check: Callable[[], object], path: Path) -> str:
+    """What a library says against a model file; empty for nothing. For a child."""
+    try:
+        check()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - any complaint of the library is an answer
+        return text.message(str(error), str(path.parent))
+    return ""
+
+
 def run_load(path: Path) -> None:
     """Load the model as a service would: default optimisation, one thread (stage 4, in a child)."""
     import onnxruntime  # noqa: PLC0415
@@ -132,9 +138,9 @@ def judge(stage: str, ending: Ending, limits: Limits, *private: str) -> Verdict:
         case "answered":
             word, message = "ok", ""
         case "raised":
-            name, said = ending.answer
-            word = _word_for(stage, name, said)
-            message = _PREAMBLE.sub("", said).strip() or said or name
+            name, words = ending.answer
+            word = _word_for(stage, name, words)
+            message = _PREAMBLE.sub("", words).strip() or words or name
         case "timed-out":
             word = "timed-out"
             message = (
@@ -179,15 +185,15 @@ def outcome(verdicts: dict[str, Verdict]) -> Outcome:
 
 def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) -> list[Finding]:
     """Say in words what the verdicts mean for the person who uploaded the model."""
-    told = [
-        Finding(verdict.word, "error", f"{verdict.message}.", stage)
+    result = [
+        verdict.finding(stage)
         for stage, verdict in verdicts.items()
         if verdict.word in {"crashed", "timed-out", "out-of-memory"}
     ]
     checker, inference, load = (verdicts[stage] for stage in (CHECKER, INFERENCE, LOAD))
     if checker.word == "invalid":
         loads = load.word == "ok"
-        told.append(
+        result.append(
             Finding(
                 "checker-invalid",
                 "warning" if loads else "error",
@@ -198,7 +204,7 @@ def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) 
             )
         )
     elif inference.word == "invalid":
-        told.append(
+        result.append(
             Finding(
                 "inference-failed",
                 "error" if load.word == "invalid" else "warning",
@@ -206,8 +212,8 @@ def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) 
                 INFERENCE,
             )
         )
-    told += _load_findings(load, facts, runtime)
-    return told
+    result += _load_findings(load, facts, runtime)
+    return result
 
 
 def _load_findings(load: Verdict, facts: dict[str, Any], runtime: str) -> list[Finding]:

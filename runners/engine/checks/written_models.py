@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.engine.checks import check
-from runners.engine.onnx_files import describe, text, whole_models
+from runners.engine.onnx_files import describe, whole_models
 
 # What decides how 8-bit products are summed, and so what a quantised model's figures mean.
 _TOLD_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimddp", "i8mm")
@@ -23,26 +23,16 @@ def judge(path: Path) -> dict[str, Any]:
     sizes = {one.name: one.stat().st_size for one in whole_models.family(path)}
     handle = os.open(path, os.O_RDONLY)
     try:
-        said = describe.describe(handle, path.name, sizes)
+        description = describe.describe(handle, path.name, sizes)
     finally:
         os.close(handle)
     return {
-        "described": said["facts"],
-        "findings": said["findings"],
-        "checker": _checked(path),
+        "described": description["facts"],
+        "findings": description["findings"],
+        # Not the last word: the checker rejects some originals too.
+        "checker": check.complaint(lambda: check.run_checker(path, {}), path),
         "cpu": processor_flags(),
     }
-
-
-def _checked(path: Path) -> str:
-    """Give the checker's complaint: not the last word, since some originals have theirs too."""
-    try:
-        check.run_checker(path, {})
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - its message is what is asked for
-        return text.message(str(error), str(path.parent))
-    return ""
 
 
 def processor_flags() -> list[str]:
@@ -51,10 +41,10 @@ def processor_flags() -> list[str]:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    held = {
+    flags = {
         flag
         for line in lines
         if line.startswith(_FLAG_LINES)
         for flag in line.partition(":")[2].split()
     }
-    return [flag for flag in _TOLD_FLAGS if flag in held]
+    return [flag for flag in _TOLD_FLAGS if flag in flags]

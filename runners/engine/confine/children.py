@@ -12,33 +12,23 @@ import os
 import selectors
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from runners.engine.confine import isolation
-from runners.engine.confine.scratch import Meter
+from runners.engine.confine.scratch import Excess, Meter
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runners.engine.confine.isolation import Confinement
-    from runners.engine.confine.scratch import Excess
+    from runners.engine.confine.isolation import Confinement, Limits
 
 Kind = Literal[
-    "answered",
-    "raised",
-    "signalled",
-    "killed",
-    "timed-out",
-    "out-of-memory",
-    "flooded",
-    "scratch-exceeded",
-    "stopped",
-    "silent",
-    "unconfined",
-]
+    "answered", "raised", "signalled", "killed", "timed-out", "out-of-memory", "flooded",
+    "scratch-exceeded", "stopped", "silent", "unconfined",
+]  # fmt: skip
 
 _CHUNK = 1 << 16
 _STDERR_KEPT = 4096
@@ -76,11 +66,7 @@ class Stop:
 
 
 def run(
-    task: Callable[[], Any],
-    confinement: Confinement,
-    stop: Stop,
-    *,
-    keep: int | None = None,
+    task: Callable[[], Any], confinement: Confinement, stop: Stop, *, keep: int | None = None
 ) -> Ending:
     """Run the task in a child and wait for its end; `keep` is an open file it may read from.
 
@@ -90,7 +76,11 @@ def run(
     isolation.interpreter_places()  # looked up once, and inherited by every child
 
     def be(answer: int, words: int) -> NoReturn:
-        _be_the_child(task, confinement, server, answer, words, keep)
+        try:
+            _forget_the_server(answer, words, keep)
+        except BaseException:  # noqa: BLE001 - nothing may climb into the server's own frames
+            os._exit(70)
+        answer_as_child(task, confinement, server)
 
     return _watched(be, confinement, stop)
 
@@ -109,7 +99,13 @@ def run_program(
     """
 
     def be(answer: int, words: int) -> NoReturn:
-        _become(arguments, environment, order, answer, words)
+        try:
+            _forget_the_server(answer, words, order)
+            for handle in range(SOURCE + 1):
+                os.set_inheritable(handle, True)
+            os.execve(arguments[0], arguments, environment)  # noqa: S606 - our own interpreter
+        finally:
+            os._exit(70)
 
     return _watched(be, confinement, stop)
 
@@ -123,43 +119,14 @@ def _watched(be: Callable[[int, int], NoReturn], confinement: Confinement, stop:
         be(answer_out, words_out)
     os.close(answer_out)
     os.close(words_out)
-    watch = _Watch(pid, answer_in, words_in, confinement, stop, started)
+    limits = confinement.limits
+    meter = Meter(pid, confinement.writable, limits)
+    watch = _Watch(pid, answer_in, words_in, limits, stop, started, meter)
     try:
         return watch.until_the_end()
     finally:
         os.close(answer_in)
         os.close(words_in)
-
-
-def _be_the_child(
-    task: Callable[[], Any],
-    confinement: Confinement,
-    server: int,
-    answer_out: int,
-    words_out: int,
-    keep: int | None,
-) -> NoReturn:
-    try:
-        _forget_the_server(answer_out, words_out, keep)
-    except BaseException:  # noqa: BLE001 - nothing may climb into the server's own frames
-        os._exit(70)
-    answer_as_child(task, confinement, server)
-
-
-def _become(
-    arguments: list[str],
-    environment: dict[str, str],
-    order: int,
-    answer_out: int,
-    words_out: int,
-) -> NoReturn:
-    try:
-        _forget_the_server(answer_out, words_out, order)
-        for handle in range(SOURCE + 1):
-            os.set_inheritable(handle, True)
-        os.execve(arguments[0], arguments, environment)  # noqa: S606 - our own interpreter
-    finally:
-        os._exit(70)
 
 
 def _forget_the_server(answer_out: int, words_out: int, keep: int | None) -> None:
@@ -189,59 +156,49 @@ def _hold_only(answer_out: int, words_out: int, keep: int | None) -> None:
     high = [os.dup(answer_out), os.dup(words_out), os.open(os.devnull, os.O_RDONLY)]
     high.append(os.dup(high[2] if keep is None else keep))
     base = max(*high, 8) + 1
-    high = [_moved(handle, base + place) for place, handle in enumerate(high)]
-    answer, words, nothing, source = high
-    for wanted, handle in ((0, nothing), (1, words), (2, words), (3, answer), (4, source)):
-        os.dup2(handle, wanted, inheritable=False)
+    for place, handle in enumerate(high, base):
+        os.dup2(handle, place, inheritable=False)
+    answer, words, nothing, source = range(base, base + 4)
+    for number, handle in ((0, nothing), (1, words), (2, words), (3, answer), (4, source)):
+        os.dup2(handle, number, inheritable=False)
     os.closerange(5, os.sysconf("SC_OPEN_MAX"))
-
-
-def _moved(handle: int, wanted: int) -> int:
-    os.dup2(handle, wanted, inheritable=False)
-    return wanted
 
 
 def _answer(task: Callable[[], Any]) -> None:
     try:
-        said = {"answer": task()}
+        answer = {"answer": task()}
     except MemoryError:
-        said = {"memory": True}
+        answer = {"memory": True}
     except Exception as error:  # noqa: BLE001 - every complaint of a library is an answer here
-        said = {"raised": [type(error).__name__, str(error)]}
-    line = json.dumps(said, ensure_ascii=True, allow_nan=False).encode("ascii")
+        answer = {"raised": [type(error).__name__, str(error)]}
+    line = json.dumps(answer, ensure_ascii=True, allow_nan=False).encode("ascii")
     view = memoryview(line)
     while view:
         view = view[os.write(ANSWER, view) :]
 
 
+@dataclass(slots=True)
 class _Watch:
     """Reads what a child says, within its time and its cap, and reaps it."""
 
-    def __init__(
-        self,
-        pid: int,
-        answer: int,
-        words: int,
-        confinement: Confinement,
-        stop: Stop,
-        started: float,
-    ) -> None:
-        self._pid = pid
-        self._answer, self._words = answer, words
-        self._limits = confinement.limits
-        self._stop = stop
-        self._started = started
-        self._said = bytearray()
-        self._mumbled = b""
-        self._verdict: Kind | None = None
-        self._meter = Meter(pid, confinement.writable, confinement.limits)
-        self._excess: Excess | None = None
-        self._open = {answer, words}
+    _pid: int
+    _answer: int
+    _words: int
+    _limits: Limits
+    _stop: Stop
+    _started: float
+    _meter: Meter
+    _said: bytearray = field(default_factory=bytearray)
+    _mumbled: bytes = b""
+    _verdict: Kind | None = None
+    _excess: Excess | None = None
+    _open: set[int] = field(default_factory=set)
 
     def until_the_end(self) -> Ending:
         deadline = self._started + self._limits.wall_seconds
         with selectors.DefaultSelector() as selector:
-            for handle in self._open:
+            for handle in (self._answer, self._words):
+                self._open.add(handle)
                 os.set_blocking(handle, False)
                 selector.register(handle, selectors.EVENT_READ)
             wake = self._stop.fileno()
@@ -334,9 +291,9 @@ class _Watch:
         return "signalled", signal.Signals(number).name
 
 
-def _understand(said: bytes, words: str) -> tuple[Kind, Any]:
+def _understand(line: bytes, words: str) -> tuple[Kind, Any]:
     try:
-        data = text.harmless(json.loads(said))
+        data = text.harmless(json.loads(line))
     except (ValueError, RecursionError):
         data = None
     match data:

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Modules with `prepare(arguments)`, called before the confinement, and `work(arguments, prepared)`.
-_TASKS = {
-    "measure": "runners.engine.benchmark.measuring",
-    "probe": "runners.engine.confine.probe",
-}
+_TASKS = {"measure": "runners.engine.benchmark.measuring", "probe": "runners.engine.confine.probe"}
 _KEPT = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "LOCPATH")
 
 
@@ -38,21 +35,9 @@ def run(
     cores: Sequence[int] = (),
 ) -> children.Ending:
     """Run a task in a program of its own, pinned to these cores, and wait for its end."""
-    order = json.dumps(
-        {
-            "task": task,
-            "arguments": arguments,
-            "cores": list(cores),
-            "server": os.getpid(),
-            "layers": sorted(confinement.layers),
-            "limits": asdict(confinement.limits),
-            "readable": [str(path) for path in confinement.readable],
-            "writable": [str(path) for path in confinement.writable],
-            "devices": [str(path) for path in confinement.devices],
-            "libraries": [str(path) for path in confinement.libraries],
-            "folder": str(confinement.folder),
-        }
-    )
+    worn = asdict(confinement) | {"layers": sorted(confinement.layers)}
+    fields = {"task": task, "arguments": arguments, "cores": list(cores), "server": os.getpid()}
+    order = json.dumps({**fields, "confinement": worn}, default=str)
     handle = os.memfd_create("order", os.MFD_CLOEXEC)
     try:
         os.write(handle, order.encode("ascii"))
@@ -63,7 +48,7 @@ def run(
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
@@ -73,7 +58,7 @@ def _environment() -> dict[str, str]:
         "ORT_DISABLE_TELEMETRY": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        **kept,
+        **inherited,
     }
 
 
@@ -86,14 +71,15 @@ def main() -> NoReturn:
         os.sched_setaffinity(0, order["cores"])
     arguments = order["arguments"]
     prepared = module.prepare(arguments)
+    worn = order["confinement"]
     confinement = Confinement(
-        frozenset(order["layers"]),
-        Limits(**order["limits"]),
-        tuple(Path(path) for path in order["readable"]),
-        tuple(Path(path) for path in order["writable"]),
-        Path(order["folder"]),
-        tuple(Path(path) for path in order["devices"]),
-        tuple(Path(path) for path in order["libraries"]),
+        layers=frozenset(worn["layers"]),
+        limits=Limits(**worn["limits"]),
+        folder=Path(worn["folder"]),
+        **{
+            name: tuple(map(Path, worn[name]))
+            for name in ("readable", "writable", "devices", "libraries")
+        },
     )
     children.answer_as_child(lambda: module.work(arguments, prepared), confinement, order["server"])
 

@@ -6,6 +6,7 @@ without having read a byte.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import resource
@@ -96,18 +97,14 @@ class Confinement:
 
 def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confinement:
     """Let a child use these accelerators: their files, what their driver tells, more open files."""
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     return replace(
         confinement,
         devices=devices,
         readable=(*confinement.readable, *_DRIVERS),
-        libraries=(_CUDA, *_driver_libraries()),
+        libraries=(_CUDA, *(Path(folder) for folder in folders if folder.startswith("/"))),
         limits=replace(confinement.limits, open_files=_OPEN_WITH_DEVICES),
     )
-
-
-def _driver_libraries() -> tuple[Path, ...]:
-    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    return tuple(Path(folder) for folder in folders if folder.startswith("/"))
 
 
 def reading_only(confinement: Confinement) -> Confinement:
@@ -120,7 +117,10 @@ def apply(confinement: Confinement, parent: int) -> None:
     """Confine this process for good. Raises OSError when a layer asked for does not hold."""
     os.setsid()
     os.umask(0o077)
-    _volunteer_for_the_oom_killer()
+    # The kernel, when the host itself runs out of memory, ends this child before the site. Where
+    # there is no /proc, the limits below still hold.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if RLIMITS in confinement.layers:
         _limit(confinement.limits, has_devices=bool(confinement.devices))
     owner = os.geteuid(), os.getegid()
@@ -179,17 +179,9 @@ def interpreter_paths() -> tuple[Path, ...]:
         engine.parent / "__init__.py",
     }
     system = (
-        "/lib",
-        "/lib64",
-        "/usr/lib",
-        "/usr/lib64",
-        "/usr/share/locale",
-        "/usr/share/zoneinfo",
-        "/sys/devices/system/cpu",
-        "/proc/cpuinfo",
-        "/proc/meminfo",
-        os.environ.get("LOCPATH", ""),
-    )
+        "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/locale", "/usr/share/zoneinfo",
+        "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo", os.environ.get("LOCPATH", ""),
+    )  # fmt: skip
     paths.update(Path(path) for path in system if path)
     return tuple(sorted(paths))
 
@@ -231,11 +223,3 @@ def _threads_of_this_user() -> int:
             except OSError:  # it ended while we looked
                 continue
     return total
-
-
-def _volunteer_for_the_oom_killer() -> None:
-    """Let the kernel, when the host itself runs out, take this child before the site."""
-    try:
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    except OSError:  # no /proc here: the limits above still hold
-        return

@@ -46,8 +46,8 @@ class Place:
 
 def places(paths: Iterable[Path], attributes: int) -> tuple[Place, ...]:
     """Look these paths up; those that do not exist are left out."""
-    found = (_followed(path, attributes) for path in paths)
-    return tuple(place for place in found if place is not None and place.real != "/")
+    followed = (_followed(path, attributes) for path in paths)
+    return tuple(place for place in followed if place is not None and place.real != "/")
 
 
 def apply(visible: Iterable[Place], owner: tuple[int, int]) -> None:

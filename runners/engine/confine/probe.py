@@ -38,15 +38,7 @@ def probe() -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hub-probe-") as folder:
         canary = Path(folder) / "canary"
         canary.write_text("not yours", encoding="ascii")
-        spaces, server = _spaces(), os.getpid()
-        tasks: dict[str, Callable[[], list[str]]] = {
-            isolation.RLIMITS: _try_limits,
-            isolation.NAMESPACES: lambda: _try_namespaces(spaces),
-            isolation.MOUNTS: lambda: _try_view(canary),
-            isolation.LANDLOCK: lambda: _try_files(canary),
-            isolation.SECCOMP: lambda: _try_calls(server),
-        }
-        for layer, task in tasks.items():
+        for layer, task in _tasks(_spaces(), canary, os.getpid()).items():
             failures = _wearing(frozenset({layer}), task)
             layers[layer] = not failures
             if failures:
@@ -69,14 +61,19 @@ def prepare(arguments: dict[str, Any]) -> None:
 
 def work(arguments: dict[str, Any], _: None) -> list[str]:
     """Try, in a program of its own, what the layers it wears must refuse; gives what was not."""
-    tasks: dict[str, Callable[[], list[str]]] = {
-        isolation.RLIMITS: _try_limits,
-        isolation.NAMESPACES: lambda: _try_namespaces(arguments["spaces"]),
-        isolation.MOUNTS: lambda: _try_view(Path(arguments["canary"])),
-        isolation.LANDLOCK: lambda: _try_files(Path(arguments["canary"])),
-        isolation.SECCOMP: lambda: _try_calls(arguments["server"]),
-    }
+    tasks = _tasks(arguments["spaces"], Path(arguments["canary"]), arguments["server"])
     return [failure for layer in arguments["layers"] for failure in tasks[layer]()]
+
+
+def _tasks(spaces: dict[str, str], canary: Path, server: int) -> dict[str, Callable[[], list[str]]]:
+    """What tries to do what each layer must refuse."""
+    return {
+        isolation.RLIMITS: _try_limits,
+        isolation.NAMESPACES: lambda: _try_namespaces(spaces),
+        isolation.MOUNTS: lambda: _try_view(canary),
+        isolation.LANDLOCK: lambda: _try_files(canary),
+        isolation.SECCOMP: lambda: _try_calls(server),
+    }
 
 
 def _wearing(layers: frozenset[str], task: Callable[[], list[str]]) -> list[str]:

@@ -14,18 +14,18 @@ import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import datasets
+import numpy as np
+import onnx
+
+from runners.engine.onnx_files import bodies, datasets
 from runners.engine.onnx_files.datasets import DataSet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import onnx
 
 _INDEX = "index.json"
 _EXPANDED = "_expanded"
-# The modules that hold other modules' helpers, or nothing but their package.
-_DEFAULT = frozenset({"", "ai.onnx"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,53 +45,48 @@ class Case:
 def modules() -> list[str]:
     """List the modules of node cases, in an order that depends only on the onnx package."""
     package = importlib.import_module("onnx.backend.test.case.node")
-    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    return sorted(module.name for module in found)
+    modules_inside = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return sorted(module.name for module in modules_inside)
 
 
 def write(folder: Path, part: int, parts: int) -> int:
     """Make this part's cases and write them, with an index; gives their number. For a child."""
-    import numpy as np  # noqa: PLC0415
-
     package = importlib.import_module("onnx.backend.test.case.node")
-    made = package._NodeTestCases  # noqa: SLF001 - the public way makes all 1,884
+    node_cases = package._NodeTestCases  # noqa: SLF001 - the public way makes all 1,884
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name in modules()[part::parts]:
             importlib.import_module(name)
-    originals = {one.name: one.model.graph.node[0] for one in made}
-    cases = [_write_one(folder, number, one, originals) for number, one in enumerate(made)]
-    said = json.dumps([asdict(case) for case in cases])
-    (folder / _INDEX).write_text(said, encoding="utf-8")
+    originals = {one.name: one.model.graph.node[0] for one in node_cases}
+    cases = [_write_one(folder, number, one, originals) for number, one in enumerate(node_cases)]
+    index = json.dumps([asdict(case) for case in cases])
+    (folder / _INDEX).write_text(index, encoding="utf-8")
     return len(cases)
 
 
 def _write_one(folder: Path, number: int, one: Any, originals: dict[str, Any]) -> Case:
     node = originals.get(one.name.split(_EXPANDED)[0], one.model.graph.node[0])
-    domain = "" if node.domain in _DEFAULT else node.domain
+    domain = "" if node.domain in bodies.DEFAULT_DOMAINS else node.domain
     home = folder / str(number)
     home.mkdir()
     problem = ""
     try:
         (home / "model.onnx").write_bytes(one.model.SerializeToString())
         for k, (inputs, outputs) in enumerate(one.data_sets):
-            given = dict(zip(_names(one.model.graph.input), map(_value, inputs), strict=False))
-            wanted = dict(zip(_names(one.model.graph.output), map(_value, outputs), strict=False))
-            made = DataSet(f"test_data_set_{k}", "bundled", given, wanted)
-            datasets.write(home, made, one.model)
+            graph = one.model.graph
+            sides = [
+                dict(zip([port.name for port in ports], map(_value, values), strict=False))
+                for ports, values in ((graph.input, inputs), (graph.output, outputs))
+            ]
+            dataset = DataSet(f"test_data_set_{k}", "bundled", *sides)
+            datasets.write(home, dataset, one.model)
     except (ValueError, TypeError, KeyError) as error:
         problem = f"the case cannot be written: {error}"
     operator = f"{domain}.{node.op_type}" if domain else str(node.op_type)
     return Case(number, one.name, operator, _opset(one.model, domain), one.rtol, one.atol, problem)
 
 
-def _names(ports: Any) -> list[str]:
-    return [port.name for port in ports]
-
-
 def _value(value: Any) -> Any:
-    import onnx  # noqa: PLC0415
-
     if isinstance(value, onnx.TensorProto):
         return onnx.numpy_helper.to_array(value)
     return value
@@ -99,10 +94,11 @@ def _value(value: Any) -> Any:
 
 def _opset(model: onnx.ModelProto, domain: str) -> int:
     """Give the version of the operator's own domain, or of the default one."""
-    known = {
-        ("" if one.domain in _DEFAULT else one.domain): one.version for one in model.opset_import
+    versions = {
+        ("" if one.domain in bodies.DEFAULT_DOMAINS else one.domain): one.version
+        for one in model.opset_import
     }
-    return int(known.get(domain, known.get("", 0)))
+    return int(versions.get(domain, versions.get("", 0)))
 
 
 def read_index(folder: Path) -> list[Case]:

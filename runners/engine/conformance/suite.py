@@ -6,14 +6,16 @@ goes on behind it. So a runtime that crashes costs one case, not the suite.
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.conformance import cases
-from runners.engine.jobs import JobError
+from runners.engine.jobs import Job, JobError, brief, mapping_of
 from runners.engine.onnx_files import bodies, datasets, text
-from runners.engine.runs import agreement, child_runs, shared_runs
+from runners.engine.runs import agreement, child_runs
 from runners.engine.runs.agreement import Profile
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from runners.engine.confine.children import Ending
     from runners.engine.conformance.cases import Case
-    from runners.engine.jobs import Job
     from runners.engine.reports import Report
 
 OUTCOMES = ("passed", "failed", "unsupported", "crashed", "timed-out")
@@ -57,7 +58,7 @@ def run(job: Job) -> Report:
         written_files=_MOST_FILES,
     )
     if ending.kind != "answered":
-        words = shared_runs.told(ending, job)
+        words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
     totals = {word: sum(one["outcome"] == word for one in measures) for word in OUTCOMES}
@@ -92,7 +93,10 @@ class _Round:
             if ending.kind == "answered":
                 measures += ending.answer
                 continue
-            measures += self._survivors(first)
+            # What the child had judged before it died.
+            journal = functools.partial(read_journal, self._folder, first)
+            ending = self._job.stage("journal", journal, writes=False)
+            measures += ending.answer if ending.kind == "answered" else []
             measures.append(self._alone(len(measures)))
         return measures
 
@@ -107,61 +111,43 @@ class _Round:
             written_files=_MOST_FILES,
         )
 
-    def _survivors(self, first: int) -> list[dict[str, Any]]:
-        """Ask what a child that died had already found."""
-        folder = self._folder
-        ending = self._job.stage("journal", lambda: read_journal(folder, first), writes=False)
-        return list(ending.answer) if ending.kind == "answered" else []
-
     def _alone(self, number: int) -> dict[str, Any]:
         ending = self._stage(number, number + 1)
         if ending.kind == "answered":
-            measure: dict[str, Any] = ending.answer[0]
-            return measure
+            return mapping_of(ending.answer[0])
         folder = self._folder
-        words = shared_runs.told(ending, self._job)
+        words = self._job.cause(ending)
         word = "timed-out" if ending.kind == "timed-out" else "crashed"
         named = self._job.stage(
-            "name", lambda: _measure(read_case(folder, number), word, words), writes=False
+            "name", lambda: _measure(cases.read_index(folder)[number], word, words), writes=False
         )
         if named.kind != "answered":
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
-        found: dict[str, Any] = named.answer
-        return found
-
-
-def read_case(folder: Path, number: int) -> Case:
-    """Give one case of the index."""
-    return cases.read_index(folder)[number]
+        return mapping_of(named.answer)
 
 
 def run_batch(runtime: str, folder: Path, first: int, end: int) -> list[dict[str, Any]]:
     """Run some cases one after the other, keeping a journal; for a child."""
-    import json  # noqa: PLC0415
-
-    chosen = runtimes.of(runtime)
-    found = []
+    measures = []
     with (folder / f"{_JOURNAL}-{first}").open("w", encoding="utf-8") as journal:
         for case in cases.read_index(folder)[first:end]:
-            measure = _measure(case, *_try(chosen, case, folder / str(case.number)))
-            found.append(measure)
+            measure = _measure(case, *_try(runtimes.of(runtime), case, folder / str(case.number)))
+            measures.append(measure)
             print(json.dumps(measure), file=journal, flush=True)
-    return found
+    return measures
 
 
 def read_journal(folder: Path, first: int) -> list[dict[str, Any]]:
     """Give what the batch beginning here had found before its child ended."""
-    import json  # noqa: PLC0415
-
     path = folder / f"{_JOURNAL}-{first}"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found = []
+    measures = []
     for line in lines:
         try:
-            found.append(json.loads(line))
+            measures.append(json.loads(line))
         except ValueError:  # the child ended in the middle of a line
             break
-    return found
+    return measures
 
 
 def _measure(case: Case, outcome: str, reason: str) -> dict[str, Any]:
@@ -180,20 +166,15 @@ def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[str, str]:
     path = home / "model.onnx"
     model = child_runs.load(path)
     try:
-        go = runtime.open(path)
+        execute = runtime.open(path)
     except runtimes.LoadError as error:
-        return "unsupported", shared_runs.plain(str(error), str(home))
+        return "unsupported", brief(str(error), str(home))
     profile = Profile("case", rtol=case.rtol, atol=case.atol)
     for dataset in datasets.read(home, model):
-        try:
-            values = go(dataset.inputs)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a library may raise anything here
-            words = (
-                f"does not run: {type(error).__name__}: {shared_runs.plain(str(error), str(home))}"
-            )
-            return "failed", words
+        values = runtimes.attempt(execute, dataset.inputs)
+        if isinstance(values, Exception):
+            words = brief(str(values), str(home))
+            return "failed", f"does not run: {type(values).__name__}: {words}"
         for port, value in zip(model.graph.output, values, strict=True):
             expected = dataset.outputs.get(port.name)
             reason = _judge(port.name, expected, value, profile)

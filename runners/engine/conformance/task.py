@@ -8,25 +8,25 @@ never counted as agreeing.
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
-from runners.engine.conformance.verdicts import Verdict, differs, findings, refusal, spelt
-from runners.engine.jobs import JobError
+from runners.engine.conformance.verdicts import Verdict, differs, findings, place_of, refusal
+from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
-from runners.engine.runs.child_runs import BUNDLED, GENERATED
+from runners.engine.runs.answers import Comparison
+from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.generate import GENERATED
 from runners.engine.runs.localise import Parties
-from runners.engine.runs.shared_runs import Attempt, Bench, Comparison
+from runners.engine.runs.shared_runs import Attempt, Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from runners.engine.jobs import Job
     from runners.engine.reports import Report
-    from runners.engine.runs.child_runs import Form
 
 CHECKS = ("bundled", "reference", "optimisation", "determinism")
 _PROGRESS = {"bundled": 30, "reference": 50, "optimisation": 75, "determinism": 90}
@@ -77,40 +77,38 @@ class _Judge:
     def measure(self, check: str) -> dict[str, Any]:
         started = time.monotonic()
         self._bench.job.tell(_PROGRESS[check], check)
-        checks: dict[str, Callable[[], Verdict]] = {
-            "bundled": self._bundled,
-            "reference": self._reference,
-            "optimisation": self._optimisation,
-            "determinism": self._determinism,
-        }
-        verdict = self._never(check) or checks[check]()
+        verdict = self._never(check) or self._judge(check)
         self.verdicts[check] = verdict
         version = "onnx" if self._name == REFERENCE else self._name
         return {
             "runtime": self._name,
             "runtime_version": self._bench.job.versions.get(version, ""),
             "check": check,
-            "outcome": verdict.outcome,
-            "blames": verdict.blames,
-            "runs": verdict.runs,
-            "reason": verdict.reason,
-            "profile": verdict.profile,
-            "datasets": verdict.sets,
             "seconds": round(time.monotonic() - started, 3),
-            "outputs": verdict.rows,
-            "node": verdict.node,
-            "evidence": verdict.evidence,
+            **asdict(verdict),
         }
+
+    def _judge(self, check: str) -> Verdict:
+        match check:
+            case "bundled":
+                return self._bundled()
+            case "reference":
+                return self._reference()
+            case "determinism":
+                return self._against_itself("in a second session", tag="again")
+        if not self._runtime.optimises:
+            return Verdict("inapplicable", f"{self._name} has no optimisation to switch off")
+        return self._against_itself("with optimisation off", optimise=False)
 
     def _never(self, check: str) -> Verdict | None:
         """Give the verdict of every check where the model is not loaded, or runs on no input."""
-        facts = self._bench.facts
-        if facts.get("unread"):
-            return Verdict("cantTell", f"reading the model {facts['problem']}")
+        prepared = self._bench.prepared
+        if not prepared.is_readable:
+            return Verdict("cantTell", f"reading the model {prepared.problem}")
         if self._generated is None:
             self._generated = self._bench.generate()
         attempt = self._generated
-        if attempt.word == "none" and facts["bundled"]:
+        if attempt.word == "none" and prepared.bundled:
             attempt = self._bench.attempt(self._name, BUNDLED)
         if attempt.word == "unsupported":
             words = f"{self._name} does not support it: {attempt.reason}"
@@ -119,7 +117,7 @@ class _Judge:
             return self._not_run(attempt)
         if attempt.word != "ran" or attempt.ran:
             return None
-        if facts["bundled"]:
+        if prepared.bundled:
             bundled = self._bench.attempt(self._name, BUNDLED)
             if check == "bundled" or bundled.word != "ran" or bundled.ran:
                 return None
@@ -163,19 +161,19 @@ class _Judge:
         return Verdict("failed", words, "runtime" if attempt.signal else "", runs=False)
 
     def _by_chance(self) -> Verdict | None:
-        if not self._bench.random:
+        names = ", ".join(self._bench.prepared.random)
+        if not names:
             return None
-        names = ", ".join(self._bench.random)
         return Verdict("inapplicable", f"the model draws random numbers ({names})")
 
     # --- the data that came with the model ---
 
     def _bundled(self) -> Verdict:
-        facts = self._bench.facts
-        if facts["problem"]:
-            return Verdict("cantTell", str(facts["problem"]), "data")
-        if not facts["bundled"]:
-            unusable = "; ".join(facts["unusable"])
+        prepared = self._bench.prepared
+        if prepared.problem:
+            return Verdict("cantTell", prepared.problem, "data")
+        if not prepared.bundled:
+            unusable = "; ".join(prepared.unusable)
             return Verdict("untested", unusable or "no test data lie beside the model")
         attempt = self._bench.attempt(self._name, BUNDLED)
         if attempt.word != "ran":
@@ -183,50 +181,50 @@ class _Judge:
         return self._held_against_data(attempt)
 
     def _held_against_data(self, attempt: Attempt) -> Verdict:
-        found = self._bench.compare(self._bench.sets[BUNDLED], attempt.results)
-        if isinstance(found, str):
-            return Verdict("cantTell", found)
-        if found.agreed and not attempt.refused:
-            facts = self._bench.facts
-            left = [f"{count} sets were left out" for count in [facts["left_out"]] if count]
-            notes = [attempt.note] if attempt.note else []
-            return self._told("passed", found, "; ".join([*facts["unusable"], *left, *notes]))
-        return self._by_chance() or self._blame(attempt, found)
+        comparison = self._bench.compare(self._bench.sets[BUNDLED], attempt.results)
+        if isinstance(comparison, str):
+            return Verdict("cantTell", comparison)
+        if comparison.agreed and not attempt.refused:
+            prepared = self._bench.prepared
+            left = f"{prepared.left_out} sets were left out" if prepared.left_out else ""
+            notes = [note for note in (*prepared.unusable, left, attempt.note) if note]
+            return self._verdict("passed", comparison, "; ".join(notes))
+        return self._by_chance() or self._blame(attempt, comparison)
 
-    def _blame(self, attempt: Attempt, found: Comparison) -> Verdict:
+    def _blame(self, attempt: Attempt, comparison: Comparison) -> Verdict:
         """Ask another runtime whom to believe: the data or the one on trial."""
-        reason = differs(found) or f"{self._name} {refusal(attempt)}"
+        reason = differs(comparison) or f"{self._name} {refusal(attempt)}"
         guilty = "reference" if self._name == REFERENCE else "runtime"
         witness = self._witness()
         if witness is None:
-            return self._blamed(guilty, found, f"{reason}; no other runtime to ask")
-        asked = False
+            return self._blamed(guilty, comparison, f"{reason}; no other runtime to ask")
+        witness_ran = False
         refused = ""
         for form in self._forms():
             other = self._bench.attempt(witness, BUNDLED, form=form)
             if other.word != "ran" or not other.ran:
                 refused = refused or (refusal(other) if other.word == "ran" else "")
                 continue
-            asked = True
+            witness_ran = True
             meets = self._agrees(self._bench.sets[BUNDLED], other.results)
             if meets:
                 words = f"{reason}, which {witness} meets"
-                told = self._blamed(guilty, found, words)
+                verdict = self._blamed(guilty, comparison, words)
                 believed = self._name if guilty == "reference" else witness
-                return self._localised(told, BUNDLED, found.worst, witness, believed)
+                return self._localised(verdict, BUNDLED, comparison.worst, witness, believed)
             if self._agrees(other.results, attempt.results):
                 words = f"{reason}, but {witness} gives what {self._name} gives"
-                return self._blamed("data", found, words)
-        if refused and not asked and not attempt.ran:
+                return self._blamed("data", comparison, words)
+        if refused and not witness_ran and not attempt.ran:
             words = f"{reason}; {witness} refuses it too, so the data may be at fault"
             generated = self._generated
             blames = "data" if generated is not None and generated.ran else ""
             return Verdict("cantTell", words, blames, runs=bool(blames))
-        words = "agrees with neither" if asked else "cannot be asked"
-        told = self._blamed(guilty, found, f"{reason}; {witness} {words}")
-        if asked:
-            return self._localised(told, BUNDLED, found.worst, witness, witness)
-        return told
+        words = "agrees with neither" if witness_ran else "cannot be asked"
+        verdict = self._blamed(guilty, comparison, f"{reason}; {witness} {words}")
+        if witness_ran:
+            return self._localised(verdict, BUNDLED, comparison.worst, witness, witness)
+        return verdict
 
     def _witness(self) -> str | None:
         others = (REFERENCE, ONNXRUNTIME, OPENVINO)
@@ -239,8 +237,8 @@ class _Judge:
         return self._bench.forms()
 
     def _agrees(self, expected: Path, actual: Path) -> bool:
-        found = self._bench.compare(expected, actual)
-        return not isinstance(found, str) and found.agreed
+        comparison = self._bench.compare(expected, actual)
+        return not isinstance(comparison, str) and comparison.agreed
 
     # --- the reference, on inputs made for the purpose ---
 
@@ -259,15 +257,15 @@ class _Judge:
         why = ""
         for form in self._forms():
             other = self._bench.attempt(REFERENCE, origin, form=form)
-            found = self._bench.compare(other.results, attempt.results)
-            if isinstance(found, str) or not found.sets:
+            comparison = self._bench.compare(other.results, attempt.results)
+            if isinstance(comparison, str) or not comparison.sets:
                 why = why or refusal(other) or other.reason
                 if other.word == "died":  # what exhausts it once exhausts it again
                     break
                 continue
-            if found.agreed:
-                return self._told("passed", found, self._on(other, found, note))
-            best = best or (found, other)
+            if comparison.agreed:
+                return self._verdict("passed", comparison, self._on(other, comparison, note))
+            best = best or (comparison, other)
         if best is None:
             return Verdict("cantTell", f"the reference cannot run the model: {why}")
         return self._disagreement(*best, attempt=attempt, origin=origin)
@@ -278,27 +276,27 @@ class _Judge:
         if generated is not None and (generated.word == "died" or generated.ran):
             return generated, GENERATED, ""
         why = self._bench.generation_problem or refusal(generated) or "none could be made"
-        if self._bench.facts["bundled"]:
+        if self._bench.prepared.bundled:
             bundled = self._bench.attempt(self._name, BUNDLED)
             if bundled.word != "ran" or bundled.ran:
                 return bundled, BUNDLED, f"on the bundled inputs, since generated ones fail: {why}"
         return None, "", f"no generated inputs fit the model: {why}"
 
-    def _on(self, other: Attempt, found: Comparison, note: str) -> str:
+    def _on(self, other: Attempt, comparison: Comparison, note: str) -> str:
         words = [note] if note else []
         if other.form == "upgraded":
             words.append(f"the reference ran it upgraded to opset {self._bench.upgraded_opset}")
         if other.note:
-            words.append(f"{other.note}; sets compared: {len(found.sets)}")
+            words.append(f"{other.note}; sets compared: {len(comparison.sets)}")
         return "; ".join(words)
 
     def _disagreement(
-        self, found: Comparison, other: Attempt, *, attempt: Attempt, origin: str
+        self, comparison: Comparison, other: Attempt, *, attempt: Attempt, origin: str
     ) -> Verdict:
         guilty, why = "runtime", "no third voice was heard"
-        if self._bench.facts["bundled"]:
+        if self._bench.prepared.bundled:
             data = self._bench.sets[BUNDLED]
-            form = next(one for one in self._bench.forms() if self._word(one) == other.form)
+            form = next(one for one in self._bench.forms() if one.word == other.form)
             mine = self._bench.attempt(self._name, BUNDLED)
             theirs = self._bench.attempt(REFERENCE, BUNDLED, form=form)
             i_meet = mine.word == "ran" and self._agrees(data, mine.results)
@@ -309,26 +307,15 @@ class _Judge:
                 why = "the reference meets the bundled data"
             else:
                 why = "the bundled data do not decide"
-        told = self._blamed(guilty, found, f"{differs(found, 'the reference')}; {why}")
+        verdict = self._blamed(guilty, comparison, f"{differs(comparison, 'the reference')}; {why}")
         believed = self._name if guilty == "reference" else REFERENCE
-        return self._localised(told, origin, found.worst, REFERENCE, believed)
-
-    def _word(self, form: Form) -> str:
-        return "original" if form is self._bench.original else "upgraded"
+        return self._localised(verdict, origin, comparison.worst, REFERENCE, believed)
 
     # --- the runtime against itself ---
 
-    def _optimisation(self) -> Verdict:
-        if not self._runtime.optimises:
-            return Verdict("inapplicable", f"{self._name} has no optimisation to switch off")
-        return self._against_itself("with optimisation off", optimise=False)
-
-    def _determinism(self) -> Verdict:
-        return self._against_itself("in a second session", tag="again")
-
     def _against_itself(self, words: str, *, optimise: bool = True, tag: str = "") -> Verdict:
-        profile = _EXACT if optimise else self._bench.profile
-        sums: dict[str, Comparison] = {}
+        profile = _EXACT if optimise else self._bench.prepared.profile
+        comparisons: dict[str, Comparison] = {}
         why = self._bench.generation_problem
         for origin in self._origins():
             first = self._bench.attempt(self._name, origin)
@@ -336,34 +323,34 @@ class _Judge:
             for attempt in (first, second):
                 if attempt.word != "ran":
                     return self._not_run(attempt)
-            found = self._bench.compare(second.results, first.results, profile)
-            if isinstance(found, str):
-                return Verdict("cantTell", found)
-            if found.sets:
-                sums[origin] = found
+            comparison = self._bench.compare(second.results, first.results, profile)
+            if isinstance(comparison, str):
+                return Verdict("cantTell", comparison)
+            if comparison.sets:
+                comparisons[origin] = comparison
             else:
                 why = refusal(first) or refusal(second)
-        if not sums:
+        if not comparisons:
             return Verdict("cantTell", f"no inputs to run it on: {why}")
-        told = self._summed(sums, f"its own outputs {words}", profile)
-        if told.outcome == "failed" and not optimise:
-            origin = next(origin for origin, one in sums.items() if one.worst)
-            worst = sums[origin].worst
-            return self._localised(told, origin, worst, self._name, self._name, optimised=True)
-        return told
+        verdict = self._summed(comparisons, f"its own outputs {words}", profile)
+        if verdict.outcome == "failed" and not optimise:
+            origin = next(origin for origin, one in comparisons.items() if one.worst)
+            worst = comparisons[origin].worst
+            return self._localised(verdict, origin, worst, self._name, self._name, optimised=True)
+        return verdict
 
-    def _summed(self, sums: dict[str, Comparison], whom: str, profile: str) -> Verdict:
+    def _summed(self, comparisons: dict[str, Comparison], whom: str, profile: str) -> Verdict:
         whole = Comparison(
-            tuple(name for one in sums.values() for name in one.sets),
-            all(one.agrees for one in sums.values()),
-            [row for one in sums.values() for row in one.rows],
+            [name for one in comparisons.values() for name in one.sets],
+            all(one.agrees for one in comparisons.values()),
+            [row for one in comparisons.values() for row in one.rows],
         )
         if whole.agreed:
-            return self._told("passed", whole, profile=profile)
+            return self._verdict("passed", whole, profile=profile)
         return self._by_chance() or self._blamed("runtime", whole, differs(whole, whom), profile)
 
     def _origins(self) -> list[str]:
-        origins = [BUNDLED] if self._bench.facts["bundled"] else []
+        origins = [BUNDLED] if self._bench.prepared.bundled else []
         generated = self._generated
         if generated is not None and (generated.ran or generated.word == "died"):
             origins.append(GENERATED)
@@ -371,30 +358,37 @@ class _Judge:
 
     # --- putting it into words ---
 
-    def _blamed(self, guilty: str, found: Comparison, reason: str, profile: str = "") -> Verdict:
+    def _blamed(
+        self, guilty: str, comparison: Comparison, reason: str, profile: str = ""
+    ) -> Verdict:
         """A difference: the runtime fails by it; wrong data and a wrong reference fail nobody."""
         outcome = "failed" if guilty == "runtime" else "cantTell"
-        return self._told(outcome, found, reason, guilty, profile)
+        return self._verdict(outcome, comparison, reason, guilty, profile)
 
-    def _told(
-        self, outcome: str, found: Comparison, reason: str = "", blames: str = "", profile: str = ""
+    def _verdict(
+        self,
+        outcome: str,
+        comparison: Comparison,
+        reason: str = "",
+        blames: str = "",
+        profile: str = "",
     ) -> Verdict:
-        remarks = [row["reason"] for row in found.rows if row["agrees"] and row["reason"]]
+        remarks = [row["reason"] for row in comparison.rows if row["agrees"] and row["reason"]]
         if outcome == "passed" and remarks:
             reason = "; ".join(word for word in (reason, remarks[0]) if word)
         return Verdict(
             outcome,
             reason,
             blames,
-            profile or self._bench.profile,
-            len(found.sets),
-            sorted(found.rows, key=lambda row: row["agrees"]),
-            runs=bool(found.sets),
+            profile or self._bench.prepared.profile,
+            len(comparison.sets),
+            sorted(comparison.rows, key=lambda row: row["agrees"]),
+            runs=bool(comparison.sets),
         )
 
     def _localised(
         self,
-        told: Verdict,
+        verdict: Verdict,
         origin: str,
         name: str,
         witness: str,
@@ -403,12 +397,13 @@ class _Judge:
         optimised: bool = False,
     ) -> Verdict:
         if not name:
-            return told
-        parties = Parties(self._name, witness, believed, self._bench.profile, optimised)
-        found = self._bench.localise(parties, origin, name)
-        told.node, told.evidence = found["node"], str(found["evidence"])
-        if told.node is not None:
-            told.reason += f"; first at {spelt(told.node)}"
-        if found["note"]:
-            told.reason += f" ({found['note']})"
-        return told
+            return verdict
+        parties = Parties(self._name, witness, believed, self._bench.prepared.profile, optimised)
+        divergence = self._bench.localise(parties, origin, name)
+        node, note = divergence.node, divergence.note
+        reason = verdict.reason
+        if node is not None:
+            reason += f"; first at {place_of(node)}"
+        if note:
+            reason += f" ({note})"
+        return replace(verdict, reason=reason, node=node, evidence=divergence.evidence)

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Severity
 from runners.engine.runs.child_runs import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runners.engine.reports import Severity
-    from runners.engine.runs.shared_runs import Attempt, Comparison
+    from runners.engine.runs.answers import Comparison, Node, Row
+    from runners.engine.runs.shared_runs import Attempt
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A finding's code, and how its message begins."""
-
-    code: str
-    words: str
-
-
-_NOT_RUN = _Kind("conformance-not-run", "The model does not run")
+# The findings of checks, to whose messages the reason is added.
+_NOT_RUN = Finding("conformance-not-run", "error", "The model does not run")
 _BLAMED = {
-    "data": _Kind("conformance-wrong-data", "The test data beside the model are wrong"),
-    "reference": _Kind("conformance-reference-differs", "The ONNX reference differs"),
-    "runtime": _Kind("conformance-mismatch", "The runtime is at fault"),
+    "data": Finding("conformance-wrong-data", "error", "The test data beside the model are wrong"),
+    "reference": Finding("conformance-reference-differs", "error", "The ONNX reference differs"),
+    "runtime": Finding("conformance-mismatch", "error", "The runtime is at fault"),
 }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What one check found; becomes one measure of the report.
 
@@ -44,9 +37,9 @@ class Verdict:
     reason: str = ""
     blames: str = ""
     profile: str = ""
-    sets: int = 0
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    node: dict[str, Any] | None = None
+    datasets: int = 0
+    outputs: list[Row] = field(default_factory=list)
+    node: Node | None = None
     evidence: str = ""
     runs: bool | None = None
 
@@ -66,19 +59,19 @@ def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
 
     That a model does not run is said once for each reason, not once for each check.
     """
-    told = set()
+    reasons = set()
     for check, verdict in verdicts:
         kind = _NOT_RUN if verdict.runs is False else _BLAMED.get(verdict.blames)
-        if kind is None or (kind is _NOT_RUN and verdict.reason in told):
+        if kind is None or (kind is _NOT_RUN and verdict.reason in reasons):
             continue
-        told.add(verdict.reason)
+        reasons.add(verdict.reason)
         severity: Severity = "error" if verdict.is_failure else "warning"
-        yield Finding(kind.code, severity, f"{kind.words}: {verdict.reason}", check)
+        yield Finding(kind.code, severity, f"{kind.message}: {verdict.reason}", check)
 
 
-def differs(found: Comparison, whom: str = "the bundled data") -> str:
+def differs(comparison: Comparison, whom: str = "the bundled data") -> str:
     """Say where the first difference lies, or nothing."""
-    bad = [row for row in found.rows if not row["agrees"]]
+    bad = [row for row in comparison.rows if not row["agrees"]]
     if not bad:
         return ""
     first = bad[0]
@@ -93,11 +86,10 @@ def refusal(attempt: Attempt | None) -> str:
     return f"refuses {shown(name)}: {why}"
 
 
-def spelt(node: dict[str, Any]) -> str:
-    """Say which node was found: `node 2, Mul, in iteration 3 of the body of node 4, Loop`."""
-    words = f"node {node['index']}, {node['op']}"
-    for step in reversed(node["path"]):
-        number = step["iteration"]
-        run = "" if number is None else f"iteration {number} of "
-        words += f", in {run}the {step['body']} of node {step['index']}, {step['op']}"
+def place_of(node: Node) -> str:
+    """Say where a node is: `node 2, Mul, in iteration 3 of the body of node 4, Loop`."""
+    words = f"node {node.index}, {node.op}"
+    for step in reversed(node.path):
+        run = "" if step.iteration is None else f"iteration {step.iteration} of "
+        words += f", in {run}the {step.body} of node {step.index}, {step.op}"
     return words

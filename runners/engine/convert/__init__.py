@@ -3,9 +3,3 @@
 The original is run first; a variant that exists is loaded, described and compared with it. An
 expected loss is a figure of the report. Only a variant below the floor of `parity` fails.
 """
-
-from __future__ import annotations
-
-from runners.engine.convert.flow import run
-
-__all__ = ["run"]

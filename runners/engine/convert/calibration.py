@@ -9,13 +9,15 @@ from __future__ import annotations
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
+from onnx import helper
+
 from runners.engine.onnx_files import datasets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    import onnx
 
     from runners.engine.onnx_files.datasets import DataSet, Value
 
@@ -32,44 +34,42 @@ def split(sets: Sequence[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
     """Split into what calibrates and what is held out; a single set has to do both."""
     if len(sets) < 2:
         return list(sets), list(sets)
-    held = [one for place, one in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1]
-    held = held or [sets[-1]]
-    names = {one.name for one in held}
-    return [one for one in sets if one.name not in names], held
+    judged = [one for place, one in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1]
+    judged = judged or [sets[-1]]
+    names = {one.name for one in judged}
+    return [one for one in sets if one.name not in names], judged
 
 
 def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
     """Read a sample as data sets of one each. Raises UnusableSampleError."""
-    import numpy as np  # noqa: PLC0415 - only children load it
-
     ports = {port.name: port for port in datasets.required_inputs(model)}
-    wanted = f"Store one array for each of {', '.join(sorted(ports))}, samples first."
+    cure = f"Store one array for each of {', '.join(sorted(ports))}, samples first."
     try:
         with np.load(path, allow_pickle=False) as archive:
             if not hasattr(archive, "files"):
                 raise UnusableSampleError(
-                    f"The sample is a single array, not an .npz archive. {wanted}"
+                    f"The sample is a single array, not an .npz archive. {cure}"
                 )
-            held = {name: archive[name] for name in archive.files}
+            arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, UnusableSampleError):
             raise
         # The library's own words recommend to load a pickle unsafely.
         why = "it holds pickled objects, or nothing that NumPy wrote"
-        said = why if "pickle" in str(error) else str(error)
+        cause = why if "pickle" in str(error) else str(error)
         raise UnusableSampleError(
-            f"The sample is not a readable .npz file: {said}. {wanted}"
+            f"The sample is not a readable .npz file: {cause}. {cure}"
         ) from None
-    if set(held) != set(ports):
-        given = ", ".join(sorted(held)[:8]) or "nothing"
-        raise UnusableSampleError(f"The sample contains {given}. {wanted}")
-    counts = {array.shape[0] if array.ndim else 0 for array in held.values()}
+    if set(arrays) != set(ports):
+        names = ", ".join(sorted(arrays)[:8]) or "nothing"
+        raise UnusableSampleError(f"The sample contains {names}. {cure}")
+    counts = {array.shape[0] if array.ndim else 0 for array in arrays.values()}
     if len(counts) != 1 or not (count := min(counts)):
         raise UnusableSampleError(
             f"The arrays of the sample have {sorted(counts)} samples; all must have the same "
             "number, at least one."
         )
-    rows = {name: _fitted(ports[name], array) for name, array in held.items()}
+    rows = {name: _fitted(ports[name], array) for name, array in arrays.items()}
     return [
         datasets.DataSet(
             f"sample-{place}", "owner", {name: array[place] for name, array in rows.items()}
@@ -80,14 +80,11 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
 
 def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
     """Give the array with samples first, each as the input takes it."""
-    import numpy as np  # noqa: PLC0415
-    from onnx import helper  # noqa: PLC0415
-
     kind = port.type.tensor_type
-    wanted = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
-    if array.dtype != wanted:
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    if array.dtype != dtype:
         raise UnusableSampleError(
-            f"{port.name!r} takes {wanted.name}; the sample holds {array.dtype.name}."
+            f"{port.name!r} takes {dtype.name}; the sample holds {array.dtype.name}."
         )
     rank = len(kind.shape.dim)
     if array.ndim == rank and rank:
@@ -111,7 +108,6 @@ def leave(work: Path, sets: Sequence[DataSet], model: onnx.ModelProto) -> None:
 
 def reader(work: Path) -> Any:
     """Give the tool's own kind of reader over what `leave` left."""
-    import onnx  # noqa: PLC0415
     from onnxruntime.quantization import CalibrationDataReader  # noqa: PLC0415
 
     model = onnx.load(str(work / "prepared.onnx"), load_external_data=False)

@@ -8,22 +8,20 @@ from __future__ import annotations
 import functools
 import stat
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.convert.recipes import RECIPES
-from runners.engine.jobs import JobError, findings_of
+from runners.engine.checks import written_models
+from runners.engine.convert import makers, parity, prepare
+from runners.engine.convert.recipes import RECIPES, Recipe, Settings
+from runners.engine.jobs import Job, JobError, findings_of
 from runners.engine.onnx_files import datasets, staging, text
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from runners.engine.confine.children import Ending
-    from runners.engine.convert.recipes import Recipe, Settings
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
 
 _MEMORY_COPIES = 6
 _ROOM_BYTES = 1 << 30
@@ -40,7 +38,7 @@ _UNUSABLE = Finding("variant-unusable", "error", "")
 _NOT_RUNNING = Finding("original-not-running", "error", "")
 _BAD_SAMPLE = Finding("calibration-unusable", "error", "")
 # What our own code raises about the model, and the finding it becomes.
-_TOLD = {
+_OWN_ERRORS = {
     "NothingToConvertError": Finding("nothing-to-convert", "error", ""),
     "BlockedError": _FAILED,
     "NotRunningError": _NOT_RUNNING,
@@ -111,8 +109,6 @@ class _Conversion:
         raise last or JobError("engine-error", "A recipe has no attempts.")
 
     def _baseline(self) -> dict[str, Any]:
-        from runners.engine.convert import parity  # noqa: PLC0415 - it imports onnx
-
         self._job.tell(15, "original")
         sample = self._job.input / self._sample if self._sample else None
         task = functools.partial(
@@ -132,22 +128,17 @@ class _Conversion:
         return ran
 
     def _prepare(self) -> None:
-        from runners.engine.convert import prepare  # noqa: PLC0415
-
         job = self._job
         job.tell(30, "prepare")
         task = functools.partial(prepare.prepare, job.model, job.work, self._recipe)
-        said = self._answer(self._stage("prepare", task), "the preparation", _FAILED, _PREPARED)
-        self._facts["opset"] = {key: said.get(key) for key in ("source", "target", "rules")}
-        self._facts["prepared"] = said["steps"]
+        answer = self._answer(self._stage("prepare", task), "the preparation", _FAILED, _PREPARED)
+        self._facts["opset"] = {key: answer.get(key) for key in ("source", "target", "rules")}
+        self._facts["prepared"] = answer["steps"]
 
     def _attempt(self, settings: Settings, ran: dict[str, Any]) -> Report:
-        from runners.engine.checks import written_models  # noqa: PLC0415
-        from runners.engine.convert import makers, parity  # noqa: PLC0415
-
         job, recipe = self._job, self._recipe
         task = functools.partial(makers.make, recipe, settings, job.model, job.work, self._target)
-        made = self._answer(self._stage("convert", task), recipe.tool, _FAILED, {})
+        variant = self._answer(self._stage("convert", task), recipe.tool, _FAILED, {})
         judge = functools.partial(written_models.judge, self._target)
         judged = self._answer(self._stage("judge", judge), "the variant's load", _UNUSABLE, _JUDGED)
         refused = [one for one in findings_of(judged) if one.severity == "error"]
@@ -156,29 +147,36 @@ class _Conversion:
         comparing = functools.partial(
             parity.compare, job.model, self._target, job.work, recipe.name, ran
         )
-        found = self._answer(
+        comparison = self._answer(
             self._stage("compare", comparing), "the variant's run", _UNUSABLE, _COMPARED
         )
-        if found["broken"]:
-            words = f"{_LOST} {'; '.join(map(str, found['broken']))}."
+        if comparison["broken"]:
+            words = f"{_LOST} {'; '.join(map(str, comparison['broken']))}."
             raise _EndError(replace(_UNUSABLE, message=words))
         self._facts |= {
             "described": judged["described"],
-            "settings": {**settings.to_json(), **made},
+            "settings": {**settings.to_json(), **variant},
             "checker": judged["checker"],
             "cpu": judged["cpu"],
-            "parity": {**found["parity"], "held_out": ran["held_out"]},
+            "parity": {**comparison["parity"], "held_out": ran["held_out"]},
         }
-        return self._report(found["measures"])
+        return self._report(comparison["measures"])
 
     def _report(self, measures: list[dict[str, Any]]) -> Report:
         outputs = self._outputs()
         after = sum(path.lstat().st_size for path in outputs)
         before = self._size
-        self._facts["sizes"] = {"before": before, "after": after, "ratio": _ratio(before, after)}
-        told = (_larger(before, after),) if after >= before else ()
+        ratio = round(after / before, 4) if before else None
+        self._facts["sizes"] = {"before": before, "after": after, "ratio": ratio}
+        larger = Finding(
+            "variant-larger",
+            "warning",
+            f"The variant has {after:,} bytes, the original {before:,}: the model has few weights, "
+            "or stores them more compactly than the tools do. The variant may still be faster.",
+        )
+        findings = (larger,) if after >= before else ()
         names = [{"name": path.name} for path in outputs]
-        return self._job.report("passed", told, self._facts, measures, names)
+        return self._job.report("passed", findings, self._facts, measures, names)
 
     @property
     def _target(self) -> Path:
@@ -221,13 +219,13 @@ class _Conversion:
         if name in _OUR_ERRORS:
             return JobError("engine-error", text.message(f"The engine failed. {name}: {words}"))
         folders = (str(self._job.work), str(self._job.out), str(self._job.input))
-        said = text.message(words, *folders) or name
-        own = _TOLD.get(name)
+        message = text.message(words, *folders) or name
+        own = _OWN_ERRORS.get(name)
         if own is None:
-            return _EndError(replace(blame, message=f"{who} failed: {said}"))
+            return _EndError(replace(blame, message=f"{who} failed: {message}"))
         if own is _NOT_RUNNING:
-            said = f"{said.rstrip('.')}. {_UPGRADE}"
-        return _EndError(replace(own, message=said))
+            message = f"{message.rstrip('.')}. {_UPGRADE}"
+        return _EndError(replace(own, message=message))
 
 
 _UPGRADE = (
@@ -250,16 +248,3 @@ def _is_regular(path: Path) -> bool:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
         return False
-
-
-def _ratio(before: int, after: int) -> float | None:
-    return round(after / before, 4) if before else None
-
-
-def _larger(before: int, after: int) -> Finding:
-    return Finding(
-        "variant-larger",
-        "warning",
-        f"The variant has {after:,} bytes, the original {before:,}: the model has few weights, or "
-        "stores them more compactly than the tools do. The variant may still be faster.",
-    )

@@ -29,23 +29,23 @@ def make(
     NothingToConvertError, and whatever the tool raises.
     """
     tempfile.tempdir = str(work)
-    made = work / _TOOL_FILE
-    for old in whole_models.family(made):
+    file = work / _TOOL_FILE
+    for old in whole_models.family(file):
         old.unlink(missing_ok=True)
     if recipe.quantises:
-        kept = _quantise(recipe, settings, work, made)
-        model = onnx.load(str(made))
+        left_alone = _quantise(recipe, settings, work, file)
+        model = onnx.load(str(file))
     else:
-        model, kept = _halve(settings, work)
+        model, left_alone = _halve(settings, work)
     _refuse_unchanged(model, recipe)
     _drop_twins(model.graph)
     _sort(model.graph)
     whole_models.restore(model, onnx.load(str(source), load_external_data=False))
     whole_models.save(model, target)
-    return {"left_in_float32": kept}
+    return {"left_in_float32": left_alone}
 
 
-def _quantise(recipe: Recipe, settings: Settings, work: Path, made: Path) -> int:
+def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> int:
     from onnxruntime.quantization import (  # noqa: PLC0415 - only where it is needed
         QuantType,
         quantize_dynamic,
@@ -66,7 +66,7 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, made: Path) -> int
     if recipe.calibrates:
         quantize_static(
             str(prepared),
-            str(made),
+            str(target),
             calibration.reader(work),
             activation_type=QuantType.QUInt8,
             extra_options=extra,
@@ -74,7 +74,7 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, made: Path) -> int
         )
     else:
         extra["EnableSubgraph"] = settings.subgraphs
-        quantize_dynamic(str(prepared), str(made), extra_options=extra, **common)
+        quantize_dynamic(str(prepared), str(target), extra_options=extra, **common)
     return len(left)
 
 
@@ -110,44 +110,42 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
     prepared = work / "prepared.onnx"
     model = onnx.load(str(prepared), load_external_data=False)
     version = prepare.opset_of(model) or schemas.NEWEST
-    kept = [
+    left_alone = [
         node.name
         for node in bodies.nodes(model)
         if node.op_type in settings.kept
         or not prepare.fits_half(node, version)
-        or (settings.guarded and _is_foreign(node))
+        or (settings.guarded and (bodies.bodies(node) or node.domain not in bodies.DEFAULT_DOMAINS))
     ]
     # Callers need not know: what goes in and comes out stays float32.
-    made = float16.convert_float_to_float16(str(prepared), keep_io_types=True, node_block_list=kept)
-    return made, len(kept)
-
-
-def _is_foreign(node: onnx.NodeProto) -> bool:
-    return bool(bodies.bodies(node)) or node.domain not in {"", "ai.onnx"}
+    half = float16.convert_float_to_float16(
+        str(prepared), keep_io_types=True, node_block_list=left_alone
+    )
+    return half, len(left_alone)
 
 
 def _drop_twins(graph: onnx.GraphProto) -> None:
     """Drop casts that the half-precision tool adds once for each reader of the same value."""
-    seen: set[bytes] = set()
-    kept = []
+    earlier: set[bytes] = set()
+    distinct = []
     for node in graph.node:
         written = node.SerializeToString()
-        if node.op_type != "Cast" or written not in seen:
-            kept.append(written)
-        seen.add(written)
-    if len(kept) < len(graph.node):
+        if node.op_type != "Cast" or written not in earlier:
+            distinct.append(written)
+        earlier.add(written)
+    if len(distinct) < len(graph.node):
         del graph.node[:]
-        graph.node.extend(onnx.NodeProto.FromString(written) for written in kept)
+        graph.node.extend(onnx.NodeProto.FromString(written) for written in distinct)
 
 
 def _sort(graph: onnx.GraphProto) -> None:
     """Put the nodes in an order of execution: the half-precision tool appends its casts."""
     makers = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
     needs = [
-        {makers[name] for name in _reads(node) if name in makers} - {place}
+        {makers[name] for name in bodies.reads(node) if name in makers} - {place}
         for place, node in enumerate(graph.node)
     ]
-    if all(max(wanted, default=-1) < place for place, wanted in enumerate(needs)):
+    if all(max(places, default=-1) < place for place, places in enumerate(needs)):
         return
     order: list[int] = []
     done: set[int] = set()
@@ -168,15 +166,3 @@ def _sort(graph: onnx.GraphProto) -> None:
         nodes = [graph.node[place].SerializeToString() for place in order]
         del graph.node[:]
         graph.node.extend(onnx.NodeProto.FromString(written) for written in nodes)
-
-
-def _reads(node: onnx.NodeProto) -> set[str]:
-    """Name what a node reads, its bodies' readings of outer values included."""
-    names = {name for name in node.input if name}
-    for body in bodies.bodies(node):
-        inside = {output for one in body.node for output in one.output}
-        inside |= {tensor.name for tensor in body.initializer} | {port.name for port in body.input}
-        read = {name for one in body.node for name in _reads(one)}
-        read |= {port.name for port in body.output}
-        names |= read - inside
-    return names

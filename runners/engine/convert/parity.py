@@ -49,13 +49,13 @@ def baseline(
     """
     model = onnx.load(str(source), load_external_data=False)
     bundled, unread = _bundled(source, model, needed=calibrates and sample is None)
-    said: dict[str, Any] = {"calibration": None}
+    facts: dict[str, Any] = {"calibration": None}
     held_out = calibrates
     if sample is not None and calibrates:
         samples = calibration.read_sample(sample, model)
         using, judged = calibration.split(samples)
         held_out, bundled = len(samples) > 1, [*bundled, *judged]
-        said["calibration"] = {"from": "sample", "samples": len(using)}
+        facts["calibration"] = {"from": "sample", "samples": len(using)}
     elif calibrates:
         if not bundled:
             raise calibration.UnusableSampleError(
@@ -63,14 +63,14 @@ def baseline(
             )
         using, judged = calibration.split(bundled)
         held_out, bundled = len(bundled) > 1, judged
-        said["calibration"] = {"from": "bundled", "samples": len(using)}
+        facts["calibration"] = {"from": "bundled", "samples": len(using)}
     else:
         using = []
     calibration.leave(work, using, model)
-    made, reason = _generated(model) if generated else ([], "")
-    said |= _run_all(source, work, model, [*bundled[:MAX_SETS], *made])
-    said["reasons"] += [words for words in (unread, reason) if words]
-    return {**said, "held_out": held_out}
+    inputs, reason = _generated(model) if generated else ([], "")
+    facts |= _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
+    facts["reasons"] += [words for words in (unread, reason) if words]
+    return {**facts, "held_out": held_out}
 
 
 def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[list[DataSet], str]:
@@ -81,11 +81,8 @@ def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[lis
         if needed:
             raise
         return [], f"The test data cannot be read: {error}"
-    return [one for one in sets if _is_whole(one, model)], ""
-
-
-def _is_whole(one: DataSet, model: onnx.ModelProto) -> bool:
-    return {port.name for port in datasets.required_inputs(model)} <= set(one.inputs)
+    names = {port.name for port in datasets.required_inputs(model)}
+    return [one for one in sets if names <= set(one.inputs)], ""
 
 
 def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
@@ -107,21 +104,21 @@ def _run_all(
     reasons: list[str] = []
     unsteady: set[str] = set()
     for one in sets:
-        try:
-            outputs = run(one.inputs)
-            # Once is enough to know what draws random numbers.
-            again = outputs if ran else run(one.inputs)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever the runtime says against the inputs
-            reasons.append(text.message(f"{one.name}: {error}"))
+        outputs = runtimes.attempt(run, one.inputs)
+        # Once is enough to know what draws random numbers.
+        again = (
+            outputs if ran or isinstance(outputs, Exception) else runtimes.attempt(run, one.inputs)
+        )
+        if isinstance(outputs, Exception) or isinstance(again, Exception):
+            failure = outputs if isinstance(outputs, Exception) else again
+            reasons.append(text.message(f"{one.name}: {failure}"))
             continue
         for name, first, second in zip(names, outputs, again, strict=True):
             if not agreement.compare(name, first, second, agreement.FP32).agrees:
                 unsteady.add(name)
         values = dict(zip(names, outputs, strict=True))
-        kept = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
-        datasets.write(work / _FOLDER, kept, model)
+        dataset = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
+        datasets.write(work / _FOLDER, dataset, model)
         ran.append({"name": one.name, "origin": one.origin})
     if not ran:
         why = reasons[0] if reasons else "there is no data to run it with"
@@ -140,13 +137,10 @@ def compare(
     broken: list[str] = []
     cosines: dict[str, list[float]] = {}
     real = _like_real(ran["sets"])
-    for one, told in zip(datasets.read(work / _FOLDER, model), ran["sets"], strict=True):
-        try:
-            outputs = run(one.inputs)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the original ran on the same
-            broken.append(text.message(f"{told['name']}: does not run: {error}"))
+    for one, facts in zip(datasets.read(work / _FOLDER, model), ran["sets"], strict=True):
+        outputs = runtimes.attempt(run, one.inputs)
+        if isinstance(outputs, Exception):
+            broken.append(text.message(f"{facts['name']}: does not run: {outputs}"))
             continue
         for port, actual in zip(model.graph.output, outputs, strict=True):
             if port.name in ran["unsteady"]:
@@ -154,11 +148,11 @@ def compare(
             expected = one.outputs.get(port.name)
             figures = agreement.compare(port.name, expected, actual, profile)
             measures.append(
-                {**figures.to_json(), "dataset": told["name"], "origin": told["origin"]}
+                {**figures.to_json(), "dataset": facts["name"], "origin": facts["origin"]}
             )
-            if told["name"] not in real:
+            if facts["name"] not in real:
                 continue
-            broken += _broken(expected, actual, figures, told["name"])
+            broken += _broken(expected, actual, figures, facts["name"])
             cosine = _cosine(expected, actual, figures)
             if cosine is not None:
                 cosines.setdefault(port.name, []).append(cosine)
@@ -212,15 +206,15 @@ def _lost(cosines: dict[str, list[float]]) -> list[str]:
     return [
         f"{name}: its cosine with the original's values is {middle:.2f} on half of the data sets, "
         f"below {FLOOR_COSINE}"
-        for name, found in cosines.items()
-        if (middle := statistics.median(found)) < FLOOR_COSINE
+        for name, values in cosines.items()
+        if (middle := statistics.median(values)) < FLOOR_COSINE
     ]
 
 
 def _worst(measures: list[dict[str, Any]]) -> dict[str, Any]:
     def of(key: str, choose: Any) -> Any:
-        found = [one[key] for one in measures if isinstance(one[key], float)]
-        return choose(found) if found else None
+        figures = [one[key] for one in measures if isinstance(one[key], float)]
+        return choose(figures) if figures else None
 
     return {
         "agrees": all(one["agrees"] for one in measures),

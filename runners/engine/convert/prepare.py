@@ -6,7 +6,6 @@ Everything runs in a child, in a folder it may write.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import onnx
 import onnx.inliner
 from onnx import TensorProto, numpy_helper
 
+from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import convert as convert_opset
 from runners.engine.opsets import schemas
@@ -23,18 +23,11 @@ if TYPE_CHECKING:
 
     from runners.engine.convert.recipes import Recipe
 
-_DEFAULT = frozenset({"", "ai.onnx"})
 # What the quantising tools know to have weights: (operator, places of weights).
 _WEIGHTED = {
-    "Conv": (1,),
-    "ConvTranspose": (1,),
-    "MatMul": (0, 1),
-    "Gemm": (0, 1),
-    "Gather": (0,),
-    "LSTM": (1, 2),
-    "Attention": (1,),
-    "EmbedLayerNormalization": (2, 3, 4),
-}
+    "Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "Gather": (0,),
+    "LSTM": (1, 2), "Attention": (1,), "EmbedLayerNormalization": (2, 3, 4),
+}  # fmt: skip
 _DENSE_BYTES = 64 << 20
 # A model that must be renewed at all is carried to where every tool and runtime is at home.
 _MODERN = 13
@@ -67,7 +60,7 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
     if recipe.quantises:
         _refuse_quantised(model)
     steps: list[str] = []
-    model, said = _renew(model, recipe.opset)
+    model, opset = _renew(model, recipe.opset)
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
         steps.append("functions inlined")
@@ -88,19 +81,21 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
         _claim_types(model)
     _refuse_empty(model, recipe)
     whole_models.save(model, target)
-    return {**said, "steps": steps}
+    return {**opset, "steps": steps}
 
 
 def _refuse_quantised(model: onnx.ModelProto) -> None:
-    told = Counter(
-        operator
-        for _, operator in bodies.operators(model)
-        if operator.endswith(("QuantizeLinear", "DequantizeLinear", "Integer", "NBits"))
-        or operator.startswith("QLinear")
+    operators = sorted(
+        {
+            operator
+            for _, operator in bodies.operators(model)
+            if operator.endswith(("QuantizeLinear", "DequantizeLinear", "Integer", "NBits"))
+            or operator.startswith("QLinear")
+        }
     )
-    if told:
+    if operators:
         raise NothingToConvertError(
-            f"The model is already quantised ({', '.join(sorted(told)[:3])}). Convert the float "
+            f"The model is already quantised ({', '.join(operators[:3])}). Convert the float "
             "model it was made from."
         )
 
@@ -109,59 +104,48 @@ def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, dict[st
     version = opset_of(model)
     if version is None or version >= least:
         return model, {"source": version, "target": version, "rules": []}
-    made = convert_opset(model, max(least, _MODERN))
-    if made.model is None:
-        block = made.blocking[0]
+    conversion = convert_opset(model, max(least, _MODERN))
+    if conversion.model is None:
+        block = conversion.blocking[0]
         raise BlockedError(
-            f"The recipe needs operator set {made.target} or newer, and node "
+            f"The recipe needs operator set {conversion.target} or newer, and node "
             f"{block.node or '(unnamed)'!r} ({block.op}) cannot go there: {block.reason}."
         )
-    return made.model, {
-        "source": made.source,
-        "target": made.target,
-        "rules": list(made.rules),
-    }
+    facts = {"source": conversion.source, "target": conversion.target}
+    return conversion.model, {**facts, "rules": list(conversion.rules)}
 
 
 def opset_of(model: onnx.ModelProto) -> int | None:
     """Give the default operator set, 1 where a model of before IR 3 names none."""
-    for entry in model.opset_import:
-        if entry.domain in _DEFAULT:
-            return int(entry.version)
-    return 1 if model.ir_version < 3 and not model.opset_import else None
+    if model.ir_version < 3 and not model.opset_import:
+        return 1
+    return bodies.opset(model)
 
 
 def _densify(model: onnx.ModelProto) -> bool:
     """Write sparse weights out: no tool here knows them."""
-    found = list(model.graph.sparse_initializer)
-    for sparse in found:
-        values = numpy_helper.to_array(sparse.values)
-        shape = tuple(sparse.dims)
-        if np.prod(shape, dtype=object) * values.itemsize > _DENSE_BYTES:
+    every = list(model.graph.sparse_initializer)
+    for sparse in every:
+        item_bytes = numpy_helper.to_array(sparse.values).itemsize
+        if np.prod(tuple(sparse.dims), dtype=object) * item_bytes > _DENSE_BYTES:
             raise NothingToConvertError(
                 f"The sparse weight {sparse.values.name!r} is too large to be expanded, which the "
                 "tools require. Store it densely."
             )
-        places = numpy_helper.to_array(sparse.indices)
-        dense = np.zeros(shape, values.dtype)
-        if places.ndim == 1:
-            dense.reshape(-1)[places] = values
-        else:
-            dense[tuple(places.T)] = values
-        model.graph.initializer.append(numpy_helper.from_array(dense, sparse.values.name))
+        model.graph.initializer.append(bodies.dense(sparse))
     del model.graph.sparse_initializer[:]
-    return bool(found)
+    return bool(every)
 
 
 def _fix_weights(model: onnx.ModelProto) -> bool:
     """Take weights from among the inputs, where they could be replaced and so not be changed."""
     model.ir_version = max(model.ir_version, _FREE_WEIGHTS_IR)
     stored = {tensor.name for tensor in model.graph.initializer}
-    kept = [port for port in model.graph.input if port.name not in stored]
-    if len(kept) == len(model.graph.input):
+    inputs = [port for port in model.graph.input if port.name not in stored]
+    if len(inputs) == len(model.graph.input):
         return False
     del model.graph.input[:]
-    model.graph.input.extend(kept)
+    model.graph.input.extend(inputs)
     return True
 
 
@@ -185,12 +169,15 @@ def _claim_types(model: onnx.ModelProto) -> None:
     """
     version = opset_of(model) or schemas.NEWEST
     graph = model.graph
-    known = {port.name for port in (*graph.value_info, *graph.output, *graph.input)}
+    typed = {port.name for port in (*graph.value_info, *graph.output, *graph.input)}
     for node in graph.node:
-        if node.domain not in _DEFAULT or schemas.schema(node.op_type, version) is not None:
+        if (
+            node.domain not in bodies.DEFAULT_DOMAINS
+            or schemas.schema(node.op_type, version) is not None
+        ):
             continue
         for name in node.output:
-            if name and name not in known:
+            if name and name not in typed:
                 graph.value_info.append(
                     onnx.helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
                 )
@@ -215,27 +202,25 @@ def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
     plain = work / "plain.onnx"
     whole_models.save(model, plain)
     large = whole_models.weight_bytes(model) > whole_models.INLINE_BYTES
-    said = "optimised, shapes inferred"
+    step = "optimised, shapes inferred"
     for skipped in ({}, {"skip_optimization": True}):
-        try:
-            quant_pre_process(
-                str(plain),
-                str(target),
-                skip_symbolic_shape=True,
-                save_as_external_data=large,
-                all_tensors_to_one_file=True,
-                external_data_location=f"{target.name}.data",
-                **skipped,
-            )
-        except MemoryError:
-            raise
-        except Exception:  # noqa: BLE001 - of many libraries' kinds; the plainer way follows
-            target.unlink(missing_ok=True)
-            said = "shapes inferred"
-        else:
+        result = runtimes.attempt(
+            quant_pre_process,
+            str(plain),
+            str(target),
+            skip_symbolic_shape=True,
+            save_as_external_data=large,
+            all_tensors_to_one_file=True,
+            external_data_location=f"{target.name}.data",
+            **skipped,
+        )
+        if not isinstance(result, Exception):
             for path in whole_models.family(plain):
                 path.unlink()
-            return said
+            return step
+        # The plainer way follows.
+        target.unlink(missing_ok=True)
+        step = "shapes inferred"
     whole_models.save(onnx.load(str(plain)), target)
     return "as it is"
 
@@ -267,8 +252,8 @@ def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     }
     for node in bodies.nodes(model):
         if node.op_type == "Constant":
-            held = {attribute.t.data_type for attribute in node.attribute}
-            constants.update(node.output if TensorProto.FLOAT in held else ())
+            kinds = {attribute.t.data_type for attribute in node.attribute}
+            constants.update(node.output if TensorProto.FLOAT in kinds else ())
     return [
         node
         for node in bodies.nodes(model)
@@ -281,7 +266,7 @@ def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
 
 def fits_half(node: onnx.NodeProto, version: int) -> bool:
     """Tell whether the operator takes and gives float16 wherever it takes and gives float32."""
-    if node.domain not in _DEFAULT:
+    if node.domain not in bodies.DEFAULT_DOMAINS:
         return node.domain != "ai.onnx.ml"
     schema = schemas.schema(node.op_type, version)
     if schema is None or node.op_type == _KNOWN_TO_TOOL:

@@ -17,7 +17,7 @@ import numpy as np
 from hub.protocol import federated, safetensors, training_rules
 from runners.engine.federated import batch_statistics, kernels, noise, optimisers, robust, updates
 from runners.engine.federated.kernels import Term
-from runners.engine.federated.updates import Dense, Update, Weights
+from runners.engine.federated.updates import Array, Dense, Update, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from hub.protocol.federated import Part
     from hub.protocol.training_rules import Rules
-    from runners.engine.federated.updates import Array
 
 OPTIMISER = "optimiser.safetensors"
 # The running median of norms looks back over so many rounds.
@@ -80,7 +79,7 @@ def aggregate(job: Round, folder: Path) -> dict[str, Any]:
     limit = _limit(job, medians)
     job = replace(job, members=_clipped(job, limit))
     job = replace(job, members=_weighed(job))
-    figures = _Figures(len(job.members))
+    figures = _Figures([0.0] * len(job.members))
     digest = _write(job, folder, figures)
     return {
         "weights_digest": digest,
@@ -107,8 +106,8 @@ def _limit(job: Round, medians: Norms) -> float | None:
     fixed, multiple = job.rules.clip_norm, job.rules.clip_multiple
     if fixed is not None or multiple is None:
         return fixed
-    seen = [*list(job.history)[-_HISTORY:], medians]
-    return multiple * statistics.median(one[federated.TRAINABLE] for one in seen)
+    history = [*list(job.history)[-_HISTORY:], medians]
+    return multiple * statistics.median(one[federated.TRAINABLE] for one in history)
 
 
 def _clipped(job: Round, limit: float | None) -> list[Member]:
@@ -141,9 +140,7 @@ def _discounted(member: Member, rules: Rules) -> Member:
         return member
     share = (1.0 + member.staleness) ** -rules.staleness_exponent
     return replace(
-        member,
-        weight=member.weight * share,
-        statistic_weight=member.statistic_weight * share,
+        member, weight=member.weight * share, statistic_weight=member.statistic_weight * share
     )
 
 
@@ -163,14 +160,10 @@ def _robust_weights(job: Round) -> list[float]:
         raise UnfitError(
             f"{rules.rule} accepts at most {training_rules.MOST_ROBUST} contributions."
         )
-    if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC}:
+    if rules.rule not in _BY_PRODUCTS:
         return [1.0] * count
     scales = np.array([one.scale for one in job.members])
-    products = kernels.gram(job.parts, _changes(job), scales)
-    if rules.rule == training_rules.MULTI_KRUM:
-        return [float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])]
-    iterations = int(rules.parameters["iterations"])
-    return [float(one) for one in robust.geometric_median(products, iterations)]
+    return _BY_PRODUCTS[rules.rule](rules, kernels.gram(job.parts, _changes(job), scales))
 
 
 def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
@@ -180,29 +173,37 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     """
     rules = job.rules
     has_statistics = any(part.role == federated.STATISTIC for part in job.parts)
-    if rules.rule not in {training_rules.MULTI_KRUM, training_rules.GEOMETRIC} or (
-        not has_statistics
-    ):
+    if rules.rule not in _BY_PRODUCTS or not has_statistics:
         return weights
     products = batch_statistics.gram(job.parts, _changes(job), job.base)
+    kept = _BY_PRODUCTS[rules.rule](rules, products)
     if rules.rule == training_rules.GEOMETRIC:
-        iterations = int(rules.parameters["iterations"])
-        return [float(one) for one in robust.geometric_median(products, iterations)]
-    kept = robust.multi_krum(products, rules.parameters["attackers"])
+        return kept
     return [weight * float(one) for weight, one in zip(weights, kept, strict=True)]
+
+
+# Weights from the inner products of all updates.
+_BY_PRODUCTS: dict[str, Callable[[Rules, Array], list[float]]] = {
+    training_rules.MULTI_KRUM: lambda rules, products: [
+        float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])
+    ],
+    training_rules.GEOMETRIC: lambda rules, products: [
+        float(one) for one in robust.geometric_median(products, int(rules.parameters["iterations"]))
+    ],
+}
 
 
 def _changes(job: Round) -> list[Update]:
     return [one.update for one in job.members]
 
 
+@dataclass(slots=True)
 class _Figures:
     """Sums over all trainable parts, for those who review a round."""
 
-    def __init__(self, count: int) -> None:
-        self.mean = 0.0
-        self.step = 0.0
-        self.along = [0.0] * count
+    along: list[float]
+    mean: float = 0.0
+    step: float = 0.0
 
 
 def _told(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
@@ -226,8 +227,8 @@ def _write(job: Round, folder: Path, figures: _Figures) -> str:
     view = memoryview(job.base.buffer).cast("B")
     digest = hashlib.sha256(view[: job.base.header.data_start])
     by_name = {part.name: part for part in job.parts}
-    with (folder / federated.WEIGHTS).open("xb") as made, _Memory(job, folder) as memory:
-        made.write(view[: job.base.header.data_start])
+    with (folder / federated.WEIGHTS).open("xb") as weights, _Memory(job, folder) as memory:
+        weights.write(view[: job.base.header.data_start])
         for tensor in job.base.header.tensors:
             part = by_name.get(tensor.name)
             if part is None or part.role == federated.FROZEN:
@@ -236,7 +237,7 @@ def _write(job: Round, folder: Path, figures: _Figures) -> str:
                 contents = _next_values(job, part, memory, figures)
             for content in contents:
                 digest.update(content)
-                made.write(content)
+                weights.write(content)
     return digest.hexdigest()
 
 
@@ -246,17 +247,18 @@ def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> 
         for _, _, values in _statistics(job, part):
             yield _float32(values, part)
         return
-    base, kept = Dense(job.base.values(part.name)), memory.open(part)
+    base, moments = Dense(job.base.values(part.name)), memory.open(part)
     review = _Review(job, part, figures)
     (spare,) = updates.buffers(1)
     for first, end, mean in _means(job, part):
         before = base.run(first, end, spare)
         review.take(first, mean)
-        step = optimisers.step(job.rules, mean, _within(kept, first, end))
+        run_moments = {slot: values[first:end] for slot, values in moments.items()}
+        step = optimisers.step(job.rules, mean, run_moments)
         figures.step += float(np.dot(step, step))
         before += step
         yield _float32(before, part)
-    memory.close(part, kept)
+    memory.close(part, moments)
 
 
 def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
@@ -278,17 +280,13 @@ def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
 def _float32(values: Array, part: Part) -> bytes:
     """What is written of a part; raises UnfitError where a value is beyond float32."""
     with np.errstate(over="ignore", invalid="ignore"):
-        made = values.astype("<f4")
-    if not np.isfinite(made).all():
+        narrow = values.astype("<f4")
+    if not np.isfinite(narrow).all():
         raise UnfitError(
             f"The next values of {part.name!r} are beyond what float32 can hold, so the round has "
             "no result. Bound what devices send with norm_limit, or lower the rate of the rule."
         )
-    return made.tobytes()
-
-
-def _within(kept: dict[str, Array], first: int, end: int) -> dict[str, Array]:
-    return {slot: values[first:end] for slot, values in kept.items()}
+    return narrow.tobytes()
 
 
 def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
@@ -346,13 +344,13 @@ class _Memory:
     def __enter__(self) -> Self:
         self._file = None
         if self._slots:
-            wanted = [
+            rows = [
                 (slot + part.name, "F32", part.shape)
                 for slot in self._slots
                 for part in self._job.parts
                 if part.role == federated.TRAINABLE
             ]
-            first, header = safetensors.make_header(wanted)
+            first, header = safetensors.make_header(rows)
             self._places = {one.name: header.data_start + one.start for one in header.tensors}
             self._file = self._path.open("xb")
             self._file.write(first)
@@ -364,14 +362,14 @@ class _Memory:
 
     def open(self, part: Part) -> dict[str, Array]:
         """Give what is remembered of a part, as float64 to work on."""
-        kept = {}
+        values = {}
         for slot in self._slots:
             if self._job.memory is not None:
-                kept[slot] = self._job.memory.values(slot + part.name).astype(np.float64)
+                values[slot] = self._job.memory.values(slot + part.name).astype(np.float64)
             else:
                 begins = optimisers.beginning(self._job.rules, slot)
-                kept[slot] = np.full(part.elements, begins)
-        return kept
+                values[slot] = np.full(part.elements, begins)
+        return values
 
     def close(self, part: Part, kept: dict[str, Array]) -> None:
         """Write what is to be remembered of a part."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hub.protocol import federated
-from runners.engine.federated.updates import Dense
+from runners.engine.federated import updates
+from runners.engine.federated.updates import Array, Dense, Update, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hub.protocol.federated import Part
-    from runners.engine.federated.updates import Array, Update, Weights
 
 # A variance may be this many times the median, or that share of it; a mean so many median
 # distances away from it. With 4, reversed statistics still pull the mean of uneven devices too
@@ -37,17 +37,12 @@ def runs(
     Both matrices have a row for each device. Distances from the median are in units that all
     statistics share: a share of what the bounds allow, from -1 to 1.
     """
-    differences = [change.difference(part) for change in changes]
     start = Dense(base.values(part.name))
-    width = max(1, _MATRIX_VALUES // max(len(changes), 1))
-    spare, before = np.empty(width), np.empty(width)
-    for first in range(0, part.elements, width):
-        end = min(first + width, part.elements)
-        rows = np.empty((len(changes), end - first))
-        for place, difference in enumerate(differences):
-            difference.run(first, end, rows[place], spare)
-        rows += start.run(first, end, before)
-        yield first, end, *bound(rows, is_variance=part.least is not None)
+    width = max(1, min(part.elements, _MATRIX_VALUES // max(len(changes), 1)))
+    before = np.empty(width)
+    for first, end, rows in updates.rows(part, changes, width):
+        values = np.add(rows, start.run(first, end, before), out=rows)
+        yield first, end, *bound(values, is_variance=part.least is not None)
 
 
 def bound(rows: Array, *, is_variance: bool) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,24 +18,39 @@ if TYPE_CHECKING:
 
     from hub.protocol.federated import Part
     from runners.engine.federated.mapping import Buffer
-    from runners.engine.federated.updates import Difference
 
 _HASHED_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a contribution says of itself, and the longest it may be."""
+class Contribution:
+    """A contribution as the hub describes it: where it lies, what it should be, how much it counts.
+
+    `norm_limit` is the longest it may be; the norms are those of an earlier judgement, if any.
+    """
 
     id: str
+    path: str
     encoding: str
-    sha256: str
-    norm_limit: float | None
+    sha256: str = ""
+    norm_limit: float | None = None
+    examples: int = 0
+    norm: float | None = None
+    statistic_norm: float = 0.0
+    staleness: int = 0
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Contribution:
+        """Read a row of a job's options; raises KeyError and TypeError."""
+        spelling = {"n": "examples"}
+        names = {one.name for one in fields(cls)}
+        values = {spelling.get(key, key): value for key, value in row.items()}
+        return cls(**{name: value for name, value in values.items() if name in names})
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a contribution is let in; if not, by which problem and which tensor."""
+    """Whether a contribution is accepted; if not, which problem and which tensor."""
 
     id: str
     problem: str = ""
@@ -45,15 +60,7 @@ class Judgement:
     statistic_norm: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "accepted": not self.problem,
-            "problem": self.problem,
-            "tensor": self.tensor,
-            "detail": self.detail,
-            "norm": self.norm,
-            "statistic_norm": self.statistic_norm,
-        }
+        return asdict(self) | {"accepted": not self.problem}
 
 
 class _RefusedError(Exception):
@@ -62,35 +69,37 @@ class _RefusedError(Exception):
         self.problem, self.tensor = problem, tensor
 
 
-def judge(wanted: Wanted, buffer: Buffer, base: Weights, parts: Sequence[Part]) -> Judgement:
+def judge(
+    contribution: Contribution, buffer: Buffer, base: Weights, parts: Sequence[Part]
+) -> Judgement:
     """Judge one mapped contribution. Raises nothing for what a device sent."""
     try:
-        return _judged(wanted, buffer, base, parts)
+        return _judged(contribution, buffer, base, parts)
     except _RefusedError as refusal:
-        return Judgement(wanted.id, refusal.problem, refusal.tensor, str(refusal))
+        return Judgement(contribution.id, refusal.problem, refusal.tensor, str(refusal))
     except (safetensors.MalformedError, federated.MismatchError) as error:
-        return Judgement(wanted.id, federated.TENSOR_MISMATCH, error.tensor, str(error))
+        return Judgement(contribution.id, federated.TENSOR_MISMATCH, error.tensor, str(error))
 
 
-def _judged(wanted: Wanted, buffer: Buffer, base: Weights, parts: Sequence[Part]) -> Judgement:
+def _judged(
+    contribution: Contribution, buffer: Buffer, base: Weights, parts: Sequence[Part]
+) -> Judgement:
     weights = Weights(buffer)
-    federated.expect(weights.header, parts, wanted.encoding)
-    _refuse_other_bytes(wanted, buffer)
-    norm, statistic_norm = norms(Update(weights, wanted.encoding, base), parts)
-    if wanted.norm_limit is not None and norm > wanted.norm_limit:
-        raise _RefusedError(
-            federated.NORM_LIMIT,
-            f"The update has a norm of {norm:.6g}; the training takes {wanted.norm_limit:.6g}.",
-        )
-    return Judgement(wanted.id, norm=norm, statistic_norm=statistic_norm)
+    federated.expect(weights.header, parts, contribution.encoding)
+    _refuse_other_bytes(contribution, buffer)
+    norm, statistic_norm = norms(Update(weights, contribution.encoding, base), parts)
+    if contribution.norm_limit is not None and norm > contribution.norm_limit:
+        limit = f"the training takes {contribution.norm_limit:.6g}"
+        raise _RefusedError(federated.NORM_LIMIT, f"The update has a norm of {norm:.6g}; {limit}.")
+    return Judgement(contribution.id, norm=norm, statistic_norm=statistic_norm)
 
 
-def _refuse_other_bytes(wanted: Wanted, buffer: Buffer) -> None:
+def _refuse_other_bytes(contribution: Contribution, buffer: Buffer) -> None:
     digest = hashlib.sha256()
     view = memoryview(buffer).cast("B")
     for first in range(0, len(view), _HASHED_AT_ONCE):
         digest.update(view[first : first + _HASHED_AT_ONCE])
-    if digest.hexdigest() != wanted.sha256:
+    if digest.hexdigest() != contribution.sha256:
         raise _RefusedError(
             federated.DIGEST_MISMATCH, "The bytes do not have the digest that was signed."
         )
@@ -109,21 +118,16 @@ def norms(update: Update, parts: Sequence[Part]) -> tuple[float, float]:
             difference = update.difference(part)
             for first, end in updates.runs(part):
                 run = difference.run(first, end, into, spare)
-                found = float(np.dot(run, run))
-                if not math.isfinite(found):
-                    raise _no_number(part, difference, first, end)
-                squares[part.role] += found
+                square = float(np.dot(run, run))
+                if not math.isfinite(square):
+                    place = first + int(np.argmin(np.isfinite(run)))
+                    raise _RefusedError(
+                        federated.NON_FINITE,
+                        f"{part.name!r} holds NaN or an infinite value at element {place:,}.",
+                        part.name,
+                    )
+                squares[part.role] += square
     return math.sqrt(squares[federated.TRAINABLE]), math.sqrt(squares[federated.STATISTIC])
-
-
-def _no_number(part: Part, difference: Difference, first: int, end: int) -> _RefusedError:
-    into, spare = updates.buffers(2)
-    place = first + int(np.argmin(np.isfinite(difference.run(first, end, into, spare))))
-    return _RefusedError(
-        federated.NON_FINITE,
-        f"{part.name!r} holds NaN or an infinite value at element {place:,}.",
-        part.name,
-    )
 
 
 def _refuse_odd_index(update: Update, part: Part) -> None:

@@ -13,13 +13,12 @@ import numpy as np
 
 from hub.protocol import federated
 from runners.engine.federated import updates
-from runners.engine.federated.updates import Dense, part_of
+from runners.engine.federated.updates import Array, Dense, Sparse, Update, Weights, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hub.protocol.federated import Part
-    from runners.engine.federated.updates import Array, Difference, Sparse, Update, Weights
 
 # How many values all updates together may take in a matrix of runs.
 _MATRIX_VALUES = 1 << 20
@@ -78,18 +77,10 @@ def matrices(
     part: Part, changes: Sequence[Update], factors: Array
 ) -> Iterator[tuple[int, int, Array]]:
     """Give runs of a part as matrices, one row for each update, times its factor."""
-    differences: list[Difference] = [change.difference(part) for change in changes]
     width = min(updates.RUN, max(federated.BLOCK, _MATRIX_VALUES // max(len(changes), 1)))
     width -= width % federated.BLOCK
-    rows = np.empty((len(changes), width))
-    spare = np.empty(width)
-    for first in range(0, part.elements, width):
-        end = min(first + width, part.elements)
-        for place, difference in enumerate(differences):
-            difference.run(first, end, rows[place], spare)
-        found = rows[:, : end - first]
-        found *= factors[:, np.newaxis]
-        yield first, end, found
+    for first, end, rows in updates.rows(part, changes, width):
+        yield first, end, np.multiply(rows, factors[:, np.newaxis], out=rows)
 
 
 def gram(parts: Sequence[Part], changes: Sequence[Update], factors: Array) -> Array:

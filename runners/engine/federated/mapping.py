@@ -34,22 +34,22 @@ Buffer = Any
 
 
 @contextmanager
-def mapped(files: Mapping[str, str], wanted: Iterable[str]) -> Iterator[dict[str, Buffer]]:
+def mapped(files: Mapping[str, str], paths: Iterable[str]) -> Iterator[dict[str, Buffer]]:
     """Map these files of a request; raises inputs.UnusableInputError for what is none."""
-    made: list[tuple[int, int]] = []
+    mappings: list[tuple[int, int]] = []
     buffers: dict[str, Buffer] = {}
     try:
-        for path in dict.fromkeys(wanted):
+        for path in dict.fromkeys(paths):
             if path not in files:
                 raise staging.UnusableInputError(f"The job names {path!r}, which it was not given.")
             place, size = _map(files[path])
             if size:
-                made.append((place, size))
+                mappings.append((place, size))
             buffers[path] = (ctypes.c_ubyte * size).from_address(place) if size else b""
         yield buffers
     finally:
         buffers.clear()
-        for place, size in made:
+        for place, size in mappings:
             _libc.munmap(place, size)
 
 

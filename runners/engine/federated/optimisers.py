@@ -42,33 +42,33 @@ def step(rules: Rules, mean: Array, memory: dict[str, Array]) -> Array:
     return mean
 
 
-def _momentum(said: dict[str, float], mean: Array, memory: dict[str, Array]) -> Array:
+def _momentum(parameters: dict[str, float], mean: Array, memory: dict[str, Array]) -> Array:
     first = memory[FIRST]
-    first *= said["momentum"]
+    first *= parameters["momentum"]
     first += mean
-    return np.asarray(said["rate"] * first)
+    return np.asarray(parameters["rate"] * first)
 
 
 def _adaptive(
-    said: dict[str, float],
+    parameters: dict[str, float],
     mean: Array,
     memory: dict[str, Array],
     renew: Callable[[dict[str, float], Array, Array], None],
 ) -> Array:
     first, second = memory[FIRST], memory[SECOND]
-    first *= said["beta1"]
-    first += (1.0 - said["beta1"]) * mean
-    renew(said, second, mean * mean)
-    return np.asarray(said["rate"] * first / (np.sqrt(second) + said["tau"]))
+    first *= parameters["beta1"]
+    first += (1.0 - parameters["beta1"]) * mean
+    renew(parameters, second, mean * mean)
+    return np.asarray(parameters["rate"] * first / (np.sqrt(second) + parameters["tau"]))
 
 
-def _adam(said: dict[str, float], second: Array, square: Array) -> None:
-    second *= said["beta2"]
-    second += (1.0 - said["beta2"]) * square
+def _adam(parameters: dict[str, float], second: Array, square: Array) -> None:
+    second *= parameters["beta2"]
+    second += (1.0 - parameters["beta2"]) * square
 
 
-def _yogi(said: dict[str, float], second: Array, square: Array) -> None:
-    second -= (1.0 - said["beta2"]) * square * np.sign(second - square)
+def _yogi(parameters: dict[str, float], second: Array, square: Array) -> None:
+    second -= (1.0 - parameters["beta2"]) * square * np.sign(second - square)
 
 
 def _adagrad(_: dict[str, float], second: Array, square: Array) -> None:

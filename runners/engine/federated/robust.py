@@ -29,9 +29,9 @@ def multi_krum(products: Array, attackers: float) -> Array:
     np.fill_diagonal(distances, np.inf)
     nearest = np.sort(distances, axis=1)[:, : max(count - wrong - 2, 0)]
     scores = np.where(np.isfinite(nearest), nearest, 0.0).sum(axis=1)
-    kept = np.zeros(count)
-    kept[np.argsort(scores, kind="stable")[: count - wrong]] = 1.0
-    return kept
+    chosen = np.zeros(count)
+    chosen[np.argsort(scores, kind="stable")[: count - wrong]] = 1.0
+    return chosen
 
 
 def geometric_median(products: Array, iterations: int) -> Array:
@@ -58,14 +58,14 @@ def comparators(count: int, low: int, high: int) -> tuple[tuple[int, int, bool, 
     Each comparator is (a, b, whether the smaller is wanted, whether the larger is); those that no
     wanted rank depends on are left out.
     """
-    wanted = set(range(low, high))
-    kept = []
+    ranks_needed = set(range(low, high))
+    network = []
     for first, second in reversed(_network(count)):
-        needs_less, needs_more = first in wanted, second in wanted
+        needs_less, needs_more = first in ranks_needed, second in ranks_needed
         if needs_less or needs_more:
-            kept.append((first, second, needs_less, needs_more))
-            wanted |= {first, second}
-    return tuple(reversed(kept))
+            network.append((first, second, needs_less, needs_more))
+            ranks_needed |= {first, second}
+    return tuple(reversed(network))
 
 
 def _network(count: int) -> list[tuple[int, int]]:

@@ -26,16 +26,10 @@ _STATISTICS = {3: "running mean", 4: "running variance"}
 _VARIANCE = 4
 # Inputs that hold settings of an operator, never what it has learnt.
 _SETTINGS = {
-    "Clip": frozenset({1, 2}),
-    "Div": frozenset({1}),
-    "Dropout": frozenset({1, 2}),
-    "OneHot": frozenset({2}),
-    "Pad": frozenset({2}),
-    "Pow": frozenset({1}),
-    "Resize": frozenset({1, 2}),
-    "Sub": frozenset({1}),
-    "Upsample": frozenset({1}),
-}
+    "Clip": frozenset({1, 2}), "Div": frozenset({1}), "Dropout": frozenset({1, 2}),
+    "OneHot": frozenset({2}), "Pad": frozenset({2}), "Pow": frozenset({1}),
+    "Resize": frozenset({1, 2}), "Sub": frozenset({1}), "Upsample": frozenset({1}),
+}  # fmt: skip
 _QUANTISED = re.compile(r"(?:Q|Deq|DynamicQ)uantize\w*|QLinear\w+|QGemm|QAttention|\w+Integer\w*")
 _RENAMED = re.compile(r"onnx::\w+_\d+")
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
@@ -68,22 +62,19 @@ class Uses:
 def uses_of(model: onnx.ModelProto) -> Uses:
     """Find the readers of every name, in bodies of control flow as well."""
     uses = Uses()
-    for node in _nodes(model.graph):
+    for node in bodies.nodes_of(model.graph):
         for place, name in enumerate(node.input):
             if name:
                 uses.places[name].append((node.op_type, place))
     return uses
 
 
-def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for body in bodies.bodies(node):
-            yield from _nodes(body)
-
-
 def role_of(
-    tensor: onnx.TensorProto, uses: Uses, asked: Mapping[str, Iterable[str]], *, is_float: bool
+    tensor: onnx.TensorProto,
+    uses: Uses,
+    patterns_by_role: Mapping[str, Iterable[str]],
+    *,
+    is_float: bool,
 ) -> str:
     """Give a tensor's role: what the maintainer asked for, or what its readers say.
 
@@ -94,7 +85,7 @@ def role_of(
         return FROZEN
     allowed = (STATISTIC, FROZEN) if uses.statistic(tensor.name) else ROLES
     for role in allowed:
-        if any(fnmatchcase(tensor.name, pattern) for pattern in asked.get(role, ())):
+        if any(fnmatchcase(tensor.name, pattern) for pattern in patterns_by_role.get(role, ())):
             return role
     if not tensor.dims or uses.is_only_setting(tensor.name):
         return FROZEN
@@ -102,27 +93,24 @@ def role_of(
 
 
 def unmatched(
-    model: onnx.ModelProto, roles: Mapping[str, str], asked: Mapping[str, Iterable[str]]
+    model: onnx.ModelProto, roles: Mapping[str, str], patterns_by_role: Mapping[str, Iterable[str]]
 ) -> list[Finding]:
     """Say which patterns gave no tensor their role, since a wrong one would go unnoticed."""
     names = [tensor.name for tensor in model.graph.initializer]
+    listed = ", ".join(_shown(name) for name in names[:3])
+    examples = f" The model's tensors have names such as {listed}." if listed else " "
     return [
         refuse(
             "training-role-unmatched",
             f"The pattern {_shown(pattern)} makes no tensor {role}: it fits none, or only such "
             "as cannot be that (integers are not trained, and what a batch normalisation counts "
-            f"is statistic or frozen), or another pattern goes before it. {_like(names)}",
+            f"is statistic or frozen), or another pattern goes before it.{examples}",
             pattern,
         )
-        for role, patterns in asked.items()
+        for role, patterns in patterns_by_role.items()
         for pattern in patterns
         if not any(roles[name] == role and fnmatchcase(name, pattern) for name in names)
     ]
-
-
-def _like(names: list[str]) -> str:
-    shown = ", ".join(_shown(name) for name in names[:3])
-    return f"The model's tensors have names such as {shown}." if shown else ""
 
 
 def is_variance(name: str, uses: Uses) -> bool:
@@ -143,7 +131,7 @@ def refusals(model: onnx.ModelProto, roles: Mapping[str, str], uses: Uses) -> li
 
 
 def _folded(model: onnx.ModelProto) -> Iterator[Finding]:
-    for node in _nodes(model.graph):
+    for node in bodies.nodes_of(model.graph):
         if node.op_type in _LINEAR and any(
             _FOLDED.search(entry.value) for entry in node.metadata_props
         ):
@@ -160,7 +148,7 @@ def _folded(model: onnx.ModelProto) -> Iterator[Finding]:
 def _odd_statistics(model: onnx.ModelProto, uses: Uses) -> Iterator[Finding]:
     own = {tensor.name for tensor in model.graph.initializer}
     copied = {one.output[0]: one.input[0] for one in model.graph.node if one.op_type == "Identity"}
-    for node in _nodes(model.graph):
+    for node in bodies.nodes_of(model.graph):
         if node.op_type != _NORMALISING:
             continue
         for place, what in _STATISTICS.items():
@@ -184,11 +172,11 @@ def _odd_statistics(model: onnx.ModelProto, uses: Uses) -> Iterator[Finding]:
 def _aliases(model: onnx.ModelProto, moving: set[str]) -> Iterator[Finding]:
     read = {
         name
-        for node in _nodes(model.graph)
+        for node in bodies.nodes_of(model.graph)
         if node.op_type == _NORMALISING
         for name in node.input[3:5]
     }
-    for node in _nodes(model.graph):
+    for node in bodies.nodes_of(model.graph):
         # An Identity before a statistic has been told of already.
         if (
             node.op_type == "Identity"
@@ -204,18 +192,18 @@ def _aliases(model: onnx.ModelProto, moving: set[str]) -> Iterator[Finding]:
 
 
 def _renamed(moving: set[str]) -> Iterator[Finding]:
-    found = sorted(name for name in moving if _RENAMED.fullmatch(name))
-    if found:
+    names = sorted(name for name in moving if _RENAMED.fullmatch(name))
+    if names:
         yield refuse(
             "training-weights-renamed",
             "The exporter folded or transposed weights and renamed them, such as "
-            f"{_shown(found[0])} ({len(found):,} of them): no layer has such a name. {_KEEP}",
-            found[0],
+            f"{_shown(names[0])} ({len(names):,} of them): no layer has such a name. {_KEEP}",
+            names[0],
         )
 
 
 def _quantised(model: onnx.ModelProto) -> Iterator[Finding]:
-    for node in _nodes(model.graph):
+    for node in bodies.nodes_of(model.graph):
         if _QUANTISED.fullmatch(node.op_type):
             yield refuse(
                 "training-quantised",

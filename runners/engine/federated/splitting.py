@@ -45,16 +45,9 @@ _TYPES: dict[int, str] = {
     onnx.TensorProto.BOOL: "BOOL",
 }
 _VALUES = (
-    "float_data",
-    "int32_data",
-    "string_data",
-    "int64_data",
-    "double_data",
-    "uint64_data",
-    "raw_data",
-    "external_data",
-    "data_location",
-)
+    "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
+    "raw_data", "external_data", "data_location",
+)  # fmt: skip
 # A frozen tensor of fewer bytes is in the skeleton as well, where shape inference can read it.
 _STAYS_BYTES = 1 << 16
 # A constant of more values than this may well be a weight.
@@ -72,11 +65,13 @@ class Split:
     left: tuple[str, ...]
 
 
-def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
+def split(model: onnx.ModelProto, patterns_by_role: Mapping[str, Iterable[str]]) -> Split:
     """Give every parameter its role; only texts and packed numbers are no part of the layout."""
     uses = roles.uses_of(model)
-    found = {
-        tensor.name: roles.role_of(tensor, uses, asked, is_float=tensor.data_type in _FLOATS)
+    roles_by_name = {
+        tensor.name: roles.role_of(
+            tensor, uses, patterns_by_role, is_float=tensor.data_type in _FLOATS
+        )
         for tensor in model.graph.initializer
     }
     parts = tuple(
@@ -84,7 +79,7 @@ def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
             tensor.name,
             _TYPES[tensor.data_type],
             tuple(tensor.dims),
-            found[tensor.name],
+            roles_by_name[tensor.name],
             0.0 if roles.is_variance(tensor.name, uses) else None,
         )
         for tensor in model.graph.initializer
@@ -92,12 +87,17 @@ def split(model: onnx.ModelProto, asked: Mapping[str, Iterable[str]]) -> Split:
     )
     left = _not_exchangeable(model)
     findings = [
-        *roles.unmatched(model, found, asked),
-        *roles.refusals(model, found, uses),
+        *roles.unmatched(model, roles_by_name, patterns_by_role),
+        *roles.refusals(model, roles_by_name, uses),
         *_unfit(parts),
     ]
     if left:
-        findings.append(_left_behind(left))
+        words = (
+            f"{len(left):,} float tensors are in constants, bodies, functions or sparse form and "
+            f"stay unchanged: {', '.join(map(repr, left[:3]))}. Only initializers of the main "
+            "graph are exchanged."
+        )
+        findings.append(Finding("training-not-exchangeable", "warning", text.message(words)))
     return Split(model, parts, tuple(findings), left)
 
 
@@ -136,13 +136,13 @@ def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
 
 def _not_exchangeable(model: onnx.ModelProto) -> tuple[str, ...]:
     """Name float tensors that could be weights and do not lie among the main initializers."""
-    found = [
+    names = [
         *_constants_of(model.graph.node),
         *(name for node in model.graph.node for name in _inner(node)),
         *(name for one in model.functions for name in _constants_of(one.node)),
         *(sparse.values.name for sparse in model.graph.sparse_initializer),
     ]
-    return tuple(dict.fromkeys(text.clip(name, 100) for name in found))
+    return tuple(dict.fromkeys(text.clip(name, 100) for name in names))
 
 
 def _inner(node: onnx.NodeProto) -> list[str]:
@@ -168,18 +168,6 @@ def _is_large(tensor: onnx.TensorProto) -> bool:
     return tensor.data_type in _FLOATS and np.prod(tensor.dims, dtype=float) >= _CONSTANT_ELEMENTS
 
 
-def _left_behind(left: tuple[str, ...]) -> Finding:
-    listed = ", ".join(map(repr, left[:3]))
-    return Finding(
-        "training-not-exchangeable",
-        "warning",
-        text.message(
-            f"{len(left):,} float tensors are in constants, bodies, functions or sparse form and "
-            f"stay unchanged: {listed}. Only initializers of the main graph are exchanged."
-        ),
-    )
-
-
 def graph_digest(model: onnx.ModelProto) -> str:
     """SHA-256 of the deterministic serialisation, the values of main initializers left out.
 
@@ -202,22 +190,22 @@ def write(divided: Split, folder: Path, target: Path) -> dict[str, Any]:
     )
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
     digest = hashlib.sha256(first)
-    with (target / federated.WEIGHTS).open("xb") as made:
-        made.write(first)
+    with (target / federated.WEIGHTS).open("xb") as file:
+        file.write(first)
         for place in header.tensors:
             content = _content(tensors[place.name], folder)
             if len(content) != place.end - place.start:
                 raise ValueError(f"the values of {place.name!r} do not fill its shape")
             digest.update(content)
-            made.write(content)
+            file.write(content)
     for place in header.tensors:
         if _leaves(parts[place.name]):
             _point(tensors[place.name], header.data_start + place.start, place.end - place.start)
     for tensor in model.graph.initializer:
         if tensor.name not in parts or not _leaves(parts[tensor.name]):
             _embed(tensor, folder)
-    with (target / federated.MODEL).open("xb") as made:
-        made.write(model.SerializeToString(deterministic=True))
+    with (target / federated.MODEL).open("xb") as file:
+        file.write(model.SerializeToString(deterministic=True))
     return {
         "tensors": [part.to_json() for part in divided.parts],
         "layout_digest": federated.layout_digest(divided.parts),

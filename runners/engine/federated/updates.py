@@ -14,7 +14,7 @@ import numpy as np
 from hub.protocol import federated, safetensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hub.protocol.federated import Part
     from hub.protocol.safetensors import Header
@@ -47,9 +47,9 @@ class Weights:
         kind, place = _TYPES[tensor.dtype], self.header.data_start + tensor.start
         if not tensor.elements:
             return np.empty(0, kind)
-        found = np.frombuffer(self.buffer, kind, tensor.elements, place)
-        found.flags.writeable = False
-        return found
+        array = np.frombuffer(self.buffer, kind, tensor.elements, place)
+        array.flags.writeable = False
+        return array
 
     def raw(self, name: str) -> memoryview:
         """The bytes of a tensor of any type."""
@@ -177,6 +177,20 @@ def runs(part: Part) -> Iterator[tuple[int, int]]:
     """Cut a part into runs."""
     for first in range(0, part.elements, RUN):
         yield first, min(first + RUN, part.elements)
+
+
+def rows(part: Part, changes: Sequence[Update], width: int) -> Iterator[tuple[int, int, Array]]:
+    """Give what all devices changed of a part in runs of a width: first, end, a row for each.
+
+    The rows of the last run are a view of the same matrix as those before.
+    """
+    differences = [change.difference(part) for change in changes]
+    matrix, spare = np.empty((len(changes), width)), np.empty(width)
+    for first in range(0, part.elements, width):
+        end = min(first + width, part.elements)
+        for place, difference in enumerate(differences):
+            difference.run(first, end, matrix[place], spare)
+        yield first, end, matrix[:, : end - first]
 
 
 def buffers(count: int) -> list[Array]:

@@ -1,16 +1,21 @@
-"""Two graphs compared node by node: what was added, removed, changed, and by how much.
+"""Task "difference": two graphs compared node by node: added, removed, changed, and by how much.
 
-Both are read as skeletons; of the weights only one pair is in memory at a time.
+The later model is the job's entry; the earlier one lies under `options["against"]`, beside its
+external data. Both are read as skeletons; of the weights only one pair is in memory at a time.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.graphs import matching, sides
+from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import describe, nodes, text
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
+from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +29,37 @@ LISTED_NODES = 500
 LISTED_OUTPUTS = 2000
 LISTED_CHANGES = 16
 CHANGED, ALONE = 1, 2
+# What changed, under which name, and both values in words; of weights how far they moved.
+Change = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A node that both graphs have, how it was recognised, and what changed about it."""
+
+    earlier: Placed
+    later: Placed
+    how: str
+    changes: list[Change]
+
+
+def run(job: Job) -> Report:
+    """Compare the entry with the model that it is held against."""
+    before = str(job.request.options.get("against", ""))
+    if before not in job.request.files:
+        raise JobError("engine-error", "A comparison needs a second model.")
+    after = job.request.entry
+    folder = job.lay_out([after, *job.scan(), before, *job.on(before).scan()])
+    job.tell(30, "difference")
+    # Inference is native code over what strangers wrote: where it dies, shapes are not compared.
+    for infer in (True, False):
+        task = functools.partial(compare, folder, before, after, infer=infer)
+        ending = job.stage("difference", task, writes=False)
+        if ending.kind == "answered":
+            return job.report("passed", (), mapping_of(ending.answer))
+        job.tell(60, "difference")
+    words = f"The graphs cannot be compared: {job.cause(ending)}"
+    return job.report("failed", (Finding("difference-failed", "error", words),))
 
 
 def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dict[str, Any]:
@@ -36,30 +72,23 @@ def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dic
         weights = sides.Weights(old, new)
         rows = []
         for later in new.nodes:
-            pair = pairs.get(later.index)
-            if pair is None:
-                continue
-            earlier = old.nodes[pair.earlier]
-            changes = _changes(earlier, later, pairs, weights)
-            rows.append((earlier, later, pair.how, changes))
+            if pair := pairs.get(later.index):
+                earlier = old.nodes[pair.earlier]
+                changes = _changes(earlier, later, pairs, weights)
+                rows.append(Recognised(earlier, later, pair.how, changes))
         return _facts(old, new, rows, weights)
 
 
-def _facts(
-    old: Side,
-    new: Side,
-    rows: list[tuple[Placed, Placed, str, list[dict[str, Any]]]],
-    weights: sides.Weights,
-) -> dict[str, Any]:
+def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights) -> dict[str, Any]:
     """Counts are of all nodes; lists hold at most `LISTED_NODES` and say by counts what is cut."""
-    known = {earlier.index for earlier, *_ in rows}, {later.index for _, later, *_ in rows}
-    removed = [one for one in old.nodes if one.index not in known[0]]
-    added = [one for one in new.nodes if one.index not in known[1]]
-    changed = [row for row in rows if row[3]]
-    marks = {earlier.index: CHANGED for earlier, _, _, changes in rows if changes}
-    marks |= {one.index: ALONE for one in removed}
-    later_marks = {later.index: CHANGED for _, later, _, changes in rows if changes}
-    later_marks |= {one.index: ALONE for one in added}
+    earlier, later = {row.earlier.index for row in rows}, {row.later.index for row in rows}
+    removed = [one for one in old.nodes if one.index not in earlier]
+    added = [one for one in new.nodes if one.index not in later]
+    changed = [row for row in rows if row.changes]
+    marks = dict.fromkeys((row.earlier.index for row in changed), CHANGED)
+    marks |= dict.fromkeys((one.index for one in removed), ALONE)
+    later_marks = dict.fromkeys((row.later.index for row in changed), CHANGED)
+    later_marks |= dict.fromkeys((one.index for one in added), ALONE)
     return {
         "format": FORMAT,
         "counts": {
@@ -68,18 +97,18 @@ def _facts(
             "added": len(added),
             "removed": len(removed),
             "changed": len(changed),
-            "renamed": sum(earlier.proto.name != later.proto.name for earlier, later, *_ in rows),
-            **{f"by_{how}": n for how, n in Counter(how for *_, how, _ in rows).items()},
+            "renamed": sum(row.earlier.proto.name != row.later.proto.name for row in rows),
+            **{f"by_{how}": n for how, n in Counter(row.how for row in rows).items()},
         },
         "inferred": old.inferred and new.inferred,
         "added": [_row(one) for one in added[:LISTED_NODES]],
         "removed": [_row(one) for one in removed[:LISTED_NODES]],
         "changed": [
-            _row(later)
-            | ({"was": _name(earlier)} if _name(earlier) != _name(later) else {})
-            | {"by": how, "changes": changes[:LISTED_CHANGES]}
-            | ({"more": len(changes) - LISTED_CHANGES} if len(changes) > LISTED_CHANGES else {})
-            for earlier, later, how, changes in changed[:LISTED_NODES]
+            _row(row.later)
+            | ({"was": _name(row.earlier)} if _name(row.earlier) != _name(row.later) else {})
+            | {"by": row.how, "changes": row.changes[:LISTED_CHANGES]}
+            | ({"more": more} if (more := len(row.changes) - LISTED_CHANGES) > 0 else {})
+            for row in changed[:LISTED_NODES]
         ],
         "model": _of_models(old.model, new.model)[:LISTED_CHANGES],
         "weights": weights.summary(),
@@ -89,18 +118,17 @@ def _facts(
     }
 
 
-def _outputs(
-    rows: list[tuple[Placed, Placed, str, list[dict[str, Any]]]],
-) -> list[tuple[str, str]]:
+def _outputs(rows: list[Recognised]) -> list[tuple[str, str]]:
     """First outputs of recognised nodes that are called otherwise: what tells them in a drawing.
 
     Those of changed nodes come first; of the graphs themselves alone, since names of functions and
     branches may repeat.
     """
-    ordered = sorted(rows, key=lambda row: not row[3])
+    ordered = sorted(rows, key=lambda row: not row.changes)
+    nodes_of = [(row.earlier, row.later) for row in ordered]
     named = [
         (earlier.outputs[0][0], later.outputs[0][0])
-        for earlier, later, *_ in ordered
+        for earlier, later in nodes_of
         if earlier.outputs and later.outputs and not earlier.path and not later.path
     ]
     return [(was, now) for was, now in named if was != now][:LISTED_OUTPUTS]
@@ -121,94 +149,89 @@ def _name(one: Placed) -> str:
 
 def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
     """The band of a graph, without functions, and for each cell the strongest mark inside it."""
-    shown = [one for one in side.nodes if not one.path.startswith("function ")]
-    band = describe.barcode(bytes(nodes.category(one.proto) for one in shown))
+    listed = [one for one in side.nodes if not one.path.startswith("function ")]
+    band = describe.barcode(bytes(nodes.category(one.proto) for one in listed))
     cells = len(band["cells"])
-    edges = [cell * len(shown) // cells for cell in range(cells + 1)] if cells else [0]
-    told_marks = [
-        max(marks.get(one.index, 0) for one in shown[edges[cell] : edges[cell + 1]])
+    edges = [cell * len(listed) // cells for cell in range(cells + 1)] if cells else [0]
+    strongest = [
+        max(marks.get(one.index, 0) for one in listed[edges[cell] : edges[cell + 1]])
         for cell in range(cells)
     ]
-    return band | {"marks": told_marks}
+    return band | {"marks": strongest}
 
 
 def _changes(
     earlier: Placed, later: Placed, pairs: dict[int, matching.Pair], weights: sides.Weights
-) -> list[dict[str, Any]]:
+) -> list[Change]:
     """What is other about a node: its operator, attributes, inputs, weights, shapes."""
-    found: list[dict[str, Any]] = []
+    changes: list[Change] = []
     if earlier.kind != later.kind:
-        found.append(_change("operator", "", earlier.kind, later.kind))
-    found += _attributes(earlier, later, weights)
-    found += _inputs(earlier, later, pairs, weights)
-    for (_, was), (name, now) in zip(earlier.outputs, later.outputs, strict=False):
-        if was and now and was != now:
-            found.append(_change("shape", name, was, now))
+        changes.append(_change("operator", "", earlier.kind, later.kind))
+    changes += _attributes(earlier, later, weights)
+    changes += _inputs(earlier, later, pairs, weights)
+    changes += [
+        _change("shape", name, was, now)
+        for (_, was), (name, now) in zip(earlier.outputs, later.outputs, strict=False)
+        if was and now and was != now
+    ]
     if len(earlier.outputs) != len(later.outputs):
         counts = str(len(earlier.outputs)), str(len(later.outputs))
-        found.append(_change("outputs", "", *counts))
-    return found
+        changes.append(_change("outputs", "", *counts))
+    return changes
 
 
-def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[dict[str, Any]]:
+def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[Change]:
     was = {one.name: one for one in earlier.proto.attribute}
     now = {one.name: one for one in later.proto.attribute}
-    found = []
+    changes = []
     for name in sorted(was.keys() | now.keys()):
         one, other = was.get(name), now.get(name)
-        told = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
-        kinds, words = ([pair[place] for pair in told] for place in (0, 1))
-        shown = text.clip(name, nodes.NAME_CHARACTERS)
-        # What they are is told too: whoever may not have the weights is shown that alone.
-        change = _change("attribute", shown, *words) | {"kinds": kinds}
+        pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
+        kinds, words = ([pair[place] for pair in pairs] for place in (0, 1))
+        label = text.clip(name, nodes.NAME_CHARACTERS)
+        # The types too: a reader without access to the weights is shown these alone.
+        change = _change("attribute", label, *words) | {"kinds": kinds}
         if one is None or other is None:
-            found.append(change)
-            continue
-        stored = sides.stored_in(one) is not None or sides.stored_in(other) is not None
-        if not stored:
-            if words != [words[0], words[0]] or sides.plain(one) != sides.plain(other):
-                found.append(change)
-            continue
-        distance = weights.distance(one, other)
-        if not distance.equal:
-            found.append(change | distance.to_json())
-    return found
+            changes.append(change)
+        elif sides.stored_in(one) is not None or sides.stored_in(other) is not None:
+            distance = weights.distance(one, other)
+            if not distance.equal:
+                changes.append(change | {"norm": distance.norm})
+        elif words[0] != words[1] or sides.plain(one) != sides.plain(other):
+            changes.append(change)
+    return changes
 
 
 def _inputs(
     earlier: Placed, later: Placed, pairs: dict[int, matching.Pair], weights: sides.Weights
-) -> list[dict[str, Any]]:
-    found = []
+) -> list[Change]:
+    changes = []
     for place in range(max(len(earlier.inputs), len(later.inputs))):
         was = earlier.inputs[place] if place < len(earlier.inputs) else sides.NOTHING
         now = later.inputs[place] if place < len(later.inputs) else sides.NOTHING
         if was.stored is not None and now.stored is not None:
             distance = weights.distance(was.stored, now.stored)
+            change = _change("weight", now.name, was.type, now.type)
             if was.type != now.type:
-                found.append(_change("weight", now.name, was.type, now.type))
+                changes.append(change)
             elif not distance.equal:
-                found.append(_change("weight", now.name, was.type, now.type) | distance.to_json())
+                changes.append(change | {"norm": distance.norm})
         elif not _same_source(was, now, pairs):
-            found.append(_change("input", str(place), was.shown, now.shown))
-    return found
+            changes.append(_change("input", str(place), was.shown, now.shown))
+    return changes
 
 
 def _same_source(was: sides.Input, now: sides.Input, pairs: dict[int, matching.Pair]) -> bool:
     if was.maker is not None and now.maker is not None:
         pair = pairs.get(now.maker)
         return pair is not None and pair.earlier == was.maker and was.output == now.output
-    return (
-        was.maker is None
-        and now.maker is None
-        and was.stored is None
-        and now.stored is None
-        and was.place == now.place
-    )
+    origins = (was.maker, now.maker, was.stored, now.stored)
+    return all(one is None for one in origins) and was.place == now.place
 
 
-def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[dict[str, Any]]:
+def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
     """What is other about the models as wholes: operator sets, inputs and outputs."""
-    found = []
+    changes = []
     sets = [
         {one.domain or DEFAULT_DOMAIN: str(one.version) for one in model.opset_import}
         for model in (old, new)
@@ -226,10 +249,10 @@ def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[dict[str, Any
     for what, (was, now) in (("model", versions), ("opset", sets), ("port", ports)):
         for name in sorted(was.keys() | now.keys()):
             if was.get(name, "") != now.get(name, ""):
-                shown = text.clip(name, nodes.NAME_CHARACTERS)
-                found.append(_change(what, shown, was.get(name, ""), now.get(name, "")))
-    return found
+                label = text.clip(name, nodes.NAME_CHARACTERS)
+                changes.append(_change(what, label, was.get(name, ""), now.get(name, "")))
+    return changes
 
 
-def _change(what: str, name: str, before: str, after: str) -> dict[str, Any]:
+def _change(what: str, name: str, before: str, after: str) -> Change:
     return {"what": what, "name": name, "before": before, "after": after}

@@ -79,15 +79,15 @@ def _unique(
 ) -> list[tuple[Placed, Placed]]:
     """Pairs of nodes whose key nobody else has, on either side."""
     earlier, later = _alone(old, key), _alone(new, key)
-    return [(earlier[found], one) for found, one in later.items() if found in earlier]
+    return [(earlier[name], one) for name, one in later.items() if name in earlier]
 
 
 def _alone(
     rows: Iterable[Placed], key: Callable[[Placed], Hashable | None]
 ) -> dict[Hashable, Placed]:
-    found = [(key(one), one) for one in rows]
-    times = Counter(name for name, _ in found)
-    return {name: one for name, one in found if name is not None and times[name] == 1}
+    keyed = [(key(one), one) for one in rows]
+    counts = Counter(name for name, _ in keyed)
+    return {name: one for name, one in keyed if name is not None and counts[name] == 1}
 
 
 def _by_structure(
@@ -109,8 +109,10 @@ def _by_structure(
     # Makers stand before their readers, so one pass follows a chain to its end.
     for one in new:
         sources = tuple(_source(read, earlier_of) for read in one.inputs)
-        if None not in sources and (found := waiting.get((one.kind, _attributes(one), sources))):
-            keep(found.popleft(), one, "structure")
+        if None not in sources and (
+            candidates := waiting.get((one.kind, _attributes(one), sources))
+        ):
+            keep(candidates.popleft(), one, "structure")
 
 
 def _source(read: Input, earlier: Callable[[int], int | None]) -> Hashable | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,13 @@ import onnx
 import onnx.numpy_helper
 
 from runners.engine.graphs import skeleton
-from runners.engine.onnx_files import external, nodes, text
+from runners.engine.onnx_files import external, nodes, text, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-    from runners.engine.onnx_files import wire
 
 Stored = onnx.TensorProto | onnx.AttributeProto
 
@@ -87,10 +84,7 @@ class Side:
 def opened(folder: Path, entry: str, *, infer: bool) -> Iterator[Side]:
     """A model under a folder, as one side; raises what `skeleton.cut_out` and protobuf raise."""
     place = folder.joinpath(*entry.split("/"))
-    with (
-        place.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer,
-    ):
+    with wire.mapped(place) as buffer:
         content, _ = skeleton.cut_out(buffer, marking=True)
         model, inferred = onnx.ModelProto.FromString(content), False
         if infer:
@@ -106,7 +100,10 @@ def _placed(model: onnx.ModelProto) -> Iterator[Placed]:
     places = {name: f"#{place}" for place, name in enumerate(inputs)}
     for index, (path, node, scope) in enumerate(nodes.walk(model)):
         reads = [_input(name, scope, places) for name in node.input]
-        outputs = [(_clipped(name), scope.types.get(name, "")) for name in node.output]
+        outputs = [
+            (text.clip(name, nodes.NAME_CHARACTERS), scope.types.get(name, ""))
+            for name in node.output
+        ]
         yield Placed(index, path, node, reads, outputs)
         for position, name in enumerate(node.output):
             if name:
@@ -117,17 +114,13 @@ def _placed(model: onnx.ModelProto) -> Iterator[Placed]:
 def _input(name: str, scope: nodes.Scope, places: dict[str, str]) -> Input:
     if not name:
         return NOTHING
-    shown, kind = _clipped(name), scope.types.get(name, "")
+    label, kind = text.clip(name, nodes.NAME_CHARACTERS), scope.types.get(name, "")
     if name in scope.made:
         maker, output = scope.made[name]
-        return Input(shown, kind, maker, output)
+        return Input(label, kind, maker, output)
     if name in scope.stored:
-        return Input(shown, kind, stored=scope.stored[name])
-    return Input(shown, kind, place=places.get(name, name))
-
-
-def _clipped(name: str) -> str:
-    return text.clip(name, nodes.NAME_CHARACTERS)
+        return Input(label, kind, stored=scope.stored[name])
+    return Input(label, kind, place=places.get(name, name))
 
 
 def stored_in(attribute: onnx.AttributeProto) -> Stored | None:
@@ -139,11 +132,11 @@ def stored_in(attribute: onnx.AttributeProto) -> Stored | None:
 
 def plain(attribute: onnx.AttributeProto) -> bytes:
     """An attribute's value as bytes; graphs are left out, since their nodes are compared."""
-    made = onnx.AttributeProto()
-    made.CopyFrom(attribute)
+    copy = onnx.AttributeProto()
+    copy.CopyFrom(attribute)
     for name in ("g", "graphs", "doc_string"):
-        made.ClearField(name)
-    return bytes(made.SerializeToString(deterministic=True))
+        copy.ClearField(name)
+    return bytes(copy.SerializeToString(deterministic=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,35 +151,32 @@ class Distance:
     norm: float | None = None
     squares: tuple[float, float] = (0.0, 0.0)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"norm": self.norm}
-
 
 class Weights:
     """Stored values of two sides, compared pair by pair; each pair once."""
 
     def __init__(self, old: Side, new: Side) -> None:
         self._old, self._new = old, new
-        self._known: dict[tuple[int, int], Distance] = {}
+        self._distances: dict[tuple[int, int], Distance] = {}
         # What is compared stays alive, so that no id stands for two things.
         self._alive: list[Any] = []
 
     def distance(self, was: Stored, now: Stored) -> Distance:
         """The distance of two tensors, or of two attributes of many values."""
         key = id(was), id(now)
-        if key not in self._known:
+        if key not in self._distances:
             self._alive += [was, now]
-            self._known[key] = _distance(self._old, was, self._new, now)
-        return self._known[key]
+            self._distances[key] = _distance(self._old, was, self._new, now)
+        return self._distances[key]
 
     def summary(self) -> dict[str, Any]:
         """How many pairs there were, and the norm of all changes together against all weights."""
-        known = list(self._known.values())
-        change = sum(one.squares[0] for one in known)
-        whole = sum(one.squares[1] for one in known)
+        distances = list(self._distances.values())
+        change = sum(one.squares[0] for one in distances)
+        whole = sum(one.squares[1] for one in distances)
         return {
-            "compared": len(known),
-            "equal": sum(one.equal for one in known),
+            "compared": len(distances),
+            "equal": sum(one.equal for one in distances),
             "norm": float(np.sqrt(change / whole)) if whole > 0 and np.isfinite(change) else None,
         }
 
@@ -256,13 +246,13 @@ def _message(side: Side, stored: Stored) -> bytes:
 
 def _fetch(side: Side, tensor: onnx.TensorProto) -> bool:
     """Put a tensor's external bytes into it; the scan has judged where they lie."""
-    said = {entry.key: entry.value for entry in tensor.external_data}
-    path = external.resolve(side.entry, said.get("location", ""))
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    path = external.resolve(side.entry, entries.get("location", ""))
     if path is None:
         return False
     with side.folder.joinpath(*path.split("/")).open("rb") as file:
-        file.seek(int(said.get("offset", "0")))
-        length = said.get("length")
+        file.seek(int(entries.get("offset", "0")))
+        length = entries.get("length")
         tensor.raw_data = file.read(int(length)) if length is not None else file.read()
     tensor.ClearField("external_data")
     tensor.ClearField("data_location")

@@ -1,4 +1,4 @@
-"""Task "skeleton": the graph of a model without its weights, and a table of its nodes.
+"""Task "skeleton": the graph of a model without its weights, its nodes, and what they cost.
 
 The file is cut out of the original's bytes message by message, so a model of any size costs only
 the memory of its structure: data of tensors over 4 kB and what points to other files are left out,
@@ -8,22 +8,15 @@ shapes and types stay. Source: onnx.proto (IR 14).
 from __future__ import annotations
 
 import functools
-import mmap
 import os
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from runners.engine.jobs import mapping_of
-from runners.engine.onnx_files import nodes, staging, wire
-from runners.engine.reports import Finding
-from runners.engine.runs.shared_runs import told
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
+from runners.engine.costs import functions
+from runners.engine.jobs import Job, mapping_of
+from runners.engine.onnx_files import nodes, wire
+from runners.engine.reports import Finding, Report
 
 # What one tensor or one attribute may keep of its data, and all of them together, in bytes.
 MOST_DATA = 4096
@@ -32,7 +25,7 @@ MOST_DATA_TOGETHER = 1 << 20
 ALWAYS_KEPT = 128
 # A longer text is somebody's stack trace.
 MOST_TEXT = 1024
-SKELETON, NODES = "skeleton.onnx", "nodes.json"
+SKELETON, NODES, COSTS = "skeleton.onnx", "nodes.json", "costs.json"
 
 _TENSOR_RUNS = frozenset({4, 5, 7, 10, 11})
 _TENSOR_DATA = frozenset({4, 5, 6, 7, 9, 10, 11})
@@ -85,27 +78,25 @@ class Cut:
         return True
 
     def to_json(self) -> dict[str, int]:
+        counts = asdict(self)
         return {
-            "tensors": self.tensors,
-            "bytes": self.bytes,
-            "external": self.external,
-            "attributes": self.attributes,
-            "texts": self.texts,
+            name: counts[name] for name in ("tensors", "bytes", "external", "attributes", "texts")
         }
 
 
 def run(job: Job) -> Report:
-    """Write the skeleton and the table of nodes of a model."""
+    """Write the skeleton of a model, the table of its nodes, and what they cost."""
+    entry = job.request.entry
     job.scan()
-    job.lay_out([job.request.entry])
+    job.lay_out([entry])
     job.tell(30, "skeleton")
-    size = staging.sizes({"": job.request.files[job.request.entry]})[""]
     skeleton, table = job.out / SKELETON, job.out / NODES
-    ending = job.stage("skeleton", lambda: write(job.model, skeleton), file_bytes=size + (1 << 20))
-    if ending.kind != "answered":
-        words = f"The graph cannot be extracted from the model: {told(ending, job)}"
-        return job.report("failed", (Finding("skeleton-failed", "error", words),))
-    facts = mapping_of({"facts": ending.answer}, "facts")
+    facts = job.answer(
+        "skeleton",
+        lambda: write(job.model, skeleton),
+        Finding("skeleton-failed", "error", "The graph cannot be extracted from the model"),
+        file_bytes=job.size(entry) + (1 << 20),
+    )
     # Inference is native code over what a stranger wrote: where it dies, the nodes go without.
     findings: list[Finding] = []
     for inferring in (True, False):
@@ -116,16 +107,27 @@ def run(job: Job) -> Report:
             file_bytes=nodes.MOST_BYTES + (1 << 20),
         )
         if ending.kind == "answered":
-            facts |= mapping_of({"facts": ending.answer}, "facts")
+            facts |= mapping_of(ending.answer)
             break
-        words = f"The shapes of the graph could not be inferred: {told(ending, job)}"
+        words = f"The shapes of the graph could not be inferred: {job.cause(ending)}"
         findings.append(Finding("shapes-unknown", "info", words))
     else:
-        words = f"The nodes of the model cannot be listed: {told(ending, job)}"
+        words = f"The nodes of the model cannot be listed: {job.cause(ending)}"
         return job.report("failed", (Finding("skeleton-failed", "error", words),))
-    return job.report(
-        "passed", tuple(findings), facts, outputs=[{"name": SKELETON}, {"name": NODES}]
+    outputs = [{"name": SKELETON}, {"name": NODES}]
+    job.tell(90, "costs")
+    ending = job.stage(
+        "costs",
+        lambda: functions.write(skeleton, job.out / COSTS),
+        file_bytes=2 * functions.MOST_BYTES,
     )
+    if ending.kind == "answered":
+        facts |= mapping_of(ending.answer)
+        outputs.append({"name": COSTS})
+    else:
+        words = f"The costs of the graph could not be counted: {job.cause(ending)}"
+        findings.append(Finding("costs-unknown", "info", words))
+    return job.report("passed", tuple(findings), facts, outputs=outputs)
 
 
 def write(origin: Path, target: Path) -> dict[str, Any]:
@@ -133,15 +135,12 @@ def write(origin: Path, target: Path) -> dict[str, Any]:
 
     Raises wire.MalformedError for what is no message, and ValueError where there is no graph.
     """
-    with (
-        origin.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer,
-    ):
+    with wire.mapped(origin) as buffer:
         content, cut = cut_out(buffer)
-    with target.open("xb") as made:
-        made.write(content)
-        made.flush()
-        os.fsync(made.fileno())
+    with target.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     return {"skeleton": {"bytes": len(content), "left_out": cut.to_json()}}
 
 
@@ -157,7 +156,7 @@ def _rebuilt(buffer: wire.Buffer, start: int, end: int, kind: str, cut: Cut) -> 
     """One message without what a skeleton does not have."""
     if kind == "tensor":
         return _tensor(buffer, start, end, cut)
-    made = bytearray()
+    content = bytearray()
     inside, texts = _INSIDE[kind], _TEXTS.get(kind, frozenset())
     emptied = _long_values(buffer, start, end, cut) if kind == "attribute" else frozenset()
     runs = _ATTRIBUTE_RUNS if kind == "attribute" else frozenset()
@@ -166,15 +165,15 @@ def _rebuilt(buffer: wire.Buffer, start: int, end: int, kind: str, cut: Cut) -> 
         if number in _LEFT_OUT.get(kind, ()) or number in emptied:
             pass
         elif how == wire.BYTES and number in inside:
-            made += wire.field(number, _rebuilt(buffer, first, second, inside[number], cut))
+            content += wire.field(number, _rebuilt(buffer, first, second, inside[number], cut))
         elif how == wire.BYTES and number in texts and second - first > MOST_TEXT:
             cut.texts += 1
         else:
-            made += buffer[before:second]
+            content += buffer[before:second]
         before = second
     if emptied and cut.marking:
-        made += _mark(_ATTRIBUTE_DOC, start, end)
-    return bytes(made)
+        content += _mark(_ATTRIBUTE_DOC, start, end)
+    return bytes(content)
 
 
 def _mark(number: int, start: int, end: int) -> bytes:
@@ -199,8 +198,8 @@ def _tensor(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> bytes:
         cut.tensors += 1
         cut.bytes += size
     cut.external += outside
-    kept = b"".join(piece for piece, is_data in pieces if keeps or not is_data)
-    return kept + _mark(_TENSOR_DOC, start, end) if cut.marking else kept
+    content = b"".join(piece for piece, is_data in pieces if keeps or not is_data)
+    return content + _mark(_TENSOR_DOC, start, end) if cut.marking else content
 
 
 def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozenset[int]:

@@ -8,28 +8,29 @@ finite value, the share of zeros, and how many values lie in each of some equal 
 from __future__ import annotations
 
 import functools
+import heapq
 import json
 import math
+import mmap
 import os
-from pathlib import PurePosixPath
+import zipfile
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.jobs import JobError, mapping_of
-from runners.engine.onnx_files import staging, text
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import numpy_helper
+
+from runners.engine.jobs import Job, JobError
+from runners.engine.onnx_files import staging, tensors, text, walk, wire
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
-from runners.engine.reports import Finding
-from runners.engine.runs.shared_runs import told
+from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    import numpy
-
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
-
-    Array = numpy.ndarray[Any, Any]
+    Array = np.ndarray[Any, Any]
     Found = Iterator[tuple[str, Any]]
 
 NAME = "tensors.json"
@@ -61,11 +62,8 @@ def run(job: Job) -> Report:
     sizes = staging.sizes({path: job.request.files[path] for path in needed})
     job.tell(30, "tensors")
     task = functools.partial(write, read, folder, entry, sizes, job.out / NAME)
-    ending = job.stage("tensors", task, file_bytes=_FILE_BYTES)
-    if ending.kind != "answered":
-        words = f"The tensors cannot be read: {told(ending, job)}"
-        return job.report("failed", (Finding("tensors-unreadable", "error", words),))
-    facts = mapping_of({"facts": ending.answer}, "facts")
+    failure = Finding("tensors-unreadable", "error", "The tensors cannot be read")
+    facts = job.answer("tensors", task, failure, file_bytes=_FILE_BYTES)
     return job.report("passed", (), facts, outputs=[{"name": NAME}])
 
 
@@ -77,9 +75,9 @@ def write(
     target: Path,
 ) -> dict[str, int]:
     """Write what is told of each tensor; answers how many there are, and how many are told of."""
-    count, found = read(folder, entry, sizes)
+    count, tensors = read(folder, entry, sizes)
     rows, left = [], MOST_TOGETHER
-    for name, value in found:
+    for name, value in tensors:
         row = _row(name, value, left)
         left -= row["elements"] if "zeros" in row else 0
         rows.append(row)
@@ -92,11 +90,11 @@ def write(
 
 def _row(name: str, value: Any, left: int) -> dict[str, Any]:
     """One tensor: an array, or a dict that says why there is none."""
-    said = {"name": text.clip(name, text.NAME_LIMIT)}
+    row: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
     if isinstance(value, dict):
-        return said | value
+        return row | value
     shape = [int(size) for size in value.shape[:_DIMENSIONS]]
-    row = said | {"dtype": _type(value), "shape": shape, "elements": int(value.size)}
+    row |= {"dtype": _type(value), "shape": shape, "elements": int(value.size)}
     if value.size > min(left, MOST_ELEMENTS):
         return row | {"why": "too large to be looked at here"}
     return row | figures(value)
@@ -104,8 +102,6 @@ def _row(name: str, value: Any, left: int) -> dict[str, Any]:
 
 def figures(array: Array) -> dict[str, Any]:
     """What is told of an array's values; empty for text, and for types without an order."""
-    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
-
     flat = array.ravel(order="K")
     if flat.dtype.kind in "OSUVMm" and not _is_small_float(flat.dtype):
         return {"why": "its values are not numbers"}
@@ -118,8 +114,6 @@ def figures(array: Array) -> dict[str, Any]:
 
 
 def _ordered(parts: list[Array], size: int) -> dict[str, Any]:
-    import numpy as np  # noqa: PLC0415 - as above
-
     zeros = nan = infinite = finite = 0
     total, least, most = 0.0, None, None
     for raw in parts:
@@ -137,11 +131,11 @@ def _ordered(parts: list[Array], size: int) -> dict[str, Any]:
         low, high = good.min().item(), good.max().item()
         least = low if least is None else min(least, low)
         most = high if most is None else max(most, high)
-    told_of: dict[str, Any] = {"zeros": zeros, "nan": nan, "infinite": infinite}
+    counts: dict[str, Any] = {"zeros": zeros, "nan": nan, "infinite": infinite}
     if least is None or most is None:
-        return told_of | ({"why": "it is empty"} if not size else {})
+        return counts | ({"why": "it is empty"} if not size else {})
     mean = total / finite
-    return told_of | {
+    return counts | {
         "min": _number(least),
         "max": _number(most),
         "mean": mean if math.isfinite(mean) else None,
@@ -154,8 +148,6 @@ def _bins(parts: list[Array], least: float, most: float, *, whole: bool) -> list
 
     Whole numbers that lie close have a range each; where all are equal there is one.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-
     if not math.isfinite(most - least):
         return []
     count = int(most - least) + 1 if whole and most - least < BINS else BINS
@@ -194,25 +186,17 @@ def _type(array: Array) -> str:
 
 def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int, Found]:
     """The initialisers of a model's main graph, in its order; of many the largest."""
-    import heapq  # noqa: PLC0415 - as above
-    import mmap  # noqa: PLC0415
-
-    from runners.engine.onnx_files import tensors, walk, wire  # noqa: PLC0415
-
     place = folder.joinpath(*entry.split("/"))
     with place.open("rb") as file:
         buffer = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     state = walk.Walk(buffer, entry, sizes)
     rows = []
-    for number, kind, start, end in wire.fields(buffer, 0, len(buffer)):
-        if number != 7 or kind != wire.BYTES:
-            continue
-        for inner, inner_kind, first, second in wire.fields(buffer, start, end):
-            if inner_kind != wire.BYTES or inner not in (5, 15):
-                continue
-            sparse = inner == 15
-            read = tensors.read_sparse if sparse else tensors.read_tensor
-            rows.append((read(state, first, second), first, second, sparse))
+    for start, end in wire.messages(buffer, 0, len(buffer), 7):
+        for number, kind, first, second in wire.fields(buffer, start, end):
+            if kind == wire.BYTES and number in (5, 15):
+                sparse = number == 15
+                read = tensors.read_sparse if sparse else tensors.read_tensor
+                rows.append((read(state, first, second), first, second, sparse))
     chosen = heapq.nlargest(MOST_LISTED, rows, key=lambda row: row[0].elements)
     ordered = sorted(chosen, key=lambda row: row[1])
 
@@ -222,7 +206,8 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
             if sparse or tensor.elements > MOST_ELEMENTS:
                 yield name, _untold(tensor, sparse=sparse)
             else:
-                yield name, _array(buffer[first:second], place.parent)
+                proto = onnx.TensorProto.FromString(buffer[first:second])
+                yield name, numpy_helper.to_array(proto, str(place.parent))
 
     return len(rows), each()
 
@@ -236,43 +221,30 @@ def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
     return {"dtype": kind, "shape": shape, "elements": tensor.elements, "why": why}
 
 
-def _array(raw: bytes, folder: Path) -> Array:
-    import onnx  # noqa: PLC0415 - as above
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    return numpy_helper.to_array(onnx.TensorProto.FromString(raw), str(folder))
-
-
 def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
     """A TensorProto, or a SequenceProto of some; nothing says which, so the fields decide."""
-    import onnx  # noqa: PLC0415 - as above
-    from google.protobuf.message import DecodeError  # noqa: PLC0415
-    from onnx import numpy_helper  # noqa: PLC0415
-
     raw = folder.joinpath(*entry.split("/")).read_bytes()
     try:
         one = onnx.TensorProto.FromString(raw)
     except DecodeError:
         one = None
     if one is not None and one.data_type in DATA_TYPES and not one.HasField("segment"):
-        found = [one]
+        tensors = [one]
     else:
         try:
-            found = list(onnx.SequenceProto.FromString(raw).tensor_values)
+            tensors = list(onnx.SequenceProto.FromString(raw).tensor_values)
         except DecodeError:
-            found = []
-    if not found or any(row.data_type not in DATA_TYPES for row in found):
+            tensors = []
+    if not tensors or any(row.data_type not in DATA_TYPES for row in tensors):
         raise UnreadableTensorError("it holds neither a tensor nor a sequence of tensors.")
-    for row in found:
+    for row in tensors:
         if row.external_data or row.data_location == row.EXTERNAL:
             raise UnreadableTensorError("it points to data outside the file, which is not allowed.")
-    shown = found[:MOST_LISTED]
-    return len(found), ((row.name, numpy_helper.to_array(row)) for row in shown)
+    listed = tensors[:MOST_LISTED]
+    return len(tensors), ((row.name, numpy_helper.to_array(row)) for row in listed)
 
 
 def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
-    import numpy as np  # noqa: PLC0415 - as above
-
     array = np.load(folder.joinpath(*entry.split("/")), mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
         raise UnreadableTensorError("it is an archive, not one array.")
@@ -280,10 +252,6 @@ def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int,
 
 
 def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
-    import zipfile  # noqa: PLC0415 - as above
-
-    import numpy as np  # noqa: PLC0415
-
     archive = zipfile.ZipFile(folder.joinpath(*entry.split("/")))
     members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
     if not members:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _FLOAT16, _BFLOAT16 = 10, 16
 _HALF = frozenset({_FLOAT16, _BFLOAT16})
-_DEFAULT = frozenset({"", "ai.onnx"})
+# How a model may spell the domain of the standard operators.
+DEFAULT_DOMAINS = frozenset({"", "ai.onnx"})
 RANDOM = frozenset(
     {
         "RandomNormal",
@@ -29,7 +30,7 @@ RANDOM = frozenset(
 
 def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """Give every node: of the graph, of bodies at any depth, and of local functions."""
-    yield from _nodes_of(model.graph)
+    yield from nodes_of(model.graph)
     for function in model.functions:
         yield from _inside(function.node)
 
@@ -37,16 +38,17 @@ def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 def running(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     """List the nodes that a run may reach: those of local functions only where one is called."""
     functions = {(one.domain, one.name): one for one in model.functions}
-    found = list(_nodes_of(model.graph))
-    for node in found:
+    reachable = list(nodes_of(model.graph))
+    for node in reachable:
         called = functions.pop((node.domain, node.op_type), None)
         if called is not None:
             # Grows while it is walked, so that functions inside functions are reached too.
-            found.extend(_inside(called.node))
-    return found
+            reachable.extend(_inside(called.node))
+    return reachable
 
 
-def _nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Give every node of a graph and of the bodies in it."""
     yield from _inside(graph.node)
 
 
@@ -54,43 +56,70 @@ def _inside(sequence: object) -> Iterator[onnx.NodeProto]:
     for node in sequence:  # type: ignore[attr-defined]
         yield node
         for body in bodies(node):
-            yield from _nodes_of(body)
+            yield from nodes_of(body)
 
 
 def bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """List the graphs that a node holds as attributes."""
-    found = []
+    graphs = []
     for attribute in node.attribute:
         if attribute.HasField("g"):
-            found.append(attribute.g)
-        found.extend(attribute.graphs)
-    return found
+            graphs.append(attribute.g)
+        graphs.extend(attribute.graphs)
+    return graphs
+
+
+def reads(node: onnx.NodeProto) -> list[str]:
+    """Name what a node reads, values of the graphs around that its bodies use included."""
+    names = [name for name in node.input if name]
+    names += [name for body in bodies(node) for name in captured(body)]
+    return list(dict.fromkeys(names))
 
 
 def captured(body: onnx.GraphProto) -> list[str]:
     """Name the values of the graphs around a body that it uses, at any depth."""
-    made = {port.name for port in body.input} | {one.name for one in body.initializer}
-    made |= {one.values.name for one in body.sparse_initializer}
-    made |= {name for node in body.node for name in node.output}
+    own = {port.name for port in body.input} | {one.name for one in body.initializer}
+    own |= {one.values.name for one in body.sparse_initializer}
+    own |= {name for node in body.node for name in node.output}
     used = [name for node in body.node for name in node.input if name]
     used += [name for node in body.node for inner in bodies(node) for name in captured(inner)]
     used += [port.name for port in body.output]
-    return [name for name in dict.fromkeys(used) if name not in made]
+    return [name for name in dict.fromkeys(used) if name not in own]
+
+
+def opset(model: onnx.ModelProto) -> int | None:
+    """Give the version of the default operator set, if the model names one."""
+    versions = (one.version for one in model.opset_import if one.domain in DEFAULT_DOMAINS)
+    return next(versions, None)
+
+
+def dense(sparse: onnx.SparseTensorProto) -> onnx.TensorProto:
+    """Write a sparse tensor out; its indices are flat or one for each dimension."""
+    import numpy as np  # noqa: PLC0415
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    values, places = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    array = np.zeros(tuple(sparse.dims), values.dtype)
+    array[tuple(places.T) if places.ndim > 1 else np.unravel_index(places, array.shape)] = values
+    return numpy_helper.from_array(array, sparse.values.name)
 
 
 def operators(model: onnx.ModelProto) -> set[tuple[str, str]]:
     """Give (domain, operator) of every node, the default domain as ""."""
-    return {("" if node.domain in _DEFAULT else node.domain, node.op_type) for node in nodes(model)}
+    return {
+        ("" if node.domain in DEFAULT_DOMAINS else node.domain, node.op_type)
+        for node in nodes(model)
+    }
 
 
 def random_operators(model: onnx.ModelProto) -> list[str]:
     """Name the operators that draw random numbers, training Dropout among them."""
-    found = set()
+    names = set()
     for node in nodes(model):
         training = node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2])
-        if node.domain in _DEFAULT and (node.op_type in RANDOM or training):
-            found.add(node.op_type)
-    return sorted(found)
+        if node.domain in DEFAULT_DOMAINS and (node.op_type in RANDOM or training):
+            names.add(node.op_type)
+    return sorted(names)
 
 
 def uses_half(model: onnx.ModelProto) -> bool:

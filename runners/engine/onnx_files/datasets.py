@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 import zipfile
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import numpy_helper
 
 from hub.protocol import inputs as declarations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    import numpy
-    import onnx
 
 # An array, a sequence, a map, or an optional without a value. Text: object arrays of str.
-Value: TypeAlias = "numpy.ndarray[Any, Any] | list[Any] | dict[Any, Any] | None"
+Value: TypeAlias = "np.ndarray[Any, Any] | list[Any] | dict[Any, Any] | None"
 
 _PREFIX = "test_data_set_"
 _FOLDER = re.compile(_PREFIX + r"[\w.-]{1,60}")
@@ -52,13 +54,13 @@ class DataSet:
 def paths(files: Iterable[str], entry: str) -> list[str]:
     """List the version paths of the test data beside the entry; looks at names only."""
     home = PurePosixPath(entry).parent
-    found = []
+    matching = []
     for path in files:
         place = PurePosixPath(path)
         fits = _FILE.fullmatch(place.name) or place.name in _ARCHIVES
         if fits and _FOLDER.fullmatch(place.parent.name) and place.parent.parent == home:
-            found.append(path)
-    return sorted(found)
+            matching.append(path)
+    return sorted(matching)
 
 
 def examples(declared: Any, files: Iterable[str]) -> list[str]:
@@ -69,8 +71,6 @@ def examples(declared: Any, files: Iterable[str]) -> list[str]:
 
 def read_example(file: Path, port: onnx.ValueInfoProto) -> Value:
     """Read an example of one input: .npy, .npz, or .pb. Raises UnreadableDataError."""
-    import numpy as np  # noqa: PLC0415
-
     if file.suffix.lower() == ".pb":
         return _to_value(_parse(file.name, file.read_bytes(), port.type))
     try:
@@ -101,17 +101,17 @@ def _natural(home: Path) -> list[tuple[bool, int, str]]:
 def _read_one(home: Path, model: onnx.ModelProto) -> DataSet:
     ports = {"input": required_inputs(model), "output": list(model.graph.output)}
     values: dict[str, dict[str, Value]] = {"input": {}, "output": {}}
-    found: dict[str, dict[int, bytes]] = {"input": {}, "output": {}}
+    raw: dict[str, dict[int, bytes]] = {"input": {}, "output": {}}
     for file in sorted(home.iterdir()):
         match = _FILE.fullmatch(file.name)
         if match:
-            found[match[1]][int(match[2])] = file.read_bytes()
+            raw[match[1]][int(match[2])] = file.read_bytes()
         elif file.name in _ARCHIVES:
             side = _ARCHIVES[file.name]
             values[side] |= _read_archive(file, [port.name for port in ports[side]])
-    if len(found["input"]) > len(ports["input"]):
+    if len(raw["input"]) > len(ports["input"]):
         ports["input"] = list(model.graph.input)
-    for side, raws in found.items():
+    for side, raws in raw.items():
         values[side] |= _read_protos(home.name, side, raws, ports[side])
     return DataSet(home.name, "bundled", values["input"], values["output"])
 
@@ -119,9 +119,9 @@ def _read_one(home: Path, model: onnx.ModelProto) -> DataSet:
 def required_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
     """List the graph's inputs that no initializer gives a default."""
     graph = model.graph
-    given = {tensor.name for tensor in graph.initializer}
-    given |= {tensor.values.name for tensor in graph.sparse_initializer}
-    return [port for port in graph.input if port.name not in given]
+    stored = {tensor.name for tensor in graph.initializer}
+    stored |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [port for port in graph.input if port.name not in stored]
 
 
 def _read_protos(
@@ -133,9 +133,9 @@ def _read_protos(
         raise UnreadableDataError(f"{place}: the graph has only {len(ports)} {side}s.")
     protos = {k: _parse(f"{home}/{side}_{k}.pb", raw, ports[k].type) for k, raw in raws.items()}
     names = {port.name for port in ports}
-    said = [proto.name for proto in protos.values()]
+    proto_names = [proto.name for proto in protos.values()]
     # Names decide only where all are known: many sets carry names of another export.
-    named = len(set(said)) == len(said) and names.issuperset(said)
+    named = len(set(proto_names)) == len(proto_names) and names.issuperset(proto_names)
     values = {}
     for k, proto in protos.items():
         try:
@@ -146,9 +146,6 @@ def _read_protos(
 
 
 def _parse(place: str, raw: bytes, kind: onnx.TypeProto) -> Any:
-    import onnx  # noqa: PLC0415 - only a child may hold an upload and the library together
-    from google.protobuf.message import DecodeError  # noqa: PLC0415
-
     shapes = {
         "sequence_type": onnx.SequenceProto,
         "optional_type": onnx.OptionalProto,
@@ -179,36 +176,28 @@ def _refuse_external(place: str, message: Any) -> None:
 
 
 def _to_value(proto: Any) -> Value:
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    value: Value
-    match proto.DESCRIPTOR.name:
-        case "SequenceProto":
-            value = [] if not proto.elem_type else numpy_helper.to_list(proto)
-        case "OptionalProto":
-            value = numpy_helper.to_optional(proto)
-        case "MapProto":
-            value = numpy_helper.to_dict(proto)
-        case _:
-            value = numpy_helper.to_array(proto)
+    value: Value = {
+        "SequenceProto": lambda proto: numpy_helper.to_list(proto) if proto.elem_type else [],
+        "OptionalProto": numpy_helper.to_optional,
+        "MapProto": numpy_helper.to_dict,
+        "TensorProto": numpy_helper.to_array,
+    }[proto.DESCRIPTOR.name](proto)
     return value
 
 
 def _read_archive(file: Path, names: list[str]) -> dict[str, Value]:
-    import numpy as np  # noqa: PLC0415
-
     place = f"{file.parent.name}/{file.name}"
     try:
         with np.load(file, allow_pickle=False) as archive:
-            held = {key: archive[key] for key in archive.files}
+            arrays = {key: archive[key] for key in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise UnreadableDataError(f"{place}: {error}") from None
-    if not set(held) <= set(names):
+    if not set(arrays) <= set(names):
         by_place = {f"arr_{k}": name for k, name in enumerate(names)}
-        if not set(held) <= set(by_place):
+        if not set(arrays) <= set(by_place):
             raise UnreadableDataError(f"{place} contains names that the graph does not have.")
-        held = {by_place[key]: array for key, array in held.items()}
-    return dict(held)
+        arrays = {by_place[key]: array for key, array in arrays.items()}
+    return dict(arrays)
 
 
 def write(folder: Path, dataset: DataSet, model: onnx.ModelProto) -> None:
@@ -232,11 +221,7 @@ def write(folder: Path, dataset: DataSet, model: onnx.ModelProto) -> None:
 
 
 def _to_proto(value: Value, name: str, kind: onnx.TypeProto) -> Any:
-    import numpy as np  # noqa: PLC0415
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    declared = kind.WhichOneof("value")
-    if declared == "optional_type":
+    if kind.WhichOneof("value") == "optional_type":
         return numpy_helper.from_optional(value, name)
     if value is None:
         return None

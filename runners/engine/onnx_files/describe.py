@@ -56,10 +56,19 @@ def facts_of(state: Walk) -> dict[str, Any]:
     graph = read["graph"] or {"name": "", "doc": "", "inputs": [], "outputs": []}
     word, parameters, profile = precision.profile(state, [*graph["inputs"], *graph["outputs"]])
     if state.uncounted:
-        _note_uncounted(state)
+        parts = [text.decode(word, text.NAME_LIMIT) for word in next(iter(state.uncounted))]
+        state.notes.add(
+            "parameters-not-counted",
+            "info",
+            f"The parameters are not counted: {'.'.join(parts)} keeps values in its attributes, "
+            "and what they are is unknown.",
+        )
     custom = _custom_domains(state)
     for domain in custom:
-        _note_custom(state, domain)
+        source = f", which {domain['provided_by']} provides" if domain["provided_by"] else ""
+        names = ", ".join(domain["operators"][:5])
+        words = f"Valid, needs operator set {domain['domain']!r}{source}: {names}."
+        state.notes.add("needs-operator-set", "info", words)
     return {
         "format": "onnx",
         "method": METHOD,
@@ -159,43 +168,21 @@ def _custom_domains(state: Walk) -> list[dict[str, Any]]:
     ]
 
 
-def _note_custom(state: Walk, domain: dict[str, Any]) -> None:
-    provider = domain["provided_by"]
-    source = f", which {provider} provides" if provider else ""
-    state.notes.add(
-        "needs-operator-set",
-        "info",
-        f"Valid, needs operator set {domain['domain']!r}{source}: "
-        f"{', '.join(domain['operators'][:5])}.",
-    )
-
-
-def _note_uncounted(state: Walk) -> None:
-    domain, operator = next(iter(state.uncounted))
-    shown = f"{text.decode(domain, text.NAME_LIMIT)}.{text.decode(operator, text.NAME_LIMIT)}"
-    state.notes.add(
-        "parameters-not-counted",
-        "info",
-        f"The parameters are not counted: {shown} keeps values in its attributes, and what they "
-        "are is unknown.",
-    )
-
-
 def _initializers(state: Walk) -> dict[str, Any]:
-    kept = state.initializers
+    tensors = state.initializers
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    for tensor in kept:
+    for tensor in tensors:
         kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
         kinds[kind].update(count=1, elements=tensor.elements, bytes=tensor.stored)
     uses: Counter[int] = Counter()
     for place, count in state.uses.items():
         uses[id(state.weight(*place))] += count
-    given = {id(state.weight(*place)) for place in state.outputs}
-    unused = [tensor for tensor in kept if not uses[id(tensor)] and id(tensor) not in given]
-    largest = heapq.nlargest(5, kept, key=lambda tensor: tensor.stored)
+    outputs = {id(state.weight(*place)) for place in state.outputs}
+    unused = [tensor for tensor in tensors if not uses[id(tensor)] and id(tensor) not in outputs]
+    largest = heapq.nlargest(5, tensors, key=lambda tensor: tensor.stored)
     return {
-        "count": len(kept),
-        "bytes": sum(tensor.stored for tensor in kept),
+        "count": len(tensors),
+        "bytes": sum(tensor.stored for tensor in tensors),
         "by_dtype": {kind: dict(figures) for kind, figures in sorted(kinds.items())},
         "sparse": state.sparse,
         "largest": [
@@ -207,7 +194,7 @@ def _initializers(state: Walk) -> dict[str, Any]:
             }
             for tensor in largest
         ],
-        "shared": sum(uses[id(tensor)] > 1 for tensor in kept),
+        "shared": sum(uses[id(tensor)] > 1 for tensor in tensors),
         "unused": {
             "count": len(unused),
             "bytes": sum(tensor.stored for tensor in unused),
@@ -227,7 +214,7 @@ def _duplicates(state: Walk) -> dict[str, int]:
     for tensor in state.initializers:
         if _WORTH_COMPARING <= tensor.stop - tensor.start <= _HASHED_BYTES:
             alike[tensor.data_type, tensor.dimensions].append(tensor)
-    seen: Counter[bytes] = Counter()
+    counts: Counter[bytes] = Counter()
     wasted = budget = 0
     for group in alike.values():
         if len(group) < 2:
@@ -238,9 +225,9 @@ def _duplicates(state: Walk) -> dict[str, int]:
                 break
             raw = state.buffer[tensor.start : tensor.stop]
             mark = hashlib.blake2b(raw, digest_size=16).digest()
-            wasted += tensor.stored if seen[mark] else 0
-            seen[mark] += 1
-    return {"groups": sum(count > 1 for count in seen.values()), "bytes": wasted}
+            wasted += tensor.stored if counts[mark] else 0
+            counts[mark] += 1
+    return {"groups": sum(count > 1 for count in counts.values()), "bytes": wasted}
 
 
 def _external(state: Walk) -> list[dict[str, Any]]:

@@ -32,11 +32,11 @@ def resolve(entry: str, location: str) -> str | None:
 
 def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External | None:
     """Check one tensor's external_data; gives None after noting why it is refused."""
-    said = dict(entries)
-    if len(said) != len(entries):
+    values = dict(entries)
+    if len(values) != len(entries):
         walk.refuse("external-data-contradiction", "An external-data key occurs twice.")
         return None
-    location = said.get("location", "")
+    location = values.get("location", "")
     if not location:
         walk.refuse(
             "external-data-no-location",
@@ -47,22 +47,22 @@ def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External |
     path = _allowed(walk, location)
     if path is None:
         return None
-    numbers = [_number(walk, said, key) for key in ("offset", "length")]
+    numbers = [_number(walk, values, key) for key in ("offset", "length")]
     if None in numbers:
         return None
     offset, length = numbers[0] or 0, numbers[1]
     return _fit(
-        walk, External(path, offset, needed if "length" not in said else length or 0), needed
+        walk, External(path, offset, needed if "length" not in values else length or 0), needed
     )
 
 
 def _allowed(walk: Walk, location: str) -> str | None:
-    shown = text.clip(location, 100)
+    name = text.clip(location, 100)
     path = resolve(walk.entry, location)
     if path is None:
         walk.refuse(
             "external-data-outside",
-            f"External data {shown!r} leaves the model's folder. Use a plain relative file name "
+            f"External data {name!r} leaves the model's folder. Use a plain relative file name "
             "without '..', and upload that file beside the model.",
         )
     elif path == walk.entry:
@@ -75,15 +75,15 @@ def _allowed(walk: Walk, location: str) -> str | None:
     elif path not in walk.files:
         walk.refuse(
             "external-data-missing",
-            f"External data {shown!r} is not among the version's files. Upload it as {path!r}, "
+            f"External data {name!r} is not among the version's files. Upload it as {path!r}, "
             "beside the model.",
         )
         path = None
     return path
 
 
-def _number(walk: Walk, said: dict[str, str], key: str) -> int | None:
-    written = said.get(key, "0")
+def _number(walk: Walk, values: dict[str, str], key: str) -> int | None:
+    written = values.get(key, "0")
     if written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS:
         return int(written)
     walk.refuse(

@@ -25,16 +25,10 @@ _SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
 _TRAINING = "training"
 _QUANTISING = frozenset(
     {
-        b"QuantizeLinear",
-        b"DequantizeLinear",
-        b"DynamicQuantizeLinear",
-        b"MatMulNBits",
-        b"GatherBlockQuantized",
-        b"MatMulBnb4",
-        b"Quant",
-        b"BipolarQuant",
+        b"QuantizeLinear", b"DequantizeLinear", b"DynamicQuantizeLinear", b"MatMulNBits",
+        b"GatherBlockQuantized", b"MatMulBnb4", b"Quant", b"BipolarQuant",
     }
-)
+)  # fmt: skip
 _MAX_QUANTISING = 100_000
 # Fields of AttributeProto, and FLOAT of TensorProto.DataType.
 _ONE_FLOAT, _FLOATS, _FLOAT = 2, 7, 1
@@ -66,7 +60,10 @@ class _Graph:
             if number == 1:
                 if kind != wire.BYTES:
                     raise wire.MalformedError("a graph's nodes are not messages")
-                self._node(first, second)
+                state.trail.append(self._count)
+                self._count += 1
+                read_node(state, first, second, self._scope)
+                state.trail.pop()
             elif kind == wire.BYTES:
                 self._take(number, first, second)
         self._refuse_repeated_names()
@@ -80,13 +77,6 @@ class _Graph:
             "inputs": inputs,
             "outputs": [value for _, value in self._outputs],
         }
-
-    def _node(self, start: int, end: int) -> None:
-        trail = self._walk.trail
-        trail.append(self._count)
-        self._count += 1
-        read_node(self._walk, start, end, self._scope)
-        trail.pop()
 
     def _take(self, number: int, first: int, second: int) -> None:
         state = self._walk
@@ -121,15 +111,15 @@ class _Graph:
 
     def _refuse_repeated_names(self) -> None:
         for what, named in (("input", self._inputs), ("output", self._outputs)):
-            seen: set[bytes] = set()
+            earlier: set[bytes] = set()
             for name, _ in named:
-                if name in seen:
+                if name in earlier:
                     self._repeated(what, name)
-                seen.add(name)
+                earlier.add(name)
 
     def _repeated(self, what: str, name: bytes) -> None:
-        shown = text.decode(name, text.NAME_LIMIT)
-        self._walk.refuse("name-repeated", f"Two {what}s of one graph are named {shown!r}.")
+        word = text.decode(name, text.NAME_LIMIT)
+        self._walk.refuse("name-repeated", f"Two {what}s of one graph are named {word!r}.")
 
 
 def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
@@ -217,10 +207,10 @@ def _count_weights(
         if name == _ENGINE or any(_may_hold_weights(one, longest) for one in attributes):
             state.uncounted[domain, operator] += 1
         return
-    known = WEIGHT_ATTRIBUTES.get((place, name), frozenset())
+    weight_names = WEIGHT_ATTRIBUTES.get((place, name), frozenset())
     for attribute in attributes:
         word = attribute.name.decode("ascii", "replace")
-        if word in known:
+        if word in weight_names:
             state.attribute_weights[_FLOAT] += attribute.floats
             for tensor in attribute.tensors:
                 state.attribute_weights[tensor.data_type] += tensor.elements
@@ -289,31 +279,31 @@ def _read_content(
 def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
     """Walk one local function; gives its domain, name, overload, operator sets and node count."""
     scope = state.function()
-    said: dict[str, Any] = {"domain": "", "name": "", "overload": "", "nodes": 0, "opsets": []}
+    function: dict[str, Any] = {"domain": "", "name": "", "overload": "", "nodes": 0, "opsets": []}
     names = {1: "name", 10: "domain", 13: "overload"}
     bodies: list[tuple[int, int]] = []
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if kind != wire.BYTES:
             continue
         if number in names:
-            said[names[number]] = text.decode(state.name(first, second), text.NAME_LIMIT)
+            function[names[number]] = text.decode(state.name(first, second), text.NAME_LIMIT)
         elif number == 7:
             bodies.append((first, second))
             state.spend("nodes", len(bodies), walk.MAX_NODES)
         elif number in {8, 14}:
             _look_at_words(state, first, second, metadata=number == 14)
         elif number == 9:
-            said["opsets"].append(read_opset(state, first, second))
+            function["opsets"].append(read_opset(state, first, second))
         elif number == 11:
             _read_attribute(state, first, second, scope)
-    state.trail.append(f"function {said['name']}")
+    state.trail.append(f"function {function['name']}")
     for place, (first, second) in enumerate(bodies):
         state.trail.append(place)
         read_node(state, first, second, scope)
         state.trail.pop()
     state.trail.pop()
-    said["nodes"] = len(bodies)
-    return said
+    function["nodes"] = len(bodies)
+    return function
 
 
 def read_opset(state: Walk, start: int, end: int) -> tuple[str, int]:

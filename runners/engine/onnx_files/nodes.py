@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import onnx
+
 from runners.engine.onnx_files import text
 from runners.engine.onnx_files.vocabulary import (
     CATEGORIES,
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    import onnx
 
 FORMAT = 1
 MOST_NODES = 20_000
@@ -58,8 +59,6 @@ class Scope:
 
 def write(skeleton: Path, target: Path, *, infer: bool) -> dict[str, Any]:
     """Write the table of a skeleton's nodes as JSON; answers how many nodes it lists."""
-    import onnx  # noqa: PLC0415 - a child has it loaded; tests of the words need none
-
     model = onnx.ModelProto.FromString(skeleton.read_bytes())
     model, inferred = with_shapes(model) if infer else (model, False)
     table = table_of(model, inferred=inferred)
@@ -73,8 +72,6 @@ def write(skeleton: Path, target: Path, *, infer: bool) -> dict[str, Any]:
 
 def with_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     """The model with inferred shapes, and whether there are any; never raises."""
-    import onnx  # noqa: PLC0415 - as above
-
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True), True
     except Exception:  # noqa: BLE001 - what inference cannot do is not the table's business
@@ -171,23 +168,25 @@ def _inside(
 
 
 def _ports(names: Iterable[str], types: dict[str, str]) -> list[list[str]]:
-    shown = list(names)[:LISTED_PORTS]
-    return [[text.clip(name, NAME_CHARACTERS), types.get(name, "")] for name in shown]
+    listed = list(names)[:LISTED_PORTS]
+    return [[text.clip(name, NAME_CHARACTERS), types.get(name, "")] for name in listed]
 
 
-def typed(said: onnx.TypeProto) -> str:
+def typed(value_type: onnx.TypeProto) -> str:
     """A type in words: `float32[N, 3]`, `sequence of float32[?]`; empty where nothing is known."""
-    which = said.WhichOneof("value")
+    which = value_type.WhichOneof("value")
     if which in ("tensor_type", "sparse_tensor_type"):
-        tensor = getattr(said, which)
+        tensor = getattr(value_type, which)
         kind = DATA_TYPES.get(tensor.elem_type, ("unknown", 0))[0]
-        shape = f"[{_joined(map(_dimension, tensor.shape.dim))}]" if _has_shape(tensor) else ""
+        shape = (
+            f"[{_joined(map(_dimension, tensor.shape.dim))}]" if tensor.HasField("shape") else ""
+        )
         return f"sparse {kind}{shape}" if which == "sparse_tensor_type" else kind + shape
     if which in ("sequence_type", "optional_type"):
-        return f"{which.removesuffix('_type')} of {typed(getattr(said, which).elem_type)}"
+        return f"{which.removesuffix('_type')} of {typed(getattr(value_type, which).elem_type)}"
     if which == "map_type":
-        key = DATA_TYPES.get(said.map_type.key_type, ("unknown", 0))[0]
-        return f"map of {key} to {typed(said.map_type.value_type)}"
+        key = DATA_TYPES.get(value_type.map_type.key_type, ("unknown", 0))[0]
+        return f"map of {key} to {typed(value_type.map_type.value_type)}"
     return ""
 
 
@@ -205,11 +204,6 @@ def words_of(attribute: onnx.AttributeProto) -> tuple[str, str]:
     return kind, _WORDS[kind](attribute) if kind in _WORDS else ""
 
 
-def _of_graph(attribute: onnx.AttributeProto) -> str:
-    count = len(attribute.g.node)
-    return f"{count} node{'' if count == 1 else 's'}"
-
-
 _WORDS: dict[str, Callable[[Any], str]] = {
     "float": lambda one: f"{one.f:.6g}",
     "int": lambda one: str(one.i),
@@ -218,7 +212,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "floats": lambda one: _list("floats", list(one.floats)),
     "ints": lambda one: _list("ints", list(one.ints)),
     "strings": lambda one: _list("strings", list(one.strings)),
-    "graph": _of_graph,
+    "graph": lambda one: f"{len(one.g.node)} node{'' if len(one.g.node) == 1 else 's'}",
     "graphs": lambda one: f"{len(one.graphs)} graphs",
     "tensors": lambda one: f"{len(one.tensors)} tensors",
 }
@@ -228,16 +222,12 @@ def _list(kind: str, values: list[Any]) -> str:
     if len(values) > LISTED_NUMBERS:
         return f"{len(values)} {kind}"
     if kind == "floats":
-        said = [f"{value:.6g}" for value in values]
+        words = [f"{value:.6g}" for value in values]
     elif kind == "strings":
-        said = [text.decode(value, VALUE_CHARACTERS) for value in values]
+        words = [text.decode(value, VALUE_CHARACTERS) for value in values]
     else:
-        said = [str(value) for value in values]
-    return text.clip(f"[{', '.join(said)}]", VALUE_CHARACTERS)
-
-
-def _has_shape(tensor: Any) -> bool:
-    return bool(tensor.HasField("shape"))
+        words = [str(value) for value in values]
+    return text.clip(f"[{', '.join(words)}]", VALUE_CHARACTERS)
 
 
 def _dimension(one: Any) -> str:

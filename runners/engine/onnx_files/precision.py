@@ -17,26 +17,11 @@ if TYPE_CHECKING:
     from runners.engine.onnx_files.walk import QuantisingNode, Walk
 
 _WORDS = {
-    "float64": "fp64",
-    "float32": "fp32",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "int16": "int16",
-    "uint16": "int16",
-    "int8": "int8",
-    "uint8": "int8",
-    "int4": "int4",
-    "uint4": "int4",
-    "int2": "int2",
-    "uint2": "int2",
-    "float4e2m1": "fp4",
-    "float6e2m3": "fp6",
-    "float6e3m2": "fp6",
-    "float8e4m3fn": "fp8",
-    "float8e4m3fnuz": "fp8",
-    "float8e5m2": "fp8",
-    "float8e5m2fnuz": "fp8",
-}
+    "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int16": "int16",
+    "uint16": "int16", "int8": "int8", "uint8": "int8", "int4": "int4", "uint4": "int4",
+    "int2": "int2", "uint2": "int2", "float4e2m1": "fp4", "float6e2m3": "fp6", "float6e3m2": "fp6",
+    "float8e4m3fn": "fp8", "float8e4m3fnuz": "fp8", "float8e5m2": "fp8", "float8e5m2fnuz": "fp8",
+}  # fmt: skip
 _FLOATS = ("fp64", "fp32", "fp16", "bf16")
 # Shapes, indices, masks and biases say nothing about precision.
 _NOT_PARAMETERS = frozenset({"int64", "uint64", "string", "bool"})
@@ -81,7 +66,7 @@ def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int | None,
         if kind in _WORDS:
             counts[_WORDS[kind]] += elements
     forms = _forms(operators, weights_behind=bool(laid_out))
-    said = {
+    facts = {
         "elements": {word: count for word, count in counts.most_common() if count},
         "bytes_by_dtype": dict(sizes.most_common()),
         "forms": forms,
@@ -92,7 +77,7 @@ def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int | None,
         "bits": sorted({bits for bits in map(_bits, state.quantising) if bits}),
     }
     word = _word(counts if counts.total() else Counter(_words_of(values)))
-    return word, None if state.uncounted else parameters, said
+    return word, None if state.uncounted else parameters, facts
 
 
 def _word(counts: Counter[str]) -> str:
@@ -129,9 +114,7 @@ def _bits(node: QuantisingNode) -> int:
     return bits if 1 <= bits <= 8 else 0
 
 
-def _quantised(
-    state: Walk,
-) -> tuple[dict[int, tuple[str, int]], Counter[tuple[str, int]]]:
+def _quantised(state: Walk) -> tuple[dict[int, tuple[str, int]], Counter[tuple[str, int]]]:
     """Find weights behind quantising nodes: what they stand for, and how their scales lie."""
     packed: dict[int, tuple[str, int]] = {}
     laid_out: Counter[tuple[str, int]] = Counter()

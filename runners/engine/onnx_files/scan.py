@@ -26,12 +26,12 @@ def scan(handle: int, entry: str, files: dict[str, int]) -> Walk:
     """
     size = os.fstat(handle).st_size
     head = os.pread(handle, file_types.HEAD_BYTES, 0)
-    known = file_types.recognise(head, size)
-    if known is None and not file_types.could_be_model(head):
-        known = file_types.unknown()
-    if known is not None:
+    file_type = file_types.recognise(head, size)
+    if file_type is None and not file_types.could_be_model(head):
+        file_type = file_types.unknown()
+    if file_type is not None:
         state = Walk(b"", entry, files)
-        state.notes.refuse(known.code, known.message, entry)
+        state.notes.refuse(file_type.code, file_type.message, entry)
         return state
     # Closed by the end of the process: names are cut out of it until the report is written.
     buffer = mmap.mmap(handle, size, prot=mmap.PROT_READ)

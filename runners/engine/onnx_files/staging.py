@@ -41,7 +41,7 @@ def open_plain(path: str) -> int:
 
 def sizes(files: dict[str, str]) -> dict[str, int]:
     """Give the size in bytes of every file of a version; raises UnusableInputError."""
-    found = {}
+    sizes_by_path = {}
     for path, place in files.items():
         try:
             state = os.lstat(place)
@@ -49,24 +49,24 @@ def sizes(files: dict[str, str]) -> dict[str, int]:
             raise UnusableInputError(f"The stored bytes of {path!r} are missing.") from None
         if not stat.S_ISREG(state.st_mode):
             raise UnusableInputError(f"The stored bytes of {path!r} are not a regular file.")
-        found[path] = state.st_size
-    return found
+        sizes_by_path[path] = state.st_size
+    return sizes_by_path
 
 
 def lay_out(
-    folder: Path, files: dict[str, str], wanted: Iterable[str], stopped: Callable[[], bool]
+    folder: Path, files: dict[str, str], paths: Iterable[str], stopped: Callable[[], bool]
 ) -> None:
     """Copy these version paths into the folder, read-only; raises StoppedError if called off."""
-    for path in wanted:
+    for path in paths:
         target = folder.joinpath(*path.split("/"))
         target.parent.mkdir(parents=True, exist_ok=True)
         source = open_plain(files[path])
         try:
-            made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+            copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
             try:
-                _copy(source, made, stopped)
+                _copy(source, copy, stopped)
             finally:
-                os.close(made)
+                os.close(copy)
         finally:
             os.close(source)
 

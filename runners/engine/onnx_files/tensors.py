@@ -89,8 +89,8 @@ class _Reader:
     def finish(self) -> Tensor:
         tensor = self._tensor
         tensor.dimensions = tuple(self._dimensions)
-        shown = f"tensor {tensor.name[:80].decode('utf-8', 'replace')!r}"
-        self._walk.trail.append(shown)
+        name = f"tensor {tensor.name[:80].decode('utf-8', 'replace')!r}"
+        self._walk.trail.append(name)
         try:
             if self._sound_claims():
                 self._check_values()
@@ -126,17 +126,17 @@ class _Reader:
         return True
 
     def _check_values(self) -> None:
-        given = [number for number in _VALUE_FIELDS if self._entries[number]]
+        fields = [number for number in _VALUE_FIELDS if self._entries[number]]
         if self._location == _EXTERNAL_LOCATION:
-            self._tensor.external = self._check_external(inline_too=bool(given))
+            self._tensor.external = self._check_external(inline_too=bool(fields))
         elif self._location != 0:
             self._walk.refuse("tensor-location-unknown", "The tensor's data location is unknown.")
-        elif len(given) > 1:
+        elif len(fields) > 1:
             self._walk.refuse(
                 "tensor-size-mismatch", "The tensor's values are stored in two fields at once."
             )
-        elif given:
-            self._check_inline(given[0])
+        elif fields:
+            self._check_inline(fields[0])
         elif self._tensor.elements:
             self._walk.refuse(
                 "tensor-without-data",
@@ -147,15 +147,15 @@ class _Reader:
     def _check_inline(self, number: int) -> None:
         tensor = self._tensor
         if number == 9:
-            wanted = tensor.stored
+            needed = tensor.stored
         else:
             entries = tensor.elements * ENTRIES_PER_ELEMENT.get(tensor.data_type, 1)
-            wanted = -(-entries // ELEMENTS_PER_ENTRY.get(tensor.data_type, 1))
-        if self._entries[number] != wanted:
+            needed = -(-entries // ELEMENTS_PER_ENTRY.get(tensor.data_type, 1))
+        if self._entries[number] != needed:
             unit = "bytes" if number == 9 else "values"
             self._walk.refuse(
                 "tensor-size-mismatch",
-                f"The tensor's shape and type need {wanted:,} {unit}; {self._entries[number]:,} "
+                f"The tensor's shape and type need {needed:,} {unit}; {self._entries[number]:,} "
                 "are stored. The file is damaged or was written by a faulty tool. Export it again.",
             )
 
@@ -184,41 +184,41 @@ class _Reader:
 
 def read_pair(state: Walk, start: int, end: int) -> tuple[str, str]:
     """Read a StringStringEntryProto whose both sides matter, each at most 4,000 characters."""
-    said = ["", ""]
+    pair = ["", ""]
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if number in {1, 2} and kind == wire.BYTES:
-            said[number - 1] = state.buffer[first : min(second, first + 4000)].decode(
+            pair[number - 1] = state.buffer[first : min(second, first + 4000)].decode(
                 "utf-8", "replace"
             )
-    return said[0], said[1]
+    return pair[0], pair[1]
 
 
 def look_at_metadata(state: Walk, start: int, end: int) -> None:
     """Note a metadata entry whose value tells somebody's own folders, by its key alone."""
     key = ""
-    found = False
+    is_local = False
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if kind != wire.BYTES:
             continue
         if number == 1:
             key = text.decode(state.buffer[first : min(second, first + 4000)], text.NAME_LIMIT)
         elif number == 2:
-            found = text.names_local_path(state.buffer[first : min(second, first + 65536)])
-    if found:
+            is_local = text.names_local_path(state.buffer[first : min(second, first + 65536)])
+    if is_local:
         state.note_local_path(key or "metadata")
 
 
 def read_sparse(state: Walk, start: int, end: int) -> Tensor:
     """Read a SparseTensorProto: the tensor of its values, holding the bytes of its indices too."""
-    values, indices, seen = Tensor(), Tensor(), Counter[int]()
+    values, indices, counts = Tensor(), Tensor(), Counter[int]()
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if number in {1, 2} and kind == wire.BYTES:
-            seen[number] += 1
+            counts[number] += 1
             if number == 1:
                 values = read_tensor(state, first, second)
             else:
                 indices = read_tensor(state, first, second)
-    if seen[1] > 1 or seen[2] > 1:
+    if counts[1] > 1 or counts[2] > 1:
         state.refuse("field-repeated", "A sparse tensor has its values or indices twice.")
     values.stored += indices.stored
     return values

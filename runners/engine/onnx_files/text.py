@@ -17,7 +17,7 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 _LOCAL_PATH = re.compile(
     rb"(?:^|[\s\"'=(:,\[])(?:/(?:home|Users|root|tmp|mnt|media|private|workspace|content|data|opt|usr"
     rb"|var|srv|scratch|work)/|[A-Za-z]:\\{1,2}[A-Za-z])"
-    rb"|[Ff]ile \"/",
+    rb"|[Ff]ile \"/"
 )
 
 

@@ -19,17 +19,17 @@ def read_value(state: Walk, start: int, end: int) -> tuple[bytes, dict[str, Any]
     """Read a ValueInfoProto as {"name", "type", ...}; the exact name comes along as bytes."""
     state.values += 1
     state.spend("graph values", state.values, walk.MAX_VALUES)
-    name, said, documentation = b"", {"type": "unknown"}, ""
+    name, described, documentation = b"", {"type": "unknown"}, ""
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if kind != wire.BYTES:
             continue
         if number == 1:
             name = state.name(first, second)
         elif number == 2:
-            said = _read_type(state, first, second, 0)
+            described = _read_type(state, first, second, 0)
         elif number == 3:
             documentation = state.document(first, second, _DOC_CHARACTERS, "doc_string")
-    value: dict[str, Any] = {"name": text.decode(name, text.NAME_LIMIT), **said}
+    value: dict[str, Any] = {"name": text.decode(name, text.NAME_LIMIT), **described}
     if documentation:
         value["doc"] = documentation
     return name, value
@@ -38,7 +38,7 @@ def read_value(state: Walk, start: int, end: int) -> tuple[bytes, dict[str, Any]
 def _read_type(state: Walk, start: int, end: int, depth: int) -> dict[str, Any]:
     if depth > _MAX_TYPE_DEPTH:
         raise walk.OverBudgetError("A value's type is nested more than 16 deep.")
-    said: dict[str, Any] = {"type": "unknown"}
+    described: dict[str, Any] = {"type": "unknown"}
     denotation = ""
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if kind != wire.BYTES:
@@ -46,55 +46,52 @@ def _read_type(state: Walk, start: int, end: int, depth: int) -> dict[str, Any]:
         if number == 6:
             denotation = state.words(first, second, text.NAME_LIMIT)
         elif number in {_TENSOR, _SPARSE}:
-            said = _read_tensor_type(state, first, second)
-            said["type"] = "tensor" if number == _TENSOR else "sparse_tensor"
+            described = _read_tensor_type(state, first, second)
+            described["type"] = "tensor" if number == _TENSOR else "sparse_tensor"
         elif number in {_SEQUENCE, _OPTIONAL}:
-            said = {
+            described = {
                 "type": "sequence" if number == _SEQUENCE else "optional",
                 "element": _read_element(state, first, second, depth),
             }
         elif number == _MAP:
-            said = _read_map(state, first, second, depth)
+            described = _read_map(state, first, second, depth)
         elif number == _OPAQUE:
-            said = {"type": "opaque"}
+            described = {"type": "opaque"}
     if denotation:
-        said["denotation"] = denotation
-    return said
+        described["denotation"] = denotation
+    return described
 
 
 def _read_element(state: Walk, start: int, end: int, depth: int) -> dict[str, Any]:
-    for number, kind, first, second in wire.fields(state.buffer, start, end):
-        if number == 1 and kind == wire.BYTES:
-            return _read_type(state, first, second, depth + 1)
+    for first, second in wire.messages(state.buffer, start, end, 1):
+        return _read_type(state, first, second, depth + 1)
     return {"type": "unknown"}
 
 
 def _read_map(state: Walk, start: int, end: int, depth: int) -> dict[str, Any]:
-    said: dict[str, Any] = {"type": "map", "key": "unknown", "value": {"type": "unknown"}}
+    described: dict[str, Any] = {"type": "map", "key": "unknown", "value": {"type": "unknown"}}
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if number == 1 and kind == wire.VARINT:
-            said["key"] = data_type_name(first)
+            described["key"] = data_type_name(first)
         elif number == 2 and kind == wire.BYTES:
-            said["value"] = _read_type(state, first, second, depth + 1)
-    return said
+            described["value"] = _read_type(state, first, second, depth + 1)
+    return described
 
 
 def _read_tensor_type(state: Walk, start: int, end: int) -> dict[str, Any]:
-    said: dict[str, Any] = {"type": "tensor", "dtype": "unknown", "shape": None}
+    described: dict[str, Any] = {"type": "tensor", "dtype": "unknown", "shape": None}
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if number == 1 and kind == wire.VARINT:
-            said["dtype"] = data_type_name(first)
+            described["dtype"] = data_type_name(first)
         elif number == 2 and kind == wire.BYTES:
-            said["shape"] = _read_shape(state, first, second)
-    return said
+            described["shape"] = _read_shape(state, first, second)
+    return described
 
 
 def _read_shape(state: Walk, start: int, end: int) -> list[int | str | None]:
-    """Read dimensions: a number, a symbol, or None where nothing is said."""
+    """Read dimensions: a number, a symbol, or None where nothing is described."""
     shape: list[int | str | None] = []
-    for number, kind, first, second in wire.fields(state.buffer, start, end):
-        if number != 1 or kind != wire.BYTES:
-            continue
+    for first, second in wire.messages(state.buffer, start, end, 1):
         state.spend("dimensions on one value", len(shape) + 1, walk.MAX_DIMENSIONS)
         size: int | str | None = None
         for inner, inner_kind, one, two in wire.fields(state.buffer, first, second):

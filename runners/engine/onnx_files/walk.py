@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runners.engine.onnx_files import text
-from runners.engine.onnx_files.findings import Notes
 from runners.engine.onnx_files.wire import Buffer, MalformedError
+from runners.engine.reports import Finding, Severity
 
 # Bounds on what a model may hold. All are far above any model in use and keep a scan in seconds.
 MAX_DEPTH = 24
@@ -31,8 +31,43 @@ _PATH_KEYS = 20
 _PATH_KEY_CHARACTERS = 80
 
 
+_FINDINGS_PER_CODE = 5
+_WHERE_LIMIT = 300
+
+
 class OverBudgetError(MalformedError):
     """The model holds more of something than the hub takes in."""
+
+
+class Notes:
+    """What a scan has to say. Further findings of one code are counted and told in one line."""
+
+    def __init__(self) -> None:
+        self._findings: list[Finding] = []
+        self._seen: Counter[str] = Counter()
+
+    def add(self, code: str, severity: Severity, message: str, where: str = "") -> None:
+        self._seen[code] += 1
+        if self._seen[code] <= _FINDINGS_PER_CODE:
+            message = text.clip(message, text.MESSAGE_LIMIT)
+            self._findings.append(Finding(code, severity, message, text.clip(where, _WHERE_LIMIT)))
+
+    def refuse(self, code: str, message: str, where: str = "") -> None:
+        """Note what makes the model unacceptable; the scan goes on to tell the rest."""
+        self.add(code, "error", message, where)
+
+    @property
+    def refused(self) -> bool:
+        return any(finding.severity == "error" for finding in self._findings)
+
+    def findings(self) -> tuple[Finding, ...]:
+        findings = list(self._findings)
+        for code, count in self._seen.items():
+            if count > _FINDINGS_PER_CODE:
+                severity = next(one.severity for one in findings if one.code == code)
+                more = count - _FINDINGS_PER_CODE
+                findings.append(Finding(code, severity, f"And {more} more of the same kind."))
+        return tuple(findings)
 
 
 @dataclass(slots=True)
@@ -150,7 +185,9 @@ class Walk:
 
     def weight(self, sees: tuple[int, ...], name: bytes) -> Tensor | None:
         """The stored tensor that a name means where these graphs are seen."""
-        return next((found for seen in sees if (found := self.weights.get((seen, name)))), None)
+        return next(
+            (tensor for number in sees if (tensor := self.weights.get((number, name)))), None
+        )
 
     def pass_by(self, position: int) -> None:
         """Let go of the pages already walked, so that memory does not grow with the weights."""

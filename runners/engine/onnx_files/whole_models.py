@@ -60,10 +60,10 @@ def family(path: Path) -> list[Path]:
     return [path, beside] if beside.exists() else [path]
 
 
-def restore(made: onnx.ModelProto, origin: onnx.ModelProto) -> None:
+def restore(model: onnx.ModelProto, origin: onnx.ModelProto) -> None:
     """Give a model back what tools leave out: documentation, name, version, metadata."""
-    made.doc_string, made.domain = origin.doc_string, origin.domain
-    made.model_version = origin.model_version
-    made.graph.name, made.graph.doc_string = origin.graph.name, origin.graph.doc_string
-    held = {entry.key for entry in made.metadata_props}
-    made.metadata_props.extend(entry for entry in origin.metadata_props if entry.key not in held)
+    model.doc_string, model.domain = origin.doc_string, origin.domain
+    model.model_version = origin.model_version
+    model.graph.name, model.graph.doc_string = origin.graph.name, origin.graph.doc_string
+    keys = {entry.key for entry in model.metadata_props}
+    model.metadata_props.extend(entry for entry in origin.metadata_props if entry.key not in keys)

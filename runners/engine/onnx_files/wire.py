@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import mmap
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Buffer = bytes | mmap.mmap
 Field = tuple[int, int, int, int]
@@ -40,6 +42,13 @@ class TruncatedError(MalformedError):
     def __init__(self, number: int, claimed: int, left: int) -> None:
         super().__init__(f"field {number} says that it has {claimed} bytes; {left} are left")
         self.number, self.claimed, self.left = number, claimed, left
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[mmap.mmap]:
+    """Map a file for reading."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer:
+        yield buffer
 
 
 def varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
@@ -96,6 +105,13 @@ def fields(
             position += size
         else:
             raise MalformedError(f"field {number} uses the wire type {kind}, which ONNX never does")
+
+
+def messages(buffer: Buffer, start: int, end: int, number: int) -> Iterator[tuple[int, int]]:
+    """Where the contents of the fields of bytes with this number start and end."""
+    for field_number, kind, first, second in fields(buffer, start, end):
+        if field_number == number and kind == BYTES:
+            yield first, second
 
 
 def _size(buffer: Buffer, position: int, end: int, number: int) -> tuple[int, int]:
@@ -155,9 +171,9 @@ def head(number: int, size: int) -> bytes:
 
 
 def _written(value: int) -> bytes:
-    made = bytearray()
+    content = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        content.append(value & 0x7F | 0x80)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    content.append(value)
+    return bytes(content)

@@ -69,12 +69,12 @@ def _adapt_together(
         _adapt_together(loose[half:], source, target, names, failures)
 
 
-def _reason(said: str) -> str:
-    if "No Adapter" in said:
+def _reason(message: str) -> str:
+    if "No Adapter" in message:
         return "no adapter"
     # The library's own file and line say nothing to a reader.
-    _, mark, rest = said.partition("Assertion ")
-    words = (mark + rest if mark else said).strip().splitlines()
+    _, mark, rest = message.partition("Assertion ")
+    words = (mark + rest if mark else message).strip().splitlines()
     return (words[0] if words else "no reason given")[:300]
 
 
@@ -90,43 +90,40 @@ class _Bag:
         graph = onnx.GraphProto(name="bag")
         for place, one in enumerate(self._loose):
             self._put(graph, place, one)
-        imports = [
-            onnx.helper.make_opsetid("", self._source),
-            onnx.helper.make_opsetid(_HIDDEN, 1),
-        ]
+        imports = [onnx.helper.make_opsetid("", self._source), onnx.helper.make_opsetid(_HIDDEN, 1)]
         return onnx.helper.make_model(graph, ir_version=_IR_VERSION, opset_imports=imports)
 
     def _put(self, graph: onnx.GraphProto, place: int, one: Loose) -> None:
         node = onnx.NodeProto()
         node.CopyFrom(one.node)
-        given: dict[str, str] = {}
+        inner_names: dict[str, str] = {}
         for index, name in enumerate(one.node.input):
-            if name and name not in given:
-                given[name] = f"b{place}_i{index}"
-                _provide(graph, given[name], name, one.scope)
-            node.input[index] = given.get(name, "")
+            if name and name not in inner_names:
+                inner_names[name] = f"b{place}_i{index}"
+                _provide(graph, inner_names[name], name, one.scope)
+            node.input[index] = inner_names.get(name, "")
         for index, name in enumerate(one.node.output):
             if name:
                 inner = f"b{place}_o{index}"
-                given[name] = node.output[index] = inner
+                inner_names[name] = node.output[index] = inner
                 graph.output.append(_value(inner, one.scope.type(name)))
         graph.node.append(node)
-        self._names.append({inner: outer for outer, inner in given.items()})
+        self._names.append({inner: outer for outer, inner in inner_names.items()})
 
     def take_out(self, converted: onnx.ModelProto, names: Names) -> None:
         graph = converted.graph
         maker = {name: node for node in graph.node for name in node.output if name}
-        held = {tensor.name: tensor for tensor in graph.initializer}
+        tensors = {tensor.name: tensor for tensor in graph.initializer}
         order = {id(node): place for place, node in enumerate(graph.node)}
-        found = []
+        nodes_of = []
         for place, one in enumerate(self._loose):
             ends = [f"b{place}_o{index}" for index, name in enumerate(one.node.output) if name]
             if any(end not in maker for end in ends):
                 raise ValueError("the converter lost an output of the node")
             behind = _behind(ends, maker)
-            found.append(sorted(behind, key=lambda node: order[id(node)]))
+            nodes_of.append(sorted(behind, key=lambda node: order[id(node)]))
         for place, one in enumerate(self._loose):
-            one.made = _renamed(found[place], self._names[place], held, one.node, names)
+            one.made = _renamed(nodes_of[place], self._names[place], tensors, one.node, names)
 
 
 def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> None:
@@ -157,40 +154,40 @@ def _is_tensor(kind: onnx.TypeProto | None) -> bool:
 
 
 def _behind(ends: list[str], maker: dict[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
-    seen: dict[int, onnx.NodeProto] = {}
+    reached: dict[int, onnx.NodeProto] = {}
     waiting = list(ends)
     while waiting:
         node = maker.get(waiting.pop())
-        if node is not None and id(node) not in seen and node.domain != _HIDDEN:
-            seen[id(node)] = node
+        if node is not None and id(node) not in reached and node.domain != _HIDDEN:
+            reached[id(node)] = node
             waiting.extend(node.input)
-    return list(seen.values())
+    return list(reached.values())
 
 
 def _renamed(
     nodes: list[onnx.NodeProto],
     outer: dict[str, str],
-    held: dict[str, onnx.TensorProto],
+    tensors: dict[str, onnx.TensorProto],
     original: onnx.NodeProto,
     names: Names,
 ) -> list[onnx.NodeProto]:
-    known = dict(outer)
+    new_names = dict(outer)
     base = next((name for name in original.output if name), original.op_type)
-    made = []
+    result = []
     for node in nodes:
         fresh = onnx.NodeProto()
         fresh.CopyFrom(node)
         for index, name in enumerate(node.input):
-            if name and name not in known and name in held:
-                known[name] = names.fresh(f"{base}_constant")
-                made.append(_constant(held[name], known[name]))
-            fresh.input[index] = known[name] if name else ""
+            if name and name not in new_names and name in tensors:
+                new_names[name] = names.fresh(f"{base}_constant")
+                result.append(_constant(tensors[name], new_names[name]))
+            fresh.input[index] = new_names[name] if name else ""
         for index, name in enumerate(node.output):
-            if name and name not in known:
-                known[name] = names.fresh(f"{base}_{node.op_type.lower()}")
-            fresh.output[index] = known[name] if name else ""
-        made.append(fresh)
-    return made
+            if name and name not in new_names:
+                new_names[name] = names.fresh(f"{base}_{node.op_type.lower()}")
+            fresh.output[index] = new_names[name] if name else ""
+        result.append(fresh)
+    return result
 
 
 def _constant(tensor: onnx.TensorProto, name: str) -> onnx.NodeProto:

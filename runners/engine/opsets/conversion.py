@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from runners.engine.onnx_files.bodies import bodies
-from runners.engine.opsets import functions, names, normal, schemas, skeleton
+from runners.engine.opsets import functions, names, normal, schemas, weights
 from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
 from runners.engine.opsets.pieces import Conveyor, Piece
@@ -27,28 +27,28 @@ def convert(model: onnx.ModelProto, target: int) -> Conversion:
     """
     if not 1 <= target <= schemas.NEWEST:
         return _refused(target, f"the installed onnx knows operator sets 1 to {schemas.NEWEST}")
-    made = skeleton.detach(model)
+    converted = weights.detach(model)
     used: set[str] = set()
     inlined: tuple[str, ...] = ()
     untouched = True
     try:
-        source = normal.normalise(made)
+        source = normal.normalise(converted)
         if source not in {0, target}:
-            made, inlined = functions.settle(made, source, target)
+            converted, inlined = functions.settle(converted, source, target)
     except InvalidModelError as error:
         return _refused(target, str(error))
     if source not in {0, target}:
-        conveyor = Conveyor(source, target, Names(made), used)
+        conveyor = Conveyor(source, target, Names(converted), used)
         used.update(inlined)
-        _convert_graphs(made, conveyor)
-        untouched = conveyor.untouched and functions.untouched(made, source, target)
+        _convert_graphs(converted, conveyor)
+        untouched = conveyor.untouched and functions.untouched(converted, source, target)
         untouched &= not used
         if conveyor.blocking:
             rules = tuple(sorted(used))
             return Conversion(None, source, target, rules, tuple(conveyor.blocking))
-        normal.stamp(made, target, up=target > source)
-    skeleton.attach(made, model)
-    return Conversion(made, source, target, tuple(sorted(used)), untouched=untouched)
+        normal.stamp(converted, target, up=target > source)
+    weights.attach(converted, model)
+    return Conversion(converted, source, target, tuple(sorted(used)), untouched=untouched)
 
 
 def _refused(target: int, reason: str) -> Conversion:
@@ -61,15 +61,15 @@ def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
     levels: list[list[tuple[onnx.GraphProto, list[Piece]]]] = []
 
     def gather(
-        graph: onnx.GraphProto, seen: onnx.GraphProto, around: Scope | None, depth: int
+        graph: onnx.GraphProto, inferred_graph: onnx.GraphProto, around: Scope | None, depth: int
     ) -> None:
-        scope = of_graph(seen, around, fixed_inputs=fixed)
+        scope = of_graph(inferred_graph, around, fixed_inputs=fixed)
         mine = [Piece(node, conveyor.source, scope, node) for node in graph.node]
         while len(levels) <= depth:
             levels.append([])
         levels[depth].append((graph, mine))
-        for node, known in zip(graph.node, seen.node, strict=True):
-            for inner, known_inner in zip(bodies(node), bodies(known), strict=True):
+        for node, inferred in zip(graph.node, inferred_graph.node, strict=True):
+            for inner, known_inner in zip(bodies(node), bodies(inferred), strict=True):
                 gather(inner, known_inner, scope, depth + 1)
 
     gather(model.graph, _inferred(model, conveyor.source), None, 0)
@@ -87,23 +87,23 @@ def _put_together(graph: onnx.GraphProto, pieces: list[Piece]) -> None:
     before = _read(graph)
     nodes = [node for piece in pieces for node in piece.nodes()]
     # Written out before the old ones go: some of them are the old ones.
-    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
-    graph.node.extend(kept)
+    graph.node.extend(copies)
     _drop_orphans(graph, before - _read(graph))
 
 
 def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
     try:
-        known = onnx.shape_inference.infer_shapes(model)
+        inferred = onnx.shape_inference.infer_shapes(model)
         if source < _FIRST_WITH_INFERENCE:
             # Many operators could not infer before; what they gave has the same type and shape.
-            for one in known.opset_import:
+            for one in inferred.opset_import:
                 one.version = _FIRST_WITH_INFERENCE if one.domain == "" else one.version
-            known = onnx.shape_inference.infer_shapes(known)
+            inferred = onnx.shape_inference.infer_shapes(inferred)
     except Exception:  # noqa: BLE001 - what the file itself declares may be enough
         return model.graph
-    return known.graph
+    return inferred.graph
 
 
 def _training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
@@ -124,11 +124,11 @@ def _read(graph: onnx.GraphProto) -> set[str]:
 
 def _drop_orphans(graph: onnx.GraphProto, orphans: set[str]) -> None:
     """Remove what only a replaced node read: constants that are attributes now."""
-    shown = {value.name for value in (*graph.input, *graph.output)}
-    orphans -= shown
-    kept = [tensor for tensor in graph.initializer if tensor.name not in orphans]
-    if len(kept) < len(graph.initializer):
-        copies = [onnx.TensorProto.FromString(tensor.SerializeToString()) for tensor in kept]
+    ports = {value.name for value in (*graph.input, *graph.output)}
+    orphans -= ports
+    tensors = [tensor for tensor in graph.initializer if tensor.name not in orphans]
+    if len(tensors) < len(graph.initializer):
+        copies = [onnx.TensorProto.FromString(tensor.SerializeToString()) for tensor in tensors]
         del graph.initializer[:]
         graph.initializer.extend(copies)
     nodes = [

@@ -1,6 +1,8 @@
-"""Local functions: kept where nothing inside them changed, else inlined before converting."""
+"""Functions: local ones, kept or inlined before converting, and those that define operators."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import onnx
 from onnx import inliner
@@ -8,7 +10,13 @@ from onnx import inliner
 from runners.engine.opsets import normal, schemas
 from runners.engine.opsets.outcome import InvalidModelError
 
+if TYPE_CHECKING:
+    from runners.engine.opsets.names import Names
+    from runners.engine.opsets.scopes import Scope
+
 INLINED = "local-functions-inlined"
+WRITTEN_OUT = "function-written-out"
+_IR_VERSION = 10
 
 
 def settle(
@@ -22,7 +30,8 @@ def settle(
     for function in model.functions:
         version = _version(function)
         if version not in {None, source} and _unchanged(function, source, source):
-            _import(function, source)
+            for one in function.opset_import:
+                one.version = source if one.domain == "" else one.version
     other = any(_version(function) not in {None, source} for function in model.functions)
     try:
         inlined = inliner.inline_local_functions(model, convert_version=other)
@@ -45,12 +54,6 @@ def _version(function: onnx.FunctionProto) -> int | None:
     return next((one.version for one in function.opset_import if one.domain == ""), None)
 
 
-def _import(function: onnx.FunctionProto, version: int) -> None:
-    for one in function.opset_import:
-        if one.domain == "":
-            one.version = version
-
-
 def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
     written = _version(function) or source
     return all(
@@ -59,3 +62,42 @@ def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
         or schemas.widened(node.op_type, written, target)
         for node in normal.nodes_of(function)
     )
+
+
+def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> list[onnx.NodeProto]:
+    """Give the function's nodes at the same version; none when the operator is no function."""
+    schema = schemas.schema(node.op_type, version)
+    if schema is None or not (schema.has_function or schema.has_context_dependent_function):
+        return []
+    graph = onnx.GraphProto(name="fragment")
+    graph.node.append(node)
+    for side, ports in ((node.input, graph.input), (node.output, graph.output)):
+        for name in dict.fromkeys(name for name in side if name):
+            kind = scope.type(name)
+            ports.append(onnx.ValueInfoProto(name=name, type=kind))
+    model = onnx.helper.make_model(
+        graph, ir_version=_IR_VERSION, opset_imports=[onnx.helper.make_opsetid("", version)]
+    )
+    try:
+        inlined = inliner.inline_selected_functions(
+            model, [("", node.op_type)], exclude=False, inline_schema_functions=True
+        )
+    except RuntimeError:  # some definitions cannot be built from what is known of the node
+        return []
+    nodes = list(inlined.graph.node)
+    if [one.op_type for one in nodes] == [node.op_type]:
+        return []
+    _rename(nodes, node, names)
+    return nodes
+
+
+def _rename(nodes: list[onnx.NodeProto], node: onnx.NodeProto, names: Names) -> None:
+    """Give the values between the new nodes names that nothing else in the model has."""
+    new_names = {name: name for name in ("", *node.input, *node.output)}
+    base = next((name for name in node.output if name), node.op_type)
+    for one in nodes:
+        for side in (one.input, one.output):
+            for place, name in enumerate(side):
+                if name not in new_names:
+                    new_names[name] = names.fresh(f"{base}_{one.op_type.lower()}")
+                side[place] = new_names[name]

@@ -18,16 +18,11 @@ class Names:
     def __init__(self, model: onnx.ModelProto) -> None:
         self._taken: set[str] = set()
         for graph in every_graph(model):
-            self._take_graph(graph)
-
-    def _take_graph(self, graph: onnx.GraphProto) -> None:
-        for values in (graph.input, graph.output, graph.value_info, graph.initializer):
-            self._taken.update(value.name for value in values)
-        self._taken.update(sparse.values.name for sparse in graph.sparse_initializer)
-        for node in graph.node:
-            self._taken.add(node.name)
-            self._taken.update(node.input)
-            self._taken.update(node.output)
+            for values in (graph.input, graph.output, graph.value_info, graph.initializer):
+                self._taken.update(value.name for value in values)
+            self._taken.update(sparse.values.name for sparse in graph.sparse_initializer)
+            for node in graph.node:
+                self._taken.update((node.name, *node.input, *node.output))
 
     def fresh(self, base: str) -> str:
         """Give a name like `base` that is not taken, and take it."""

@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 FREE_INITIALIZERS = 4
 _FIRST_WITH_OPSETS = 3
 _FLOORS = {
-    onnx.TensorProto.FLOAT8E4M3FN: 9,
-    onnx.TensorProto.FLOAT8E4M3FNUZ: 9,
-    onnx.TensorProto.FLOAT8E5M2: 9,
-    onnx.TensorProto.FLOAT8E5M2FNUZ: 9,
-    onnx.TensorProto.UINT4: 10,
-    onnx.TensorProto.INT4: 10,
-    onnx.TensorProto.FLOAT4E2M1: 11,
-    onnx.TensorProto.FLOAT8E8M0: 12,
-    onnx.TensorProto.UINT2: 13,
-    onnx.TensorProto.INT2: 13,
-}
+    onnx.TensorProto.FLOAT8E4M3FN: 9, onnx.TensorProto.FLOAT8E4M3FNUZ: 9,
+    onnx.TensorProto.FLOAT8E5M2: 9, onnx.TensorProto.FLOAT8E5M2FNUZ: 9, onnx.TensorProto.UINT4: 10,
+    onnx.TensorProto.INT4: 10, onnx.TensorProto.FLOAT4E2M1: 11, onnx.TensorProto.FLOAT8E8M0: 12,
+    onnx.TensorProto.UINT2: 13, onnx.TensorProto.INT2: 13,
+}  # fmt: skip
 
 
 def normalise(model: onnx.ModelProto) -> int:
@@ -41,7 +35,7 @@ def normalise(model: onnx.ModelProto) -> int:
     version = _merge(model.opset_import)
     for function in model.functions:
         _merge(function.opset_import)
-    if not _uses_default(model):
+    if all(node.domain for node in every_node(model)):
         return 0
     if version is None:
         version = _unwritten(model)
@@ -68,7 +62,7 @@ def _unwritten(model: onnx.ModelProto) -> int:
 def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
     versions: dict[str, int] = {}
     for one in imports:
-        domain = "" if schemas.is_default(one.domain) else one.domain
+        domain = "" if one.domain in bodies.DEFAULT_DOMAINS else one.domain
         if versions.setdefault(domain, one.version) != one.version:
             raise InvalidModelError(
                 f"Operator set {domain or 'ai.onnx'!r} is imported in versions "
@@ -99,42 +93,38 @@ def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
                 yield from graph.node
 
 
-def _uses_default(model: onnx.ModelProto) -> bool:
-    return any(node.domain == "" for node in every_node(model))
-
-
 def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:
     """Write the new version, and the IR version that belongs to it."""
     for holder in (model, *model.functions):
         for one in holder.opset_import:
             if one.domain == "":
                 one.version = target
-    wanted = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", target)])
+    lowest = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", target)])
     if up:
-        _raise_ir(model, max(model.ir_version, wanted))
+        _raise_ir(model, max(model.ir_version, lowest))
     else:
-        model.ir_version = min(model.ir_version, max(wanted, _floor(model)))
+        model.ir_version = min(model.ir_version, max(lowest, _floor(model)))
 
 
-def _raise_ir(model: onnx.ModelProto, wanted: int) -> None:
-    if model.ir_version < FREE_INITIALIZERS <= wanted:
+def _raise_ir(model: onnx.ModelProto, version: int) -> None:
+    if model.ir_version < FREE_INITIALIZERS <= version:
         # There they were constants; from IR 4 on an input that is one could be overridden.
         for graph in names.every_graph(model):
-            held = {tensor.name for tensor in graph.initializer}
-            kept = [value for value in graph.input if value.name not in held]
-            _keep_types(graph, held)
+            stored = {tensor.name for tensor in graph.initializer}
+            inputs = [value for value in graph.input if value.name not in stored]
+            _keep_types(graph, stored)
             del graph.input[:]
-            graph.input.extend(kept)
-    model.ir_version = wanted
+            graph.input.extend(inputs)
+    model.ir_version = version
 
 
-def _keep_types(graph: onnx.GraphProto, held: Iterable[str]) -> None:
+def _keep_types(graph: onnx.GraphProto, stored: Iterable[str]) -> None:
     """An input's denotations and documentation stay, as those of the initializer's value."""
-    known = {value.name for value in graph.value_info}
+    described = {value.name for value in graph.value_info}
     graph.value_info.extend(
         value
         for value in graph.input
-        if value.name in held and value.name not in known and _says_more(value)
+        if value.name in stored and value.name not in described and _says_more(value)
     )
 
 

@@ -19,15 +19,6 @@ class Blocking:
     target: int
     reason: str
 
-    def to_json(self) -> dict[str, str | int]:
-        return {
-            "node": self.node,
-            "op": self.op,
-            "source": self.source,
-            "target": self.target,
-            "reason": self.reason,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Conversion:

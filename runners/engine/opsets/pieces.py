@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from runners.engine.onnx_files.bodies import bodies
-from runners.engine.opsets import adapters, expanding, rules, schemas
+from runners.engine.opsets import adapters, functions, rules, schemas
 from runners.engine.opsets.adapters import Loose
 from runners.engine.opsets.outcome import Blocking, CannotConvertError
 from runners.engine.opsets.rules.case import Case
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # More rounds than steps between operator sets mean that a rule feeds itself.
 _ROUNDS = 100
-CARRIED = "carried-over"
 
 
 @dataclass(slots=True)
@@ -127,11 +126,11 @@ class Conveyor:
         """Going down, write the node out as the function that it is; False when it is none."""
         if piece.version <= self.target:
             return False
-        made = expanding.expand(piece.node, piece.version, piece.scope, self.names)
-        if made:
-            self.used.add(expanding.WRITTEN_OUT)
-            self._replace(piece, made, piece.version, left)
-        return bool(made)
+        nodes = functions.expand(piece.node, piece.version, piece.scope, self.names)
+        if nodes:
+            self.used.add(functions.WRITTEN_OUT)
+            self._replace(piece, nodes, piece.version, left)
+        return bool(nodes)
 
     def _adapt(self, together: list[Piece], version: int, goal: int) -> list[Piece]:
         left: list[Piece] = []
@@ -162,11 +161,7 @@ class Conveyor:
         first = next((name for name in piece.origin.output if name), "")
         self.blocking.append(
             Blocking(
-                piece.origin.name or first,
-                piece.origin.op_type,
-                piece.version,
-                self.target,
-                reason,
+                piece.origin.name or first, piece.origin.op_type, piece.version, self.target, reason
             )
         )
 

@@ -8,13 +8,7 @@ from typing import Any
 
 import onnx
 
-DEFAULT_DOMAINS = ("", "ai.onnx")
 NEWEST = onnx.defs.onnx_opset_version()
-
-
-def is_default(domain: str) -> bool:
-    """Say whether a domain is the default one, in either spelling."""
-    return domain in DEFAULT_DOMAINS
 
 
 @lru_cache(maxsize=8192)
@@ -28,14 +22,14 @@ def schema(op: str, version: int) -> Any:
 
 def since(op: str, version: int) -> int | None:
     """Give the version the operator last changed in, seen from `version`; None if unknown there."""
-    found = schema(op, version)
-    return None if found is None else int(found.since_version)
+    definition = schema(op, version)
+    return None if definition is None else int(definition.since_version)
 
 
 def usable(op: str, version: int) -> bool:
     """Say whether the operator exists at this version and is not withdrawn."""
-    found = schema(op, version)
-    return found is not None and not found.deprecated
+    definition = schema(op, version)
+    return definition is not None and not definition.deprecated
 
 
 def same(op: str, source: int, target: int) -> bool:
@@ -55,20 +49,22 @@ def widened(op: str, source: int, target: int) -> bool:
     steps = sorted({since(op, version) or 0 for version in range(low, high + 1)})
     if 0 in steps or not usable(op, target):
         return False
-    found = [schema(op, version) for version in steps]
+    definition = [schema(op, version) for version in steps]
     return all(
         _signature(before) == _signature(after) and _allows(after, before)
-        for before, after in itertools.pairwise(found)
+        for before, after in itertools.pairwise(definition)
     )
 
 
-def _signature(found: Any) -> tuple[Any, ...]:
+def _signature(definition: Any) -> tuple[Any, ...]:
     attributes = {
         name: (one.type, one.required, one.default_value.SerializeToString())
-        for name, one in found.attributes.items()
+        for name, one in definition.attributes.items()
     }
-    sides = [[(one.name, one.option) for one in side] for side in (found.inputs, found.outputs)]
-    return (attributes, *sides, found.min_input, found.max_input)
+    sides = [
+        [(one.name, one.option) for one in side] for side in (definition.inputs, definition.outputs)
+    ]
+    return (attributes, *sides, definition.min_input, definition.max_input)
 
 
 def _allows(after: Any, before: Any) -> bool:

@@ -26,8 +26,8 @@ class Scope:
 
     def type(self, name: str) -> onnx.TypeProto | None:
         """Give a value's type, None when nobody knows it."""
-        found = self.types.get(name)
-        return found if found is not None or self.parent is None else self.parent.type(name)
+        type_here = self.types.get(name)
+        return type_here if type_here is not None or self.parent is None else self.parent.type(name)
 
     def constant(self, name: str) -> onnx.TensorProto | None:
         """Give a small constant's tensor, None for everything else."""
@@ -86,9 +86,9 @@ def _constant_of(node: onnx.NodeProto) -> onnx.TensorProto | None:
             tensor: onnx.TensorProto = attribute.t
             return tensor
         if attribute.name in {"value_int", "value_ints"}:
-            given = attribute.i if attribute.name == "value_int" else list(attribute.ints)
-            return numpy_helper.from_array(np.array(given, np.int64))
+            values = attribute.i if attribute.name == "value_int" else list(attribute.ints)
+            return numpy_helper.from_array(np.array(values, np.int64))
         if attribute.name in {"value_float", "value_floats"}:
-            given = attribute.f if attribute.name == "value_float" else list(attribute.floats)
-            return numpy_helper.from_array(np.array(given, np.float32))
+            values = attribute.f if attribute.name == "value_float" else list(attribute.floats)
+            return numpy_helper.from_array(np.array(values, np.float32))
     return None

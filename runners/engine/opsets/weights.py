@@ -6,13 +6,13 @@ is copied until the result is written. Weights in files of their own are never t
 
 from __future__ import annotations
 
-import mmap
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from runners.engine.onnx_files import wire
+from runners.engine.opsets.scopes import is_small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 HELD_BYTES = 1024
 # No path of a version holds a NUL, so no upload can name this place.
 _HERE = "\0inline"
+_DETACHED = "\0detached"
 _COPIED_AT_ONCE = 4 << 20
 _TENSOR = 1
 _MODEL, _GRAPH, _NODE, _ATTRIBUTE, _SPARSE, _TRAINING, _FUNCTION = range(2, 9)
@@ -36,7 +37,6 @@ _INSIDE = {
 }
 _VALUES = frozenset({4, 5, 7, 9, 10, 11})
 _RUNS = {_TENSOR: frozenset({4, 5, 7, 10, 11}), _ATTRIBUTE: frozenset({7, 8})}
-_EXTERNAL_FIELDS = frozenset({13, 14})
 
 # Bytes themselves, or where they lie in the original file: (first, end).
 Chunk = bytes | tuple[int, int]
@@ -44,7 +44,7 @@ Chunk = bytes | tuple[int, int]
 
 def read(path: Path) -> onnx.ModelProto:
     """Read a model, leaving larger values where they are; only `write` may be given the result."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as buffer:
+    with wire.mapped(path) as buffer:
         chunks = _cut(buffer, 0, len(buffer), _MODEL)
         model: onnx.ModelProto = onnx.ModelProto.FromString(b"".join(chunks))
         return model
@@ -53,14 +53,14 @@ def read(path: Path) -> onnx.ModelProto:
 def write(model: onnx.ModelProto, origin: Path, target: Path) -> None:
     """Write a model read by `read`, its values taken from the original file."""
     skeleton = model.SerializeToString()
-    with origin.open("rb") as source, target.open("xb") as made:
+    with origin.open("rb") as source, target.open("xb") as file:
         for chunk in _filled(skeleton, 0, len(skeleton), _MODEL):
             if isinstance(chunk, bytes):
-                made.write(chunk)
+                file.write(chunk)
             else:
-                made.flush()
-                _append(source.fileno(), made.fileno(), *chunk)
-                made.seek(0, os.SEEK_END)
+                file.flush()
+                _append(source.fileno(), file.fileno(), *chunk)
+                file.seek(0, os.SEEK_END)
 
 
 def _append(source: int, target: int, first: int, end: int) -> None:
@@ -140,3 +140,40 @@ def _joined(chunks: list[Chunk]) -> list[Chunk]:
 
 def _size(chunk: Chunk) -> int:
     return len(chunk) if isinstance(chunk, bytes) else chunk[1] - chunk[0]
+
+
+def detach(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Copy a model, leaving out the values of all but small initializers of its graph."""
+    skeleton = onnx.ModelProto()
+    _copy(model, skeleton, "graph")
+    _copy(model.graph, skeleton.graph, "initializer")
+    for tensor in model.graph.initializer:
+        stub = skeleton.graph.initializer.add()
+        if is_small(tensor) or tensor.data_location == onnx.TensorProto.EXTERNAL:
+            stub.CopyFrom(tensor)
+            continue
+        stub.name, stub.data_type = tensor.name, tensor.data_type
+        stub.dims.extend(tensor.dims)
+        stub.data_location = onnx.TensorProto.EXTERNAL
+        stub.external_data.add(key="location", value=_DETACHED)
+    return skeleton
+
+
+def attach(skeleton: onnx.ModelProto, origin: onnx.ModelProto) -> None:
+    """Put the values that `detach` left out back where their tensors still are."""
+    values = {tensor.name: tensor for tensor in origin.graph.initializer}
+    for tensor in skeleton.graph.initializer:
+        if any(entry.value == _DETACHED for entry in tensor.external_data):
+            tensor.CopyFrom(values[tensor.name])
+
+
+def _copy(source: Any, into: Any, left_out: str) -> None:
+    for field, value in source.ListFields():
+        if field.name == left_out:
+            continue
+        if isinstance(value, (int, float, str, bytes)):
+            setattr(into, field.name, value)
+        elif hasattr(value, "CopyFrom"):
+            getattr(into, field.name).CopyFrom(value)
+        else:
+            getattr(into, field.name).extend(list(value))

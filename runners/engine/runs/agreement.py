@@ -7,13 +7,14 @@ model may miss an 8-bit value by one step.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    import numpy as np
     import onnx
 
     from runners.engine.onnx_files.datasets import Value
@@ -74,9 +75,9 @@ class Figures:
     profile: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        said = asdict(self)
         return {
-            key: number(value) if isinstance(value, float) else value for key, value in said.items()
+            key: number(value) if isinstance(value, float) else value
+            for key, value in asdict(self).items()
         }
 
 
@@ -106,18 +107,15 @@ def _is_quantised(operator: str) -> bool:
 
 def compare(name: str, expected: Value, actual: Value, profile: Profile) -> Figures:
     """Compare two values of one output; a sequence or map gives its worst element's figures."""
-    import numpy as np  # noqa: PLC0415 - only children load it
-
-    shown = _Shown(name, profile.name)
-    kinds = {_kind_of(expected), _kind_of(actual)}
-    if len(kinds) > 1:
-        words = " and ".join(sorted(kinds))
-        return shown.different(_kind_of(expected), f"is not of one kind: {words}")
+    output = _Output(name, profile)
+    kind, other = _kind_of(expected), _kind_of(actual)
+    if kind != other:
+        return output.different(kind, f"is not of one kind: {' and '.join(sorted((kind, other)))}")
     if expected is None:
         return Figures(name, "optional", [], agrees=True, profile=profile.name)
     if isinstance(expected, list | tuple | dict):
-        return _compare_parts(shown, expected, actual, profile)
-    return _compare_arrays(shown, np.asarray(expected), np.asarray(actual), profile)
+        return output.compare_parts(kind, expected, actual)
+    return output.compare_arrays(np.asarray(expected), np.asarray(actual))
 
 
 def _kind_of(value: Value) -> str:
@@ -128,69 +126,125 @@ def _kind_of(value: Value) -> str:
     return "sequence" if isinstance(value, list | tuple) else "tensor"
 
 
-def _compare_parts(shown: _Shown, expected: Any, actual: Any, profile: Profile) -> Figures:
-    kind = _kind_of(expected)
-    if kind == "map":
-        if set(actual) != set(expected):
-            return shown.different(kind, "has other keys than expected")
-        keys = list(expected)
-    else:
-        if len(actual) != len(expected):
-            words = f"has {len(actual)} elements, not {len(expected)}"
-            return shown.different(kind, words)
-        keys = list(range(len(expected)))
-    each = [compare(f"{shown.name}[{key!r}]", expected[key], actual[key], profile) for key in keys]
-    return _worst(shown, kind, each)
-
-
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Output:
+    """The output that is compared, and the tolerance for it."""
+
     name: str
-    profile: str
+    profile: Profile
 
     def different(self, dtype: str, reason: str, shape: tuple[int, ...] = ()) -> Figures:
         words = f"{self.name} {reason}"
         return Figures(
-            self.name, dtype, list(shape), agrees=False, reason=words, profile=self.profile
+            self.name, dtype, list(shape), agrees=False, reason=words, profile=self.profile.name
         )
 
+    def compare_parts(self, kind: str, expected: Any, actual: Any) -> Figures:
+        """Compare two sequences or maps; gives the figures of the worst element."""
+        if kind == "map" and set(actual) != set(expected):
+            return self.different(kind, "has other keys than expected")
+        if len(actual) != len(expected):
+            return self.different(kind, f"has {len(actual)} elements, not {len(expected)}")
+        keys = list(expected) if kind == "map" else range(len(expected))
+        each = [
+            compare(f"{self.name}[{key!r}]", expected[key], actual[key], self.profile)
+            for key in keys
+        ]
+        if not each:
+            return Figures(self.name, kind, [0], agrees=True, profile=self.profile.name)
+        worst = max(each, key=lambda one: (not one.agrees, one.outside, one.max_abs or 0.0))
+        return replace(
+            worst,
+            name=self.name,
+            dtype=f"{kind} of {worst.dtype}",
+            shape=[len(each)],
+            agrees=all(one.agrees for one in each),
+            outside=sum(one.outside for one in each),
+        )
 
-def _worst(shown: _Shown, kind: str, each: list[Figures]) -> Figures:
-    if not each:
-        return Figures(shown.name, kind, [0], agrees=True, profile=shown.profile)
-    found = max(each, key=lambda one: (not one.agrees, one.outside, one.max_abs or 0.0))
-    return Figures(
-        **{
-            **asdict(found),
-            "name": shown.name,
-            "dtype": f"{kind} of {found.dtype}",
-            "shape": [len(each)],
-            "agrees": all(one.agrees for one in each),
-            "outside": sum(one.outside for one in each),
+    def compare_arrays(self, expected: Array, actual: Array) -> Figures:
+        kind = expected.dtype.name
+        if _is_text(expected) or _is_text(actual):
+            kind = "string"
+            expected, actual = expected.astype(object), actual.astype(object)
+        elif expected.dtype != actual.dtype:
+            words = f"is of type {actual.dtype.name}, not {kind}"
+            return self.different(kind, words, expected.shape)
+        if expected.shape != actual.shape:
+            words = f"has shape {list(actual.shape)}, not {list(expected.shape)}"
+            return self.different(kind, words, expected.shape)
+        if kind == "string" or expected.dtype == np.bool_:
+            return self._compare_exactly(kind, expected, actual)
+        if expected.dtype.kind in "iu" or kind in {"int4", "uint4", "int2", "uint2"}:
+            return self._compare_integers(kind, expected, actual)
+        if self.profile.exact:
+            return self._compare_exactly(kind, _bits(expected), _bits(actual))
+        return self._compare_floats(expected, actual)
+
+    def _compare_exactly(self, kind: str, expected: Array, actual: Array) -> Figures:
+        unlike: Array = np.asarray(expected != actual).reshape(expected.shape)
+        return self._figures(kind, expected.shape, unlike, "differ")
+
+    def _compare_integers(self, kind: str, expected: Array, actual: Array) -> Figures:
+        profile, narrow = self.profile, expected.dtype.itemsize <= 2
+        # Wide ones in floats: the difference of two 64-bit integers may not fit one.
+        wide = np.int64 if narrow else np.float64
+        apart = np.abs(expected.astype(wide) - actual.astype(wide))
+        step = 1 if profile.cosine is not None and narrow else 0
+        # Exact even where floats round: unequal integers are outside whatever their distance.
+        unlike: Array = np.asarray(expected != actual)
+        outside = unlike & (apart > step) if step else unlike
+        words = "are more than a step apart" if step else "differ"
+        max_abs = float(apart.max()) if apart.size else 0.0
+        top1 = _top1(expected, actual)
+        return self._figures(kind, expected.shape, outside, words, max_abs=max_abs, top1=top1)
+
+    def _compare_floats(self, expected: Array, actual: Array) -> Figures:
+        profile, kind, shape = self.profile, expected.dtype.name, expected.shape
+        wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+        left, right = expected.astype(wide).reshape(-1), actual.astype(wide).reshape(-1)
+        with np.errstate(all="ignore"):
+            same = (left == right) | (np.isnan(left) & np.isnan(right))
+            apart = np.where(same, 0.0, np.abs(left - right))
+            size = np.abs(left)
+            atol = profile.atol * (_scale(size) if profile.scaled else 1.0)
+            outside = ~same & ~(apart <= atol + profile.rtol * size)
+            relative = (apart / size)[(size > _RELATIVE_FLOOR) & np.isfinite(size)]
+        figures: dict[str, Any] = {
+            "max_abs": _largest(apart),
+            "max_rel": _largest(relative),
+            "p999_rel": _percentile(relative),
+            "ulp_max": _ulp_max(expected, actual),
+            "cosine": _cosine(left, right),
+            "top1": _top1(expected, actual),
         }
-    )
+        if profile.cosine is not None and outside.any():
+            excuse = _alike(left, figures, profile.cosine)
+            if excuse:
+                outliers = self._figures(kind, shape, outside, "are outside", **figures)
+                words = f"{outliers.reason} a plain tolerance; {excuse}"
+                return replace(outliers, agrees=True, reason=words)
+        result = self._figures(kind, shape, outside, "are outside the tolerance", **figures)
+        close = same | (apart <= atol + WARN_RTOL * size)
+        if profile is FP32 and result.agrees and not close.all():
+            return replace(result, reason=f"{self.name}: agrees, but not within {WARN_RTOL:g}")
+        return result
 
-
-def _compare_arrays(shown: _Shown, expected: Array, actual: Array, profile: Profile) -> Figures:
-    import numpy as np  # noqa: PLC0415
-
-    kind = expected.dtype.name
-    if _is_text(expected) or _is_text(actual):
-        kind = "string"
-        expected, actual = expected.astype(object), actual.astype(object)
-    elif expected.dtype != actual.dtype:
-        words = f"is of type {actual.dtype.name}, not {kind}"
-        return shown.different(kind, words, expected.shape)
-    if expected.shape != actual.shape:
-        words = f"has shape {list(actual.shape)}, not {list(expected.shape)}"
-        return shown.different(kind, words, expected.shape)
-    if kind == "string" or expected.dtype == np.bool_:
-        return _compare_exactly(shown, kind, expected, actual)
-    if expected.dtype.kind in "iu" or kind in {"int4", "uint4", "int2", "uint2"}:
-        return _compare_integers(shown, kind, expected, actual, profile)
-    if profile.exact:
-        return _compare_exactly(shown, kind, _bits(expected), _bits(actual))
-    return _compare_floats(shown, expected, actual, profile)
+    def _figures(
+        self, kind: str, shape: tuple[int, ...], outside: Array, words: str, **figures: Any
+    ) -> Figures:
+        count = int(outside.sum())
+        return Figures(
+            self.name,
+            kind,
+            list(shape),
+            agrees=count == 0,
+            reason=f"{self.name}: {count} of {outside.size} elements {words}" if count else "",
+            outside=count,
+            first_bad=int(outside.argmax()) if count else None,
+            profile=self.profile.name,
+            **figures,
+        )
 
 
 def _is_text(array: Array) -> bool:
@@ -199,105 +253,17 @@ def _is_text(array: Array) -> bool:
 
 def _bits(array: Array) -> Array:
     """Give the elements as what equals only its own bits: NaN itself, 0 not -0."""
-    import numpy as np  # noqa: PLC0415
-
     flat = np.ascontiguousarray(array)
     return flat.view(np.dtype((np.void, flat.dtype.itemsize))).reshape(array.shape)
 
 
-def _compare_exactly(shown: _Shown, kind: str, expected: Array, actual: Array) -> Figures:
-    import numpy as np  # noqa: PLC0415
-
-    unlike: Array = np.asarray(expected != actual).reshape(expected.shape)
-    return _sum_up(shown, kind, expected.shape, unlike, "differ")
-
-
-def _sum_up(
-    shown: _Shown, kind: str, shape: tuple[int, ...], outside: Array, words: str, **figures: Any
-) -> Figures:
-    count = int(outside.sum())
-    return Figures(
-        shown.name,
-        kind,
-        list(shape),
-        agrees=count == 0,
-        reason=f"{shown.name}: {count} of {outside.size} elements {words}" if count else "",
-        outside=count,
-        first_bad=int(outside.argmax()) if count else None,
-        profile=shown.profile,
-        **figures,
-    )
-
-
-def _compare_integers(
-    shown: _Shown, kind: str, expected: Array, actual: Array, profile: Profile
-) -> Figures:
-    import numpy as np  # noqa: PLC0415
-
-    narrow = expected.dtype.itemsize <= 2
-    if narrow:
-        apart = np.abs(expected.astype(np.int64) - actual.astype(np.int64))
-    else:
-        # In floats: the difference of two 64-bit integers may not fit one.
-        apart = np.abs(expected.astype(np.float64) - actual.astype(np.float64))
-    step = 1 if profile.cosine is not None and narrow else 0
-    # Exact even where floats round: unequal integers are outside whatever their distance.
-    unlike: Array = np.asarray(expected != actual)
-    outside = unlike & (apart > step) if step else unlike
-    words = "are more than a step apart" if step else "differ"
-    figures = {
-        "max_abs": float(apart.max()) if apart.size else 0.0,
-        "top1": _top1(expected, actual),
-    }
-    return _sum_up(shown, kind, expected.shape, outside, words, **figures)
-
-
-def _compare_floats(shown: _Shown, expected: Array, actual: Array, profile: Profile) -> Figures:
-    import numpy as np  # noqa: PLC0415
-
-    kind, shape = expected.dtype.name, expected.shape
-    ulp = _ulp_max(expected, actual)
-    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    left, right = expected.astype(wide).reshape(-1), actual.astype(wide).reshape(-1)
-    with np.errstate(all="ignore"):
-        same = (left == right) | (np.isnan(left) & np.isnan(right))
-        apart = np.where(same, 0.0, np.abs(left - right))
-        size = np.abs(left)
-        atol = profile.atol * (_scale(size) if profile.scaled else 1.0)
-        outside = ~same & ~(apart <= atol + profile.rtol * size)
-        relative = (apart / size)[(size > _RELATIVE_FLOOR) & np.isfinite(size)]
-    figures: dict[str, Any] = {
-        "max_abs": _largest(apart),
-        "max_rel": _largest(relative),
-        "p999_rel": _percentile(relative),
-        "ulp_max": ulp,
-        "cosine": _cosine(left, right),
-        "top1": _top1(expected, actual),
-    }
-    if profile.cosine is not None and outside.any():
-        figures_agree = _alike(left, figures, profile.cosine)
-        if figures_agree:
-            told = _sum_up(shown, kind, shape, outside, "are outside", **figures)
-            words = f"{told.reason} a plain tolerance; {figures_agree}"
-            return Figures(**{**asdict(told), "agrees": True, "reason": words})
-    told = _sum_up(shown, kind, shape, outside, "are outside the tolerance", **figures)
-    close = same | (apart <= atol + WARN_RTOL * size)
-    warned = profile is FP32 and told.agrees and not close.all()
-    words = f"{shown.name}: agrees, but not within {WARN_RTOL:g}"
-    return Figures(**{**asdict(told), "reason": words}) if warned else told
-
-
 def _scale(size: Array) -> float:
-    import numpy as np  # noqa: PLC0415
-
     finite = size[np.isfinite(size)]
     return max(1.0, float(np.sqrt(np.mean(np.square(finite))))) if finite.size else 1.0
 
 
 def _alike(left: Array, figures: dict[str, Any], enough: float) -> str:
     """Say why a quantised output still passes: one 8-bit step of its range, or direction."""
-    import numpy as np  # noqa: PLC0415
-
     finite = left[np.isfinite(left)]
     step = float(finite.max() - finite.min()) / _GRID_STEPS if finite.size else 0.0
     if figures["max_abs"] is not None and figures["max_abs"] <= step:
@@ -309,15 +275,11 @@ def _alike(left: Array, figures: dict[str, Any], enough: float) -> str:
 
 
 def _largest(array: Array) -> float | None:
-    import numpy as np  # noqa: PLC0415
-
     # NaN against a number is the worst there is, and max would keep it as NaN.
     return float(np.where(np.isnan(array), np.inf, array).max()) if array.size else None
 
 
 def _percentile(relative: Array) -> float | None:
-    import numpy as np  # noqa: PLC0415
-
     if not relative.size:
         return None
     whole = np.where(np.isnan(relative), np.inf, relative)
@@ -326,10 +288,8 @@ def _percentile(relative: Array) -> float | None:
 
 
 def _cosine(left: Array, right: Array) -> float | None:
-    import numpy as np  # noqa: PLC0415
-
-    kept = np.isfinite(left) & np.isfinite(right)
-    left, right = left[kept], right[kept]
+    finite = np.isfinite(left) & np.isfinite(right)
+    left, right = left[finite], right[finite]
     if not left.size or left.dtype.kind == "c":
         return None
     # Scaled first, so that squares of large values stay finite.
@@ -341,8 +301,6 @@ def _cosine(left: Array, right: Array) -> float | None:
 
 
 def _top1(expected: Array, actual: Array) -> float | None:
-    import numpy as np  # noqa: PLC0415
-
     if not 1 <= expected.ndim <= _ROWS_RANK or expected.shape[-1] < 2 or not expected.size:
         return None
     if expected.dtype.kind == "c":
@@ -352,15 +310,13 @@ def _top1(expected: Array, actual: Array) -> float | None:
 
 
 def _ulp_max(expected: Array, actual: Array) -> float | None:
-    import numpy as np  # noqa: PLC0415
-
     signed = {2: np.int16, 4: np.int32, 8: np.int64}.get(expected.dtype.itemsize)
     if signed is None or expected.dtype.kind == "c" or not expected.size:
         return None
-    kept = np.isfinite(expected.astype(np.float64)) & np.isfinite(actual.astype(np.float64))
-    if not kept.any():
+    finite = np.isfinite(expected.astype(np.float64)) & np.isfinite(actual.astype(np.float64))
+    if not finite.any():
         return None
-    places = [_places(side[kept].view(signed)) for side in (expected, actual)]
+    places = [_places(side[finite].view(signed)) for side in (expected, actual)]
     if expected.dtype.itemsize == 8:
         places = [side.astype(np.float64) for side in places]
     return float(np.abs(places[0] - places[1]).max())
@@ -368,8 +324,6 @@ def _ulp_max(expected: Array, actual: Array) -> float | None:
 
 def _places(bits: Array) -> Array:
     """Number floats, given as signed integers, in their order: one step to the next float."""
-    import numpy as np  # noqa: PLC0415
-
     lowest = int(np.iinfo(bits.dtype).min)
     whole = bits.astype(np.int64)
     return np.where(whole < 0, lowest - whole, whole)

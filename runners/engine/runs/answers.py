@@ -1,198 +1,333 @@
-"""Reads what the children of a conformance job answer, as data from somebody who may be lying.
+"""What the children of conformance and upgrade jobs answer, and how the parent reads it.
 
-A child has held an upload, so its answer is taken apart here: known keys of known types, names of
-files that cannot lead elsewhere, and everything else dropped. Raises JobError where nothing fits.
+A child has held an upload, so its answer is taken apart: known keys of known types, names of files
+that cannot lead elsewhere, and everything else dropped. Raises JobError where nothing fits.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, TypeVar, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_type_hints
 
 from hub.protocol import proofs
 from runners.engine.jobs import JobError
 from runners.engine.onnx_files import text
 
-_MOST_ROWS = 200
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_ROWS = 200
 # As deep as a model may nest its graphs.
 _MOST_STEPS = 24
+_NAME_CHARACTERS = 200
 _EVIDENCE = re.compile(r"diverging-[A-Za-z0-9_-]{1,80}\.zip")
-_FIGURES = frozenset({"max_abs", "max_rel", "p999_rel", "ulp_max", "cosine", "top1"})
-_WORDS = frozenset({"dataset", "name", "dtype", "reason", "profile"})
+_FIGURES = ("cosine", "max_abs", "max_rel", "p999_rel", "top1", "ulp_max")
+_WORDS = ("dataset", "dtype", "name", "profile", "reason")
 _T = TypeVar("_T")
 
-
-def _take(answer: Any, key: str, kind: type[_T]) -> _T:
-    value = answer.get(key) if isinstance(answer, dict) else None
-    if not isinstance(value, kind):
-        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
-    return value
-
-
-def _names(answer: Any, key: str) -> list[str]:
-    return [text.clip(str(name), 200) for name in _take(answer, key, list)]
+# A text of an upload, cut to 200 characters when it is read.
+Name = NewType("Name", str)
+Names = list[Name]
+# One output compared, as the reports have it: `agreement.Figures` with its data set.
+Row = dict[str, Any]
 
 
-def prepared(answer: Any) -> dict[str, Any]:
-    """Read what `trials.prepare` tells of a model."""
-    return {
-        "bundled": _names(answer, "bundled"),
-        "unusable": _names(answer, "unusable"),
-        "random": _names(answer, "random"),
-        "left_out": _take(answer, "left_out", int),
-        "problem": _take(answer, "problem", str),
-        "profile": _take(answer, "profile", str),
-        "half": _take(answer, "half", bool),
-        "nodes": _take(answer, "nodes", int),
-        "bodies": _take(answer, "bodies", bool),
-        "inputs": _names(answer, "inputs"),
-    }
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the checks need to know of a model.
+
+    `bundled` are the data sets that can be used, `unusable` says why others cannot, `random` are
+    operators that draw random numbers. `problem` says why the data, or the model, cannot be read.
+    """
+
+    bundled: Names = field(default_factory=list)
+    left_out: int = 0
+    unusable: Names = field(default_factory=list)
+    problem: str = ""
+    profile: str = ""
+    half: bool = False
+    nodes: int = 0
+    bodies: bool = False
+    inputs: Names = field(default_factory=list)
+    random: Names = field(default_factory=list)
+    is_readable: bool = True
 
 
-def upgraded(answer: Any) -> tuple[bool, int]:
-    """Read whether an upgrade made a file, and of which operator set."""
-    return _take(answer, "changed", bool), _take(answer, "opset", int)
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """Whether an upgrade made a file, and of which operator set."""
+
+    changed: bool
+    opset: int
 
 
-def problem(answer: Any) -> str:
-    """Read why no inputs were generated; nothing where some were."""
-    return "" if _names(answer, "generated") else _take(answer, "problem", str) or "none were made"
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Where a model stands, and how far the runtime goes: operator set and IR version.
+
+    `source` is 0 for a model that uses nothing of the default domain.
+    """
+
+    source: int
+    ir_version: int
+    highest: int
+    highest_ir: int
 
 
-def ran(answer: Any) -> tuple[dict[str, str], int]:
-    """Read which sets a runtime refused and why, and how many there were."""
-    refused = _take(answer, "refused", dict)
-    words = {text.clip(str(name), 200): text.message(str(why)) for name, why in refused.items()}
-    return words, _take(answer, "sets", int)
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A node that cannot go from one operator set to another, and why; `op` is empty for none."""
+
+    node: Name
+    op: Name
+    source: int
+    target: int
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        place = f"node {self.node!r} ({self.op}) " if self.op else ""
+        sets = f"from operator set {self.source} to {self.target}"
+        return f"{place}cannot go {sets}: {self.reason}"
 
 
-def counted(answer: Any) -> int:
-    """Read how many sets have results."""
-    return _take(answer, "done", int)
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What became of a conversion: the rules used, and whether anything changed.
+
+    `operators_changed` are those whose meaning differs between the two operator sets, or that a
+    rule rewrites; `untouched` tells that the registry knows of none.
+    """
+
+    rules: list[str]
+    changed: bool
+    untouched: bool
+    operators_changed: list[str]
+    blocking: list[Blocking]
 
 
-def compared(answer: Any) -> tuple[tuple[str, ...], bool, list[dict[str, Any]], str]:
-    """Read a comparison: its sets, whether all agrees, its rows, and the set to look into."""
-    rows = _take(answer, "rows", list)[:_MOST_ROWS]
-    agrees, worst = _take(answer, "agrees", bool), _take(answer, "worst", str)
-    return tuple(_names(answer, "sets")), agrees, [_row(row) for row in rows], worst
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The data sets that were generated, or why there are none."""
+
+    generated: Names
+    problem: str
+
+    @property
+    def failure(self) -> str:
+        return "" if self.generated else self.problem or "none were made"
 
 
-def _row(row: Any) -> dict[str, Any]:
-    first_bad = row.get("first_bad") if isinstance(row, dict) else None
-    return {
-        **{word: text.message(_take(row, word, str)) for word in sorted(_WORDS & set(row))},
-        **{name: _figure(row.get(name)) for name in sorted(_FIGURES)},
-        "shape": [size for size in _take(row, "shape", list) if isinstance(size, int)],
-        "agrees": _take(row, "agrees", bool),
-        "outside": _take(row, "outside", int),
-        "first_bad": first_bad if isinstance(first_bad, int) else None,
-        **({"noise": _figure(row["noise"])} if "noise" in row else {}),
-    }
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Which data sets a runtime refused and why, and how many there were."""
+
+    refused: dict[str, str]
+    sets: int
 
 
-def _figure(value: Any) -> float | str | None:
-    if isinstance(value, str):
-        return value if value in {"inf", "-inf", "nan"} else None
-    return float(value) if isinstance(value, int | float) else None
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides' outputs compared; `worst` is the folder of the first set that disagrees."""
+
+    sets: Names
+    agrees: bool
+    rows: list[Row]
+    worst: str = ""
+
+    @property
+    def agreed(self) -> bool:
+        return bool(self.sets) and self.agrees
 
 
 @dataclass(frozen=True, slots=True)
 class OutputState:
     """What runs show about an output, and the operators that lead to it."""
 
-    name: str
+    name: Name
     state: proofs.State
-    operators: frozenset[str]
-
-
-def states(answer: Any) -> tuple[OutputState, ...]:
-    """Read what runs show about each output."""
-    if not isinstance(answer, dict):
-        raise JobError("engine-error", "The response of a child process has no readable states.")
-    known: dict[str, proofs.State] = {state: state for state in get_args(proofs.State)}
-    return tuple(
-        OutputState(
-            text.clip(str(name), 200),
-            known.get(_take(row, "state", str), "empty"),
-            frozenset(map(str, _take(row, "operators", list))),
-        )
-        for name, row in list(answer.items())[:_MOST_ROWS]
-    )
-
-
-def traced(answer: Any, changed: frozenset[str]) -> Traced:
-    """Read which graphs inside nodes were entered; `changed` are operators that a step changes."""
-    branches = []
-    for row in _take(answer, "branches", list)[:_MOST_ROWS]:
-        zero = row.get("zero")
-        branches.append(
-            proofs.Branch(
-                node=text.clip(_take(row, "node", str), 200),
-                op=text.clip(_take(row, "op", str), 200),
-                name=text.clip(_take(row, "name", str), 200),
-                nodes=_take(row, "nodes", int),
-                taken=_take(row, "taken", bool),
-                zero=zero if isinstance(zero, bool) else None,
-                unchanged=changed.isdisjoint(map(str, _take(row, "operators", list))),
-                reachable=_take(row, "reachable", bool),
-            )
-        )
-    return Traced(_take(answer, "nodes", int), _take(answer, "ran", int), tuple(branches))
+    operators: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class States:
+    outputs: list[OutputState]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A graph inside a node; as `proofs.Branch`, with its operators."""
+
+    node: Name
+    op: Name
+    name: Name
+    nodes: int
+    taken: bool
+    zero: bool | None
+    operators: list[str]
+    reachable: bool
+
+    def proof(self, changed: frozenset[str]) -> proofs.Branch:
+        """The evidence, where `changed` are the operators that a step changes."""
+        return proofs.Branch(
+            node=self.node,
+            op=self.op,
+            name=self.name,
+            nodes=self.nodes,
+            taken=self.taken,
+            zero=self.zero,
+            unchanged=changed.isdisjoint(self.operators),
+            reachable=self.reachable,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
     """How many nodes a model has, how many ran, and which of its inner graphs were entered."""
 
     nodes: int
     ran: int
-    branches: tuple[proofs.Branch, ...] = ()
+    branches: list[Branch] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node whose body holds the one that is looked for; `iteration` is None outside of loops."""
+
+    op: Name
+    name: Name
+    index: int
+    body: Name
+    iteration: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The first node that differs; `path` leads to its body from outside.
+
+    `alone` tells whether it differs on its own, too.
+    """
+
+    name: Name
+    op: Name
+    index: int
+    path: list[Step]
+    figures: Row
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where two runtimes part, the file name of the evidence, and why something is missing."""
+
+    node: Node | None
+    evidence: str
+    note: str
+
+
+def read(kind: type[_T], answer: Any) -> _T:
+    """Read an answer as one of the dataclasses above."""
+    hints = get_type_hints(kind)
+    return kind(**{name: _READERS[hint](answer, name) for name, hint in hints.items()})
 
 
 def inner(answer: Any) -> tuple[int, proofs.HiddenDifference | None]:
     """Read how many values inside were compared, and the first node that makes another one."""
-    node = answer.get("node") if isinstance(answer, dict) else None
-    count = _take(answer, "compared", int)
+    count = take(answer, "compared", int)
+    node = answer.get("node")
     if node is None:
         return count, None
-    worst = _figure(node.get("worst")) if isinstance(node, dict) else None
-    return count, proofs.HiddenDifference(
-        text.clip(_take(node, "name", str), 200),
-        text.clip(_take(node, "op", str), 200),
-        worst if isinstance(worst, float) else None,
+    worst = _figure(node, "worst")
+    name, op = _name(node, "name"), _name(node, "op")
+    return count, proofs.HiddenDifference(name, op, worst if isinstance(worst, float) else None)
+
+
+def divergence(answer: Any) -> Divergence:
+    """Read which node was found, the name of its evidence, and what is to be said of it."""
+    evidence, node = take(answer, "evidence", str), answer.get("node")
+    return Divergence(
+        None if node is None else read(Node, node),
+        evidence if _EVIDENCE.fullmatch(evidence) else "",
+        text.message(take(answer, "note", str)),
     )
 
 
-def localised(answer: Any) -> dict[str, Any]:
-    """Read which node was found, the name of its evidence, and what is to be said of it."""
-    evidence = _take(answer, "evidence", str)
-    node = answer.get("node")
+def name_of(words: str) -> Name:
+    """Cut a text of an upload to a name."""
+    return Name(text.clip(words, _NAME_CHARACTERS))
+
+
+def number(figure: Any, default: float) -> float:
+    """A figure of a row as a number; the default for one that is none or not finite."""
+    return float(figure) if isinstance(figure, int | float) else default
+
+
+def take(answer: Any, key: str, kind: type[_T]) -> _T:
+    """Read one value of an answer."""
+    value = answer.get(key) if isinstance(answer, dict) else None
+    if not isinstance(value, kind):
+        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
+    return value
+
+
+def _name(answer: Any, key: str) -> Name:
+    return name_of(take(answer, key, str))
+
+
+def _optional(kind: type[_T]) -> Callable[[Any, str], _T | None]:
+    return lambda answer, key: None if answer.get(key) is None else take(answer, key, kind)
+
+
+def _many(kind: type[_T], most: int = MOST_ROWS) -> Callable[[Any, str], list[_T]]:
+    return lambda answer, key: [read(kind, row) for row in take(answer, key, list)[:most]]
+
+
+def _refused(answer: Any, key: str) -> dict[str, str]:
+    refused = take(answer, key, dict)
+    return {name_of(str(name)): text.message(str(why)) for name, why in refused.items()}
+
+
+def _state(answer: Any, key: str) -> str:
+    state = take(answer, key, str)
+    return state if state in get_args(proofs.State) else "empty"
+
+
+def _row(row: Any) -> Row:
+    first_bad = row.get("first_bad") if isinstance(row, dict) else None
     return {
-        "node": None if node is None else _node(node),
-        "evidence": evidence if _EVIDENCE.fullmatch(evidence) else "",
-        "note": text.message(_take(answer, "note", str)),
+        **{word: text.message(take(row, word, str)) for word in _WORDS if word in row},
+        **{name: _figure(row, name) for name in _FIGURES},
+        "shape": [size for size in take(row, "shape", list) if isinstance(size, int)],
+        "agrees": take(row, "agrees", bool),
+        "outside": take(row, "outside", int),
+        "first_bad": first_bad if isinstance(first_bad, int) else None,
+        **({"noise": _figure(row, "noise")} if "noise" in row else {}),
     }
 
 
-def _step(step: Any) -> dict[str, Any]:
-    iteration = step.get("iteration") if isinstance(step, dict) else None
-    return {
-        "op": text.clip(_take(step, "op", str), 200),
-        "name": text.clip(_take(step, "name", str), 200),
-        "index": _take(step, "index", int),
-        "body": text.clip(_take(step, "body", str), 200),
-        "iteration": None if iteration is None else _take(step, "iteration", int),
-    }
+def _figure(row: Any, key: str) -> float | str | None:
+    value = row.get(key) if isinstance(row, dict) else None
+    if isinstance(value, str):
+        return value if value in {"inf", "-inf", "nan"} else None
+    return float(value) if isinstance(value, int | float) else None
 
 
-def _node(node: Any) -> dict[str, Any]:
-    return {
-        "name": text.clip(_take(node, "name", str), 200),
-        "op": text.clip(_take(node, "op", str), 200),
-        "index": _take(node, "index", int),
-        "path": [_step(step) for step in _take(node, "path", list)[:_MOST_STEPS]],
-        "figures": _row(_take(node, "figures", dict)),
-        "alone": _take(node, "alone", bool),
-    }
+_READERS: dict[Any, Callable[[Any, str], Any]] = {
+    str: lambda answer, key: take(answer, key, str),
+    int: lambda answer, key: take(answer, key, int),
+    bool: lambda answer, key: take(answer, key, bool),
+    bool | None: _optional(bool),
+    int | None: _optional(int),
+    Name: _name,
+    Names: lambda answer, key: [name_of(str(name)) for name in take(answer, key, list)],
+    list[str]: lambda answer, key: list(map(str, take(answer, key, list))),
+    dict[str, str]: _refused,
+    proofs.State: _state,
+    list[Row]: lambda answer, key: [_row(row) for row in take(answer, key, list)[:MOST_ROWS]],
+    Row: lambda answer, key: _row(take(answer, key, dict)),
+    list[Blocking]: _many(Blocking),
+    list[OutputState]: _many(OutputState),
+    list[Branch]: _many(Branch),
+    list[Step]: _many(Step, _MOST_STEPS),
+}

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
+from onnx import helper
+
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    import numpy as np
-    import onnx
+    from collections.abc import Callable, Iterable, Iterator
 
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runtimes import Run
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     ValueOf = Callable[[str], Value]
 
 MOST_ITERATIONS = 1000
-_DEFAULT = frozenset({"", "ai.onnx"})
 # What leads out of a body unchanged is copied, so that every output comes from a node.
 _COPY = "__copy"
 
@@ -52,12 +51,6 @@ class Body:
     captured: dict[str, Value]
     value_of: ValueOf
 
-    def save(self, path: Path) -> None:
-        """Write the model to a file."""
-        import onnx  # noqa: PLC0415
-
-        onnx.save(self.model, str(path))
-
     def runs(self, go: Run) -> Iterator[OneRun]:
         """Give each run of the body; `go` runs it."""
         match self.node.op_type:
@@ -69,8 +62,6 @@ class Body:
                 yield OneRun(None, dict(self.captured), go(self.captured))
 
     def _loop(self, go: Run) -> Iterator[OneRun]:
-        import numpy as np  # noqa: PLC0415
-
         trip_count, condition, *state_inputs = self.node.input
         ports = [port.name for port in _body(self.node, self.attribute).input]
         limit = _whole(self.value_of(trip_count)) if trip_count else MOST_ITERATIONS
@@ -94,8 +85,6 @@ class Body:
         return value.reshape([1] * len(port.type.tensor_type.shape.dim))
 
     def _scan(self, go: Run) -> Iterator[OneRun]:
-        import numpy as np  # noqa: PLC0415
-
         settings = {one.name: one for one in self.node.attribute}
         count = int(settings["num_scan_inputs"].i)
         values = [self.value_of(name) for name in self.node.input]
@@ -122,14 +111,14 @@ def of(model: onnx.ModelProto, node: onnx.NodeProto, value_of: ValueOf) -> Body 
 
     `value_of` gives the value of a name of the graph around it, or None.
     """
-    if node.domain not in _DEFAULT:
+    if node.domain not in bodies.DEFAULT_DOMAINS:
         return None
     match node.op_type:
         case "If":
             attribute = "then_branch" if _whole(value_of(node.input[0])) else "else_branch"
         case "Loop":
             attribute = "body"
-        case "Scan" if _opset(model) >= 9:  # before, it had a batch
+        case "Scan" if (bodies.opset(model) or 1) >= 9:  # before, it had a batch
             attribute = "body"
         case _:
             return None
@@ -139,39 +128,21 @@ def of(model: onnx.ModelProto, node: onnx.NodeProto, value_of: ValueOf) -> Body 
 def _cut(
     model: onnx.ModelProto, node: onnx.NodeProto, attribute: str, value_of: ValueOf
 ) -> Body | None:
-    import onnx  # noqa: PLC0415
-    from onnx import helper  # noqa: PLC0415
-
     body = _body(node, attribute)
-    cut = onnx.ModelProto(ir_version=model.ir_version, producer_name="onnx-hub")
-    cut.opset_import.extend(model.opset_import)
-    cut.functions.extend(model.functions)
+    cut = model_like(model, "body")
     graph = cut.graph
-    graph.name = "body"
     graph.initializer.extend(body.initializer)
     graph.sparse_initializer.extend(body.sparse_initializer)
     graph.value_info.extend(body.value_info)
     graph.node.extend(body.node)
-    stored = {one.name: one for one in model.graph.initializer}
-    sparse = {one.values.name: one for one in model.graph.sparse_initializer}
-    values: dict[str, Value] = {}
-    for name in bodies.captured(body):
-        if name in stored:
-            graph.initializer.append(stored[name])
-        elif name in sparse:
-            graph.sparse_initializer.append(sparse[name])
-        elif (port := _port(name, value := value_of(name))) is not None:
-            values[name] = value
-            graph.input.append(port)
-        else:
-            return None
-    # Shapes may change from one iteration to the next, and inside they need not be told.
-    for port in body.input:
-        if not port.type.tensor_type.elem_type:
-            return None
-        graph.input.append(
-            helper.make_tensor_value_info(port.name, port.type.tensor_type.elem_type, None)
-        )
+    values = supply(graph, model, bodies.captured(body), value_of)
+    # Shapes may change from one iteration to the next, and inside they need not be stated.
+    kinds = {port.name: port.type.tensor_type.elem_type for port in body.input}
+    if values is None or not all(kinds.values()):
+        return None
+    graph.input.extend(
+        helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()
+    )
     node_outputs = {name for inner in body.node for name in inner.output}
     for place, port in enumerate(body.output):
         output = onnx.ValueInfoProto(name=port.name)
@@ -185,26 +156,55 @@ def _cut(
     return Body(cut, node, attribute, values, value_of)
 
 
+def model_like(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """An empty graph of this name, with the operator sets and functions of a model."""
+    cut = onnx.ModelProto(ir_version=model.ir_version, producer_name="onnx-hub")
+    cut.opset_import.extend(model.opset_import)
+    cut.functions.extend(model.functions)
+    cut.graph.name = name
+    return cut
+
+
+def supply(
+    graph: onnx.GraphProto,
+    model: onnx.ModelProto,
+    names: Iterable[str],
+    value_of: ValueOf,
+    *,
+    with_shapes: bool = False,
+) -> dict[str, Value] | None:
+    """Give a graph that was cut out what it reads: stored tensors, and inputs for other values.
+
+    Gives the values of the inputs; None where one is not known, or is no tensor.
+    """
+    stored = {one.name: one for one in model.graph.initializer}
+    sparse = {one.values.name: one for one in model.graph.sparse_initializer}
+    values: dict[str, Value] = {}
+    for name in names:
+        if name in sparse:
+            graph.sparse_initializer.append(sparse[name])
+        elif name in stored:
+            graph.initializer.append(stored[name])
+        elif (port := port_of(name, value := value_of(name), with_shape=with_shapes)) is not None:
+            values[name] = value
+            graph.input.append(port)
+        else:
+            return None
+    return values
+
+
 def _body(node: onnx.NodeProto, attribute: str) -> onnx.GraphProto:
     graph: onnx.GraphProto = next(one.g for one in node.attribute if one.name == attribute)
     return graph
 
 
-def _port(name: str, value: Value) -> onnx.ValueInfoProto | None:
-    """An input of a value's type and of any shape; None where it is no tensor of numbers."""
-    from onnx import helper  # noqa: PLC0415
-
+def port_of(name: str, value: Value, *, with_shape: bool) -> onnx.ValueInfoProto | None:
+    """An input or output of a value's type; None where the value is no tensor."""
     if value is None or isinstance(value, list | dict):
         return None
     kind = 8 if value.dtype.kind in "OUST" else helper.np_dtype_to_tensor_dtype(value.dtype)
-    return helper.make_tensor_value_info(name, kind, None)
+    return helper.make_tensor_value_info(name, kind, list(value.shape) if with_shape else None)
 
 
 def _whole(value: Value) -> int:
-    import numpy as np  # noqa: PLC0415
-
     return int(np.asarray(value).reshape(-1)[0])
-
-
-def _opset(model: onnx.ModelProto) -> int:
-    return next((one.version for one in model.opset_import if one.domain in _DEFAULT), 1)

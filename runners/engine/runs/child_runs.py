@@ -5,28 +5,31 @@ They hand values on as data sets in the job's work folder and answer with names,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnx
 
 from hub.protocol import inputs as declarations
 from hub.protocol.vocabularies import REFERENCE
-from runners.engine import runtimes
+from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
 from runners.engine.runs import agreement, generate
+from runners.engine.runs.answers import MOST_ROWS, Name, Prepared, Row
+from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import onnx
+    from hub.protocol.inputs import DeclaredInput
 
-BUNDLED, GENERATED = "bundled", "generated"
-# Of an upgrade: other kinds of values, and those of a search for branches that none has entered.
-VARIED, SEARCHED = "varied", "searched"
+
+BUNDLED = "bundled"
 MOST_SETS = 16
-_MOST_ROWS = 200
 _PREFIX = "test_data_set_"
 _SHAPE_SUFFIX = "__SHAPE"
 
@@ -37,41 +40,55 @@ class Form:
 
     path: Path
     folder: Path
+    word: Literal["original", "upgraded"] = "upgraded"
+
+    def load(self) -> onnx.ModelProto:
+        return load(self.path)
+
+    def open(
+        self, runtime: str, *, optimise: bool = True, outputs: Sequence[str] = ()
+    ) -> runtimes.Run:
+        """Load it in a runtime; raises what `Runtime.open` raises."""
+        elsewhere = self.folder if self.folder != self.path.parent else None
+        return runtimes.of(runtime).open(
+            self.path, optimise=optimise, outputs=outputs, folder=elsewhere
+        )
 
 
 def load(path: Path) -> onnx.ModelProto:
-    import onnx  # noqa: PLC0415 - only a child may hold an upload and the library together
-
     return onnx.load(str(path), load_external_data=False)
 
 
 def prepare(path: Path, sets: Path) -> dict[str, Any]:
-    """Read the bundled data into `sets`, and tell what the checks need to know of the model."""
+    """Read the bundled data into `sets`; answers `Prepared`."""
     model = load(path)
-    problem, unusable, kept = "", [], []
+    problem, unusable, usable = "", [], []
     try:
-        found = datasets.read(path.parent, model)
+        bundled = datasets.read(path.parent, model)
     except UnreadableDataError as error:
-        found, problem = [], text.message(str(error))
-    for dataset in found[:MOST_SETS]:
+        bundled, problem = [], text.message(str(error))
+    for dataset in bundled[:MOST_SETS]:
         whole = _completed(dataset, model)
         if isinstance(whole, str):
-            unusable.append(whole)
+            unusable.append(Name(whole))
             continue
         datasets.write(sets / BUNDLED, whole, model)
-        kept.append(whole.name)
-    return {
-        "bundled": kept,
-        "left_out": len(found[MOST_SETS:]),
-        "unusable": unusable,
-        "problem": problem,
-        "profile": agreement.profile_for(model).name,
-        "half": bodies.uses_half(model),
-        "nodes": len(running := bodies.running(model)),
-        "bodies": any(bodies.bodies(node) for node in running),
-        "inputs": [port.name for port in datasets.required_inputs(model)],
-        "random": bodies.random_operators(model),
-    }
+        usable.append(Name(whole.name))
+    nodes = bodies.running(model)
+    return asdict(
+        Prepared(
+            bundled=usable,
+            left_out=len(bundled[MOST_SETS:]),
+            unusable=unusable,
+            problem=problem,
+            profile=agreement.profile_for(model).name,
+            half=bodies.uses_half(model),
+            nodes=len(nodes),
+            bodies=any(bodies.bodies(node) for node in nodes),
+            inputs=[Name(port.name) for port in datasets.required_inputs(model)],
+            random=list(map(Name, bodies.random_operators(model))),
+        )
+    )
 
 
 def _completed(dataset: DataSet, model: onnx.ModelProto) -> DataSet | str:
@@ -94,8 +111,6 @@ def _known_input(model: onnx.ModelProto) -> dict[str, Any] | None:
     They are known by weights that are filled from initializers named `..__SHAPE`; the runner of
     the ONNX tests gives their one input the values k / n.
     """
-    import numpy as np  # noqa: PLC0415
-
     ports = datasets.required_inputs(model)
     light = any(
         node.op_type == "ConstantOfShape" and node.input[0].endswith(_SHAPE_SUFFIX)
@@ -120,40 +135,43 @@ def make_inputs(
     origin: str = GENERATED,
     examples: Path | None = None,
 ) -> dict[str, Any]:
-    """Generate data sets of these sizes into `sets`; `declared` is the card's key `inputs`.
+    """Generate data sets of these sizes into `sets`; answers `Generated`.
+
+    `declared` is the card's key `inputs`.
 
     `examples` is the folder of the version's files, for the examples that the card names.
     """
     model = load(path)
-    make = {GENERATED: generate.datasets, VARIED: generate.varied, SEARCHED: generate.search}
+    inputs = declarations.parse(declared)
     try:
-        made = make[origin](model, seed=seed, sizes=sizes, declared=declarations.parse(declared))
+        generated = generate.datasets(model, seed=seed, sizes=sizes, declared=inputs, origin=origin)
     except generate.CannotGenerateError as error:
         return {"generated": [], "problem": text.message(str(error))}
-    if origin == VARIED and (example := _example(examples, model, declared, seed, sizes)):
-        made.append(example)
-    for dataset in made:
+    if origin == VARIED and (example := _example(examples, model, inputs, seed, sizes)):
+        generated.append(example)
+    for dataset in generated:
         datasets.write(sets / origin, dataset, model)
-    return {"generated": [dataset.name for dataset in made], "problem": ""}
+    return {"generated": [dataset.name for dataset in generated], "problem": ""}
 
 
 def _example(
-    folder: Path | None, model: onnx.ModelProto, declared: Any, seed: int, sizes: Sequence[int]
+    folder: Path | None,
+    model: onnx.ModelProto,
+    declared: Sequence[DeclaredInput],
+    seed: int,
+    sizes: Sequence[int],
 ) -> DataSet | None:
     """Make a set of the card's example arrays; an input without one gets generated values."""
-    inputs = {one.name: one for one in declarations.parse(declared)}
+    files = {one.name: one.example or "" for one in declared}
     values = generate.generate(model, seed=seed, size=sizes[0])
     read = {}
     for port in datasets.required_inputs(model):
-        named = (inputs[port.name].example if port.name in inputs else None) or ""
-        if folder is None or not named.lower().endswith(declarations.ARRAYS):
-            continue
-        place = folder.joinpath(*named.split("/"))
-        if not place.is_file():
+        name = files.get(port.name, "")
+        if folder is None or not name.lower().endswith(declarations.ARRAYS):
             continue
         try:
-            value = datasets.read_example(place, port)
-        except UnreadableDataError:
+            value = datasets.read_example(folder.joinpath(*name.split("/")), port)
+        except (OSError, UnreadableDataError):
             continue
         kind = getattr(values[port.name], "dtype", None)
         if kind is not None and getattr(value, "dtype", None) == kind:
@@ -164,19 +182,15 @@ def _example(
 def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:
     """Convert to the newest operator set that the runtime and the reference both run.
 
-    The file made refers to external data as the original does.
+    Answers `Upgraded`. The new file refers to external data as the original does.
     """
-    import onnx  # noqa: PLC0415
-
-    from runners.engine import opsets  # noqa: PLC0415 - heavy, and only this child needs it
-
-    wanted = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
-    done = opsets.convert(load(path), wanted)
-    if done.model is None or done.source == done.target:
-        return {"changed": False, "opset": done.source}
+    highest = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
+    conversion = opsets.convert(load(path), highest)
+    if conversion.model is None or conversion.source == conversion.target:
+        return {"changed": False, "opset": conversion.source}
     target.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(done.model, str(target))
-    return {"changed": True, "opset": done.target}
+    onnx.save(conversion.model, str(target))
+    return {"changed": True, "opset": conversion.target}
 
 
 def run(
@@ -184,26 +198,22 @@ def run(
 ) -> dict[str, Any]:
     """Run every set; its outputs become a set of the same name in `results`.
 
-    Answers {"refused": {set: why}}; what loading raises is the child's own end.
+    Answers `Ran`; what loading raises is the child's own end.
     """
-    model = load(form.path)
-    found = datasets.read(sets, model)
-    elsewhere = form.folder if form.folder != form.path.parent else None
-    go = runtimes.of(runtime).open(form.path, optimise=optimise, folder=elsewhere)
+    model = form.load()
+    inputs = datasets.read(sets, model)
+    execute = form.open(runtime, optimise=optimise)
     names = [port.name for port in model.graph.output]
     refused = {}
-    for dataset in found:
-        try:
-            values = go(dataset.inputs)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a library may raise anything here
-            words = f"{type(error).__name__}: {error}"
+    for dataset in inputs:
+        values = runtimes.attempt(execute, dataset.inputs)
+        if isinstance(values, Exception):
+            words = f"{type(values).__name__}: {values}"
             refused[dataset.name] = text.message(words, str(form.folder), str(form.path.parent))
             continue
         outputs = dict(zip(names, values, strict=True))
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
-    return {"refused": refused, "sets": len(found)}
+    return {"refused": refused, "sets": len(inputs)}
 
 
 def count(results: Path) -> dict[str, int]:
@@ -212,12 +222,12 @@ def count(results: Path) -> dict[str, int]:
 
 
 def compare(path: Path, expected: Path, actual: Path, profile: str) -> dict[str, Any]:
-    """Compare the outputs of the sets that both sides have; all rows that disagree are kept."""
+    """Compare the outputs of the sets that both sides have; answers `Comparison`."""
     model = load(path)
     tolerance = PROFILES[profile]
-    right = {dataset.name: dataset for dataset in _read(actual, model)}
+    right = {dataset.name: dataset for dataset in outputs_in(actual, model)}
     rows, names, worst = [], [], ""
-    for left in _read(expected, model):
+    for left in outputs_in(expected, model):
         if left.name not in right:
             continue
         names.append(left.name)
@@ -226,18 +236,19 @@ def compare(path: Path, expected: Path, actual: Path, profile: str) -> dict[str,
             figures = agreement.compare(text.clip(name, 200), value, other, tolerance)
             rows.append({"dataset": shown(left.name), **figures.to_json()})
             worst = worst or ("" if figures.agrees else left.name)
-    bad = [row for row in rows if not row["agrees"]]
-    good = [row for row in rows if row["agrees"]]
-    return {
-        "sets": names,
-        "agrees": not bad,
-        "rows": (bad + good)[:_MOST_ROWS],
-        "worst": worst,
-    }
+    return comparison(names, rows, worst)
 
 
-def _read(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
+def outputs_in(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
+    """The results of a run; none where it made no folder for them."""
     return datasets.read(folder, model) if folder.is_dir() else []
+
+
+def comparison(names: list[str], rows: list[Row], worst: str) -> dict[str, Any]:
+    """A `Comparison` to be answered: all rows that disagree come first."""
+    ordered = sorted(rows, key=lambda row: bool(row["agrees"]))
+    agrees = all(row["agrees"] for row in rows)
+    return {"sets": names, "agrees": agrees, "rows": ordered[:MOST_ROWS], "worst": worst}
 
 
 def shown(name: str) -> str:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy
     from PIL import Image
 
     from hub.protocol.inputs import Picture
 
-    Array = numpy.ndarray[Any, Any]
+    Array = np.ndarray[Any, Any]
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MOST_PIXELS = 50_000_000
@@ -36,9 +37,7 @@ def tensor(path: Path, how: Picture, dtype: Any) -> Array:
     Its shape is as ``how.layout`` says, with a batch axis of 1 where that has one. Integers
     are rounded half to even and clipped to the type; float16 is rounded from float32.
     """
-    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
-
-    pixels = _resized(_channels(_opened(path), how), how)
+    pixels = _resized(_opened(path, how), how)
     values = np.asarray(pixels, dtype=np.float64)
     if values.ndim == 2:
         values = values[:, :, np.newaxis]
@@ -63,8 +62,6 @@ def draw(array: Array, target: Path) -> dict[str, Any] | None:
     ``bytes`` (8-bit values as they are), ``classes`` (whole numbers, a colour each) or ``linear``
     from ``low`` (black) to ``high`` (white), the finite extremes of the output.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-
     try:
         from PIL import Image  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
@@ -75,13 +72,13 @@ def draw(array: Array, target: Path) -> dict[str, Any] | None:
     values = array.reshape(plane[0])
     if plane[1] == "CHW":
         values = values.transpose(1, 2, 0)
-    told: dict[str, Any] = {"file": target.name, "width": values.shape[1]}
-    told["height"] = values.shape[0]
+    height, width = values.shape[:2]
+    drawing: dict[str, Any] = {"file": target.name, "width": width, "height": height}
     if values.dtype == np.uint8:
-        shades, told["how"] = values, "bytes"
+        shades, drawing["how"] = values, "bytes"
     elif values.dtype.kind in "iub" and values.shape[2] == 1:
         table = np.array([class_colour(at) for at in range(256)], np.uint8)
-        shades, told["how"] = table[values[:, :, 0].astype(np.int64) % 256], "classes"
+        shades, drawing["how"] = table[values[:, :, 0].astype(np.int64) % 256], "classes"
     else:
         numbers = values.astype(np.float64)
         finite = numbers[np.isfinite(numbers)]
@@ -92,11 +89,11 @@ def draw(array: Array, target: Path) -> dict[str, Any] | None:
             (high - low) or 1.0
         )
         shades = np.rint(share * 255).astype(np.uint8)
-        told |= {"how": "linear", "low": low, "high": high}
+        drawing |= {"how": "linear", "low": low, "high": high}
     shades = shades[:, :, 0] if shades.shape[2] == 1 else shades
     with target.open("xb") as file:
         Image.fromarray(np.ascontiguousarray(shades)).save(file, "PNG")
-    return told
+    return drawing
 
 
 def plane_of(shape: tuple[int, ...]) -> tuple[tuple[int, int, int], str] | None:
@@ -131,8 +128,6 @@ def class_colour(number: int) -> tuple[int, int, int]:
 
 
 def _typed(values: Array, dtype: Any) -> Array:
-    import numpy as np  # noqa: PLC0415 - as above
-
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
@@ -142,64 +137,51 @@ def _typed(values: Array, dtype: Any) -> Array:
         )
 
 
-def _opened(path: Path) -> Image.Image:
-    """A picture as 8-bit RGB, upright, what is transparent on white."""
+def _opened(path: Path, how: Picture) -> Image.Image:
+    """A picture upright, in 8-bit RGB or grey, what is transparent on white."""
     try:
         from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
         raise UnfitPictureError(
             "This worker cannot read images because Pillow is not installed. Use a .npy file."
         ) from None
-    import numpy as np  # noqa: PLC0415 - as above
-
     try:
         with warnings.catch_warnings(), path.open("rb") as file:
             warnings.simplefilter("ignore")
-            opened = Image.open(file, formats=FORMATS)
-            _check(opened)
-            upright = ImageOps.exif_transpose(opened)
-            if not upright.has_transparency_data:
-                return upright.convert("RGB")
-            rgba = np.asarray(upright.convert("RGBA"), dtype=np.int64)
+            image = Image.open(file, formats=FORMATS)
+            _check(image)
+            upright = ImageOps.exif_transpose(image)
+            if upright.has_transparency_data:
+                rgba = np.asarray(upright.convert("RGBA"), dtype=np.int64)
+                alpha = rgba[:, :, 3:]
+                flat = (rgba[:, :, :3] * alpha + _WHITE * (255 - alpha) + 127) // 255
+                colours = Image.fromarray(flat.astype(np.uint8), "RGB")
+            else:
+                colours = upright.convert("RGB")
     except UnidentifiedImageError:
         raise UnfitPictureError(f"The file is not one of {', '.join(FORMATS)}.") from None
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnfitPictureError(f"The image cannot be read: {error}.") from None
-    alpha = rgba[:, :, 3:]
-    flat = (rgba[:, :, :3] * alpha + _WHITE * (255 - alpha) + 127) // 255
-    return Image.fromarray(flat.astype(np.uint8), "RGB")
+    chosen = colours.convert("L") if how.channels == "grey" else colours
+    return ImageOps.invert(chosen) if how.invert else chosen
 
 
-def _check(opened: Image.Image) -> None:
-    width, height = opened.size
+def _check(image: Image.Image) -> None:
+    width, height = image.size
     if width * height > MOST_PIXELS:
         raise UnfitPictureError(
             f"An image may have at most {MOST_PIXELS:,} pixels; this one has {width * height:,}."
         )
-    if opened.mode.startswith(("I", "F")):
+    if image.mode.startswith(("I", "F")):
         raise UnfitPictureError("Only images with 8 bits per channel are supported.")
-
-
-def _channels(picture: Image.Image, how: Picture) -> Image.Image:
-    from PIL import ImageOps  # noqa: PLC0415 - as above
-
-    chosen = picture.convert("L") if how.channels == "grey" else picture
-    return ImageOps.invert(chosen) if how.invert else chosen
 
 
 def _resized(picture: Image.Image, how: Picture) -> Image.Image:
     from PIL import Image  # noqa: PLC0415 - as above
 
-    filters = {
-        "nearest": Image.Resampling.NEAREST,
-        "box": Image.Resampling.BOX,
-        "bilinear": Image.Resampling.BILINEAR,
-        "bicubic": Image.Resampling.BICUBIC,
-        "lanczos": Image.Resampling.LANCZOS,
-    }
     width, height = how.size(*picture.size)
     scaled = how.scaled(*picture.size)
-    drawn = picture.resize(scaled, filters[how.interpolation])
+    drawn = picture.resize(scaled, Image.Resampling[how.interpolation.upper()])
     left, top = (width - scaled[0]) // 2, (height - scaled[1]) // 2
     if how.mode == "crop":
         left, top = (scaled[0] - width) // 2, (scaled[1] - height) // 2

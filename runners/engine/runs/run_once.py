@@ -11,27 +11,28 @@ import functools
 import json
 import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
 
 from hub.protocol import inputs
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.jobs import JobError, mapping_of
+from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import datasets, text
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Report
 from runners.engine.runs import child_runs, pictures
-from runners.engine.runs.shared_runs import told
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy
     import onnx
 
-    Array = numpy.ndarray[Any, Any]
+    Array = np.ndarray[Any, Any]
 
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
 
 # Values of one output that the report itself holds, and those of all together.
 MOST_VALUES = 1000
@@ -46,47 +47,64 @@ class UnfitInputError(ValueError):
     """What was given is no value of the input it was given for; the message names it."""
 
 
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A value for one input: its file, and for a picture how it is preprocessed."""
+
+    name: str
+    path: str
+    format: str
+    image: inputs.Image | None
+    polarity: inputs.Polarity | None
+
+
 def run(job: Job) -> Report:
     """Run the model once; outputs are files named `output_k.npy`, told in the report's facts."""
-    asked = job.request.options
-    given = asked.get("inputs")
-    name = str(asked.get("runtime", ONNXRUNTIME))
-    if not isinstance(given, list) or any(
-        not isinstance(one, dict) or one.get("path") not in job.request.files for one in given
-    ):
-        raise JobError("engine-error", "A run needs the files of its inputs.")
-    folder = job.lay_out([job.request.entry, *job.scan(), *(str(one["path"]) for one in given)])
+    options = job.request.options
+    files = _inputs(job)
+    runtime = str(options.get("runtime", ONNXRUNTIME))
+    folder = job.lay_out([job.request.entry, *job.scan(), *(one.path for one in files)])
     job.tell(30, "run")
-    draw = asked.get("draw") is True
-    task = functools.partial(infer, name, job.model, folder, given, job.out, draw=draw)
+    draw = options.get("draw") is True
+    task = functools.partial(infer, runtime, job.model, folder, files, job.out, draw=draw)
     ending = job.stage(
-        "run",
-        task,
-        wall_seconds=_WALL_SECONDS,
-        cpu_seconds=_CPU_SECONDS,
-        file_bytes=_FILE_BYTES,
+        "run", task, wall_seconds=_WALL_SECONDS, cpu_seconds=_CPU_SECONDS, file_bytes=_FILE_BYTES
     )
     if ending.kind != "answered":
-        words = told(ending, job).removeprefix("UnfitInputError: ")
-        unfit = ending.kind == "raised" and ending.answer[0] == UnfitInputError.__name__
-        finding = (
-            Finding("input-unfit", "error", words)
-            if unfit
-            else Finding("run-failed", "error", f"The model did not run: {words}")
-        )
+        words = job.cause(ending).removeprefix("UnfitInputError: ")
+        finding = Finding("run-failed", "error", f"The model did not run: {words}")
+        if ending.kind == "raised" and ending.answer[0] == UnfitInputError.__name__:
+            finding = Finding("input-unfit", "error", words)
         return job.report("failed", (finding,))
-    facts = mapping_of({"facts": ending.answer}, "facts")
+    facts = mapping_of(ending.answer)
     rows = facts.get("outputs", [])
     names = [row.get("file") for row in rows] + [row.get("drawn", {}).get("file") for row in rows]
-    files = [{"name": name} for name in names if name]
-    return job.report("passed", (), facts, outputs=files)
+    return job.report("passed", (), facts, outputs=[{"name": name} for name in names if name])
+
+
+def _inputs(job: Job) -> list[InputFile]:
+    rows = job.request.options.get("inputs")
+    if not isinstance(rows, list) or any(
+        not isinstance(row, dict) or row.get("path") not in job.request.files for row in rows
+    ):
+        raise JobError("engine-error", "A run needs the files of its inputs.")
+    return [
+        InputFile(
+            str(row.get("name", "")),
+            row["path"],
+            str(row.get("format", "")),
+            inputs.image_of(row.get("image")),
+            next((word for word in inputs.POLARITIES if word == row.get("polarity")), None),
+        )
+        for row in rows
+    ]
 
 
 def infer(
     runtime: str,
     path: Path,
     folder: Path,
-    given: list[dict[str, Any]],
+    files: Sequence[InputFile],
     out: Path,
     *,
     draw: bool = False,
@@ -96,23 +114,21 @@ def infer(
     With ``draw``, outputs that have a picture's shape are drawn.
     Raises UnfitInputError, and whatever the runtime raises.
     """
-    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
-
     model = child_runs.load(path)
-    values = read(model, folder, given)
+    values = read(model, folder, files)
     began = time.perf_counter()
-    go = runtimes.of(runtime).open(path)
+    execute = runtimes.of(runtime).open(path)
     loaded = time.perf_counter()
-    results = go(values)
+    results = execute(values)
     ended = time.perf_counter()
     left = _MOST_TOGETHER
     rows = []
     for index, (port, value) in enumerate(zip(model.graph.output, results, strict=True)):
-        row = _told(port.name, value, out / f"output_{index}.npy", min(left, MOST_VALUES))
+        row = _output(port.name, value, out / f"output_{index}.npy", min(left, MOST_VALUES))
         left -= len(row.get("values", ()))
         if draw and row.get("file"):
-            drawn = pictures.draw(np.asarray(value), out / f"output_{index}.png")
-            row |= {"drawn": drawn} if drawn else {}
+            drawing = pictures.draw(np.asarray(value), out / f"output_{index}.png")
+            row |= {"drawn": drawing} if drawing else {}
         rows.append(row)
         if len(rows) == _MOST_OUTPUTS:
             break
@@ -126,54 +142,48 @@ def infer(
     }
 
 
-def read(model: onnx.ModelProto, folder: Path, given: list[dict[str, Any]]) -> dict[str, Any]:
+def read(model: onnx.ModelProto, folder: Path, files: Sequence[InputFile]) -> dict[str, Any]:
     """The values of the model's inputs by name. Raises UnfitInputError."""
     ports = {port.name: port for port in model.graph.input}
     values = {}
-    for one in given:
-        name = str(one.get("name", ""))
-        if name not in ports:
-            known = ", ".join(text.clip(known, 60) for known in list(ports)[:10]) or "none"
-            raise UnfitInputError(f"The model has no input {name[:60]!r}; it has {known}.")
-        values[name] = _value(ports[name], folder / str(one["path"]), one)
+    for file in files:
+        if file.name not in ports:
+            names = ", ".join(text.clip(name, 60) for name in list(ports)[:10]) or "none"
+            raise UnfitInputError(f"The model has no input {file.name[:60]!r}; it has {names}.")
+        values[file.name] = _value(ports[file.name], folder / file.path, file)
     lacking = [port.name for port in datasets.required_inputs(model) if port.name not in values]
     if lacking:
         raise UnfitInputError(f"The input {text.clip(lacking[0], 100)!r} is missing.")
     return values
 
 
-def _value(port: onnx.ValueInfoProto, path: Path, one: dict[str, Any]) -> Any:
-    import numpy as np  # noqa: PLC0415 - only a child may hold an upload and the library together
-    from onnx import helper  # noqa: PLC0415
-
+def _value(port: onnx.ValueInfoProto, path: Path, file: InputFile) -> Any:
     if port.type.WhichOneof("value") != _TENSOR:
         raise UnfitInputError(
             f"The input {port.name[:100]!r} is not a tensor; only tensors are supported."
         )
     try:
-        wanted = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
-        if one.get("format") == "picture":
-            value = pictures.tensor(path, _picture(port, one), wanted)
-        elif one.get("format") == "npy":
+        dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        if file.format == "picture":
+            value = pictures.tensor(path, _picture(port, file), dtype)
+        elif file.format == "npy":
             value = np.load(path, allow_pickle=False)
             if not isinstance(value, np.ndarray):
                 raise ValueError("it contains several arrays")  # noqa: TRY301
         else:
-            value = np.asarray(json.loads(path.read_bytes()), dtype=wanted)
+            value = np.asarray(json.loads(path.read_bytes()), dtype=dtype)
     except UnfitInputError:
         raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, RecursionError) as error:
         words = text.message(str(error), str(path.parent))
         raise UnfitInputError(f"The value of {port.name[:100]!r} cannot be read: {words}") from None
-    return _fitting(port, value, wanted)
+    return _fitting(port, value, dtype)
 
 
-def _picture(port: onnx.ValueInfoProto, one: dict[str, Any]) -> inputs.Picture:
+def _picture(port: onnx.ValueInfoProto, file: InputFile) -> inputs.Picture:
     """What is done to a picture for this input; raises UnfitInputError where a step is unknown."""
-    image = inputs.image_of(one.get("image"))
-    own = next((word for word in inputs.POLARITIES if word == one.get("polarity")), None)
     try:
-        return inputs.resolve(image or inputs.Image(), _sizes(port), own)
+        return inputs.resolve(file.image or inputs.Image(), _sizes(port), file.polarity)
     except inputs.UnknownStepError as error:
         raise UnfitInputError(
             f"The image for {port.name[:100]!r} needs preprocessing; choose "
@@ -188,12 +198,12 @@ def _sizes(port: onnx.ValueInfoProto) -> tuple[int | None, ...] | None:
     return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
 
 
-def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
-    is_text = wanted.kind == "O"
+def _fitting(port: onnx.ValueInfoProto, value: Array, dtype: Any) -> Array:
+    is_text = dtype.kind == "O"
     if is_text and value.dtype.kind in "UO":
         value = value.astype(object)
-    elif value.dtype != wanted:
-        words = f"is {value.dtype}, but the model takes {'text' if is_text else wanted}"
+    elif value.dtype != dtype:
+        words = f"is {value.dtype}, but the model takes {'text' if is_text else dtype}"
         raise UnfitInputError(f"The value of {port.name[:100]!r} {words}.")
     dims = _sizes(port)
     if dims is None:
@@ -210,15 +220,13 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, wanted: Any) -> Array:
     return value
 
 
-def _told(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
-    """Write an output where it is an array of numbers, and tell the first of its values."""
-    import numpy as np  # noqa: PLC0415 - as above
-
-    said: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
+def _output(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
+    """Write an output where it is an array of numbers; answers it with the first of its values."""
+    row: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
     if not isinstance(value, np.ndarray | np.generic):
-        return said | {"type": type(value).__name__, "values": _plain(value, most)}
+        return row | {"type": type(value).__name__, "values": _plain(value, most)}
     array = np.asarray(value)
-    said |= {
+    row |= {
         "type": "tensor",
         "dtype": "text" if array.dtype.kind == "O" else array.dtype.name,
         "shape": [int(size) for size in array.shape],
@@ -226,12 +234,12 @@ def _told(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
         "values": [_number(one) for one in array.reshape(-1)[:most].tolist()],
     }
     if array.dtype.kind in "OV":
-        return said
+        return row
     if array.nbytes > _FILE_BYTES - (1 << 12):
-        return said | {"why": "too large to be kept"}
+        return row | {"why": "too large to be kept"}
     with target.open("xb") as file:
         np.save(file, array, allow_pickle=False)
-    return said | {"file": target.name}
+    return row | {"file": target.name}
 
 
 def _plain(value: Any, most: int) -> Any:

@@ -5,13 +5,14 @@ Every run and every comparison is a child of its own; this side sees only what t
 
 from __future__ import annotations
 
-import re
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import text
 from runners.engine.runs import answers, child_runs, localise
-from runners.engine.runs.child_runs import BUNDLED, GENERATED, Form
+from runners.engine.runs.answers import Comparison, Divergence, Generated, Prepared, Ran, Upgraded
+from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.generate import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,18 +29,6 @@ _LATE_SECONDS = 1.5
 _SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 _SEED = 20_240_611
 _GENERATED_SET = "test_data_set_generated-"
-_DEATHS = {
-    "timed-out": "exceeded the time limit of a run",
-    "out-of-memory": "exceeded the memory limit of a run",
-    "flooded": "returned an endless response",
-    "silent": "ended without a response",
-}
-_PREAMBLE = re.compile(
-    r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed: ?(?:Fatal error: )?"
-    r"|Exception during initialization: "
-    r"|/\S+\.(?:cc|h):\d+ [^()]{0,300}\([^()]{0,1000}\)(?: const)? "
-    r"|Exception from src/\S+:\d+:\s*|Check '[^']{1,200}' failed at src/\S+:\d+:\s*"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +56,6 @@ class Attempt:
         return self.sets - len(self.refused)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two sides' outputs compared; `worst` is the folder of the first set that disagrees."""
-
-    sets: tuple[str, ...]
-    agrees: bool
-    rows: list[dict[str, Any]]
-    worst: str = ""
-
-    @property
-    def agreed(self) -> bool:
-        return bool(self.sets) and self.agrees
-
-
 class Bench:
     """One model and one runtime on trial."""
 
@@ -90,32 +65,23 @@ class Bench:
         # The key `inputs` of the version's card, as it is written there.
         self.declared = declared
         self.sizes: Sequence[int] = _SIZES[0]
-        self.original = Form(job.model, job.model.parent)
+        self.original = Form(job.model, job.model.parent, "original")
         self.upgraded: Form | None = None
         self.upgraded_opset = 0
         self._tried_upgrade = False
         self.sets = {origin: job.work / "sets" / origin for origin in (BUNDLED, GENERATED)}
-        self.facts = self._prepare()
+        self.prepared = self._prepare()
         self.generation_problem = ""
         self._attempts: dict[str, Attempt] = {}
 
-    def _prepare(self) -> dict[str, Any]:
+    def _prepare(self) -> Prepared:
         root, model = self.job.work / "sets", self.job.model
         ending = self.job.stage(
             "prepare", lambda: child_runs.prepare(model, root), file_bytes=_FILE_BYTES
         )
         if ending.kind == "answered":
-            return answers.prepared(ending.answer)
-        return {"problem": told(ending, self.job), "unread": True}
-
-    @property
-    def random(self) -> list[str]:
-        """The operators of the model that draw random numbers."""
-        return [str(name) for name in self.facts["random"]]
-
-    @property
-    def profile(self) -> str:
-        return str(self.facts["profile"])
+            return answers.read(Prepared, ending.answer)
+        return Prepared(problem=self.job.cause(ending), is_readable=False)
 
     def upgrade(self) -> None:
         """Convert the model for the reference, once; without success there is only the original."""
@@ -128,9 +94,9 @@ class Bench:
             "upgrade", lambda: child_runs.upgrade(model, target, runtime), file_bytes=_FILE_BYTES
         )
         if ending.kind == "answered":
-            changed, opset = answers.upgraded(ending.answer)
-            if changed:
-                self.upgraded, self.upgraded_opset = Form(target, model.parent), opset
+            result = answers.read(Upgraded, ending.answer)
+            if result.changed:
+                self.upgraded, self.upgraded_opset = Form(target, model.parent), result.opset
 
     def forms(self) -> list[Form]:
         """The model's forms, best first for the reference."""
@@ -152,18 +118,11 @@ class Bench:
         return attempt
 
     def _generate(self, k: int, sizes: Sequence[int]) -> Attempt:
-        root, model = self.job.work / f"sets-{k}", self.job.model
-        ending = self.job.stage(
-            "generate",
-            lambda: child_runs.make_inputs(model, root, _SEED, sizes, declared=self.declared),
-            file_bytes=_FILE_BYTES,
-        )
-        if ending.kind != "answered":
-            self.generation_problem = f"generating inputs {told(ending, self.job)}"
-        elif problem := answers.problem(ending.answer):
-            self.generation_problem = problem
+        root = self.job.work / f"sets-{k}"
+        failure = self._make_inputs(root, GENERATED, sizes)
+        if failure:
+            self.generation_problem = failure
         else:
-            self.sets[GENERATED] = root / GENERATED
             attempt = self.attempt(self.runtime, GENERATED, tag=str(k))
             unfit = set(attempt.refused)
             fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in unfit]
@@ -178,24 +137,27 @@ class Bench:
 
         `generate` comes first.
         """
-        root, model, sizes = self.job.work / "sets", self.job.model, self.sizes
-        ending = self.job.stage(
-            "generate",
-            lambda: child_runs.make_inputs(
-                model,
-                root,
-                _SEED,
-                sizes,
-                declared=self.declared,
-                origin=origin,
-                examples=self.job.input,
-            ),
-            file_bytes=_FILE_BYTES,
+        return self._make_inputs(self.job.work / "sets", origin, self.sizes)
+
+    def _make_inputs(self, root: Path, origin: str, sizes: Sequence[int]) -> str:
+        """Generate sets of an origin; a string says why there are none."""
+        task = functools.partial(
+            child_runs.make_inputs,
+            self.job.model,
+            root,
+            _SEED,
+            sizes,
+            declared=self.declared,
+            origin=origin,
+            examples=self.job.input,
         )
+        ending = self.job.stage("generate", task, file_bytes=_FILE_BYTES)
         if ending.kind != "answered":
-            return f"generating inputs {told(ending, self.job)}"
-        self.sets[origin] = root / origin
-        return answers.problem(ending.answer)
+            return f"generating inputs {self.job.cause(ending)}"
+        failure = answers.read(Generated, ending.answer).failure
+        if not failure:
+            self.sets[origin] = root / origin
+        return failure
 
     def attempt(
         self,
@@ -208,8 +170,7 @@ class Bench:
     ) -> Attempt:
         """Run all data sets of one origin, once for each way of running them."""
         chosen = form or self.original
-        word = "original" if chosen is self.original else "upgraded"
-        key = _key(runtime, origin, word, tag if optimise else f"{tag}unoptimised")
+        key = _key(runtime, origin, chosen.word, tag if optimise else f"{tag}unoptimised")
         if key not in self._attempts:
             self._attempts[key] = self._run(runtime, origin, chosen, optimise=optimise, key=key)
         return self._attempts[key]
@@ -219,17 +180,18 @@ class Bench:
         ending = self.run_stage(
             f"run {key}", lambda: child_runs.run(runtime, form, sets, results, optimise=optimise)
         )
-        word = "original" if form is self.original else "upgraded"
         if ending.kind == "answered":
-            refused, count = answers.ran(ending.answer)
-            return Attempt("ran", results, "", refused, count, word, seconds=ending.seconds)
+            ran = answers.read(Ran, ending.answer)
+            return Attempt(
+                "ran", results, "", ran.refused, ran.sets, form.word, seconds=ending.seconds
+            )
         if ending.kind == "timed-out":
-            return self._out_of_time(results, word)
+            return self._out_of_time(results, form.word)
         kind = "died"
         if ending.kind == "raised":
             kind = _RAISED.get(ending.answer[0], "refused")
-        reason = told(ending, self.job)
-        return Attempt(kind, results, reason, form=word, signal=ending.kind == "signalled")
+        reason = self.job.cause(ending)
+        return Attempt(kind, results, reason, form=form.word, signal=ending.kind == "signalled")
 
     def run_stage(self, name: str, task: Callable[[], Any]) -> Ending:
         """Run a task in a child that has the time of a run."""
@@ -247,7 +209,7 @@ class Bench:
         whose = "the job" if self.job.seconds_left() <= _LATE_SECONDS else "the run"
         note = f"{whose} ran out of time"
         ending = self.job.stage("count", lambda: child_runs.count(results), writes=False)
-        done = answers.counted(ending.answer) if ending.kind == "answered" else 0
+        done = answers.take(ending.answer, "done", int) if ending.kind == "answered" else 0
         if done:
             return Attempt("ran", results, sets=done, form=form, note=f"{note} after {done} sets")
         word = "late" if whose == "the job" else "died"
@@ -255,17 +217,15 @@ class Bench:
 
     def compare(self, expected: Path, actual: Path, profile: str = "") -> Comparison | str:
         """Compare the outputs in two folders; a string says why it could not be done."""
-        model, chosen = self.job.model, profile or self.profile
+        model, chosen = self.job.model, profile or self.prepared.profile
         ending = self.job.stage(
-            "compare",
-            lambda: child_runs.compare(model, expected, actual, chosen),
-            writes=False,
+            "compare", lambda: child_runs.compare(model, expected, actual, chosen), writes=False
         )
         if ending.kind != "answered":
-            return f"comparing the outputs {told(ending, self.job)}"
-        return Comparison(*answers.compared(ending.answer))
+            return f"comparing the outputs {self.job.cause(ending)}"
+        return answers.read(Comparison, ending.answer)
 
-    def localise(self, parties: localise.Parties, origin: str, name: str) -> dict[str, Any]:
+    def localise(self, parties: localise.Parties, origin: str, name: str) -> Divergence:
         """Look for the first node that diverges on one data set."""
         # Against itself a runtime was only seen to differ on the original.
         forms = [self.original] if parties.optimised else self.forms()
@@ -278,33 +238,12 @@ class Bench:
             file_bytes=_FILE_BYTES,
         )
         if ending.kind == "answered":
-            return answers.localised(ending.answer)
-        note = f"looking for the node {told(ending, self.job)}"
-        return {"node": None, "evidence": "", "note": note}
+            return answers.divergence(ending.answer)
+        return Divergence(None, "", f"looking for the node {self.job.cause(ending)}")
 
 
 def _key(runtime: str, origin: str, form: str, tag: str) -> str:
     return "-".join(part for part in (runtime, origin, form, tag) if part)
 
 
-def told(ending: Ending, job: Job) -> str:
-    """Say in words how a child ended, without the folders it worked in."""
-    match ending.kind:
-        case "raised":
-            name, said = ending.answer
-            words = said if name in _OWN_CLASSES else f"{name}: {said}"
-        case "signalled":
-            words = f"crashed with {ending.answer}"
-        case kind:
-            words = _DEATHS.get(kind, kind)
-    folders = (job.model.parent, job.input, job.work, job.out)
-    return plain(words, *(str(folder) for folder in folders))
-
-
-def plain(words: str, *private: str) -> str:
-    """Shorten a library's complaint: without its codes, and without the folders given."""
-    return text.message(_PREAMBLE.sub("", words), *private)
-
-
 _RAISED = {"UnsupportedModelError": "unsupported", "UnpreparedError": "unprepared"}
-_OWN_CLASSES = frozenset({"LoadError", *_RAISED})

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from onnx import numpy_helper
+
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
@@ -17,18 +19,8 @@ if TYPE_CHECKING:
 
 _PASSING = frozenset(
     {
-        "Identity",
-        "Cast",
-        "Reshape",
-        "Squeeze",
-        "Unsqueeze",
-        "Flatten",
-        "Transpose",
-        "Expand",
-        "Tile",
-        "Slice",
-        "Concat",
-        "Split",
+        *("Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"),
+        *("Transpose", "Expand", "Tile", "Slice", "Concat", "Split"),
     }
 )
 _LOOKUPS = {"Gather": (0, 1), "GatherElements": (0, 1), "GatherND": (0, 1)}
@@ -39,27 +31,13 @@ _DEPTH = 12
 
 # (operator, place of the input): the role that decides its value.
 _ROLES = {
-    ("Reshape", 1): "shape",
-    ("Expand", 1): "ones",
-    ("Tile", 1): "ones",
-    ("ConstantOfShape", 0): "size",
-    ("TopK", 1): "ones",
-    ("Loop", 0): "size",
-    ("Resize", 2): "ones",
-    ("Upsample", 1): "ones",
-    ("Unsqueeze", 1): "zeros",
-    ("Squeeze", 1): "zeros",
-    ("ReduceSum", 1): "zeros",
-    ("Slice", 1): "zeros",
-    ("Slice", 2): "size",
-    ("Slice", 3): "zeros",
-    ("Slice", 4): "ones",
-    ("Pad", 1): "zeros",
-    ("Split", 1): "ones",
-    ("CumSum", 1): "zeros",
-    ("GroupQueryAttention", 5): "total_less_one",
-    ("GroupQueryAttention", 6): "total",
-}
+    ("Reshape", 1): "shape", ("Expand", 1): "ones", ("Tile", 1): "ones",
+    ("ConstantOfShape", 0): "size", ("TopK", 1): "ones", ("Loop", 0): "size", ("Resize", 2): "ones",
+    ("Upsample", 1): "ones", ("Unsqueeze", 1): "zeros", ("Squeeze", 1): "zeros",
+    ("ReduceSum", 1): "zeros", ("Slice", 1): "zeros", ("Slice", 2): "size", ("Slice", 3): "zeros",
+    ("Slice", 4): "ones", ("Pad", 1): "zeros", ("Split", 1): "ones", ("CumSum", 1): "zeros",
+    ("GroupQueryAttention", 5): "total_less_one", ("GroupQueryAttention", 6): "total",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -93,30 +71,33 @@ class Uses:
                 self._producers.setdefault(name, node)
         graph = model.graph
         self._tensors = {tensor.name: tensor for tensor in graph.initializer}
-        ports = (*graph.input, *graph.value_info)
-        self._shapes = {port.name: _shape_of(port) for port in ports}
+        self._shapes = {
+            port.name: [max(dim.dim_value, 0) for dim in port.type.tensor_type.shape.dim]
+            for port in (*graph.input, *graph.value_info)
+        }
 
     def of(self, name: str) -> Use:
         """Find what is known about the values that the input `name` may take."""
         use = Use()
-        seen: set[str] = set()
-        self._follow(name, use, seen, _DEPTH, direct=True)
+        followed: set[str] = set()
+        self._follow(name, use, followed, _DEPTH, direct=True)
         return use
 
-    def _follow(self, name: str, use: Use, seen: set[str], depth: int, *, direct: bool) -> None:
-        if name in seen or not depth:
+    def _follow(self, name: str, use: Use, followed: set[str], depth: int, *, direct: bool) -> None:
+        if name in followed or not depth:
             return
-        seen.add(name)
+        followed.add(name)
         for node, place in self._consumers.get(name, ()):
             self._look(node, place, use, direct=direct)
             if node.op_type in _PASSING and place == 0:
                 # A cast to floats ends what indices mean.
                 for output in node.output:
-                    self._follow(output, use, seen, depth - 1, direct=False)
+                    self._follow(output, use, followed, depth - 1, direct=False)
 
     def _look(self, node: onnx.NodeProto, place: int, use: Use, *, direct: bool) -> None:
         if node.op_type in _LOOKUPS and _LOOKUPS[node.op_type][1] == place:
-            use.bound(self._length(node.input[0], _integer(node, "axis")))
+            axis = next((int(one.i) for one in node.attribute if one.name == "axis"), 0)
+            use.bound(self._length(node.input[0], axis))
         elif node.op_type == "EmbedLayerNormalization" and place in _EMBEDDINGS:
             table = _EMBEDDINGS[place]
             if table < len(node.input):
@@ -143,8 +124,6 @@ class Uses:
         return shape[axis] if -len(shape) <= axis < len(shape) else None
 
     def _constant(self, name: str) -> list[Any]:
-        from onnx import numpy_helper  # noqa: PLC0415 - only a child may hold both
-
         tensor = self._tensors.get(name)
         producer = self._producers.get(name)
         if tensor is None and producer is not None and producer.op_type == "Constant":
@@ -156,14 +135,6 @@ class Uses:
         if tensor is None or tensor.external_data:
             return []
         return list(numpy_helper.to_array(tensor).reshape(-1)[:64].tolist())
-
-
-def _shape_of(port: onnx.ValueInfoProto) -> list[int]:
-    return [max(dim.dim_value, 0) for dim in port.type.tensor_type.shape.dim]
-
-
-def _integer(node: onnx.NodeProto, name: str) -> int:
-    return next((int(one.i) for one in node.attribute if one.name == name), 0)
 
 
 def _vocabulary(node: onnx.NodeProto) -> Iterator[Any]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
-from runners.engine.runtimes.errors import LoadError, MissingRuntimeError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,16 +17,31 @@ if TYPE_CHECKING:
 
     from runners.engine.onnx_files.datasets import Value
 
-    Run = Callable[[dict[str, Value]], list[Value]]
-
-__all__ = ["LoadError", "MissingRuntimeError", "Runtime", "UnsupportedModelError", "names", "of"]
-
+Run: TypeAlias = "Callable[[dict[str, Value]], list[Value]]"
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 # name: (our module, the package whose presence makes it available)
 _MODULES = {
     ONNXRUNTIME: ("onnxruntime_cpu", "onnxruntime"),
     REFERENCE: ("onnx_reference", "onnx"),
     OPENVINO: ("openvino_cpu", "openvino"),
 }
+
+
+class MissingRuntimeError(LookupError):
+    """The runtime is unknown, or not installed in this environment."""
+
+
+class LoadError(Exception):
+    """The runtime does not load the model; the message is the library's."""
+
+
+class UnsupportedModelError(LoadError):
+    """The runtime says that it does not support the model: an operator, a version, a type."""
+
+
+class UnpreparedError(LoadError):
+    """This machine lacks something that the runtime needs; nobody else is at fault."""
 
 
 class Runtime(Protocol):
@@ -63,6 +77,19 @@ class Runtime(Protocol):
         The second callable ends the session and names the nodes that ran, those of inner graphs
         too, in the order in which they ended. Raises what `open` raises.
         """
+
+
+def attempt(call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T | Exception:
+    """What a library's call gives, or the exception that it raises.
+
+    A library may raise anything; only a MemoryError goes on, and ends the child.
+    """
+    try:
+        return call(*args, **kwargs)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see above
+        return error
 
 
 def names() -> list[str]:

@@ -21,20 +21,20 @@ def expose(path: Path, outputs: Sequence[str]) -> onnx.ModelProto:
     model = onnx.load(str(path), load_external_data=False)
     if not outputs:
         return model
-    known = {port.name: port for port in (*model.graph.output, *model.graph.value_info)}
-    ports = [_port(known.get(name), name) for name in outputs]
+    ports_by_name = {port.name: port for port in (*model.graph.output, *model.graph.value_info)}
+    ports = [_port(ports_by_name.get(name), name) for name in outputs]
     del model.graph.output[:]
     model.graph.output.extend(ports)
     return model
 
 
-def _port(known: onnx.ValueInfoProto | None, name: str) -> onnx.ValueInfoProto:
+def _port(declared: onnx.ValueInfoProto | None, name: str) -> onnx.ValueInfoProto:
     import onnx  # noqa: PLC0415
 
     # A type suffices and a wrong shape would be refused, so shapes are left to the runtime.
     port = onnx.ValueInfoProto(name=name)
-    if known is not None and known.type.WhichOneof("value") != "tensor_type":
-        port.type.CopyFrom(known.type)
-    elif known is not None and known.type.tensor_type.elem_type:
-        port.type.tensor_type.elem_type = known.type.tensor_type.elem_type
+    if declared is not None and declared.type.WhichOneof("value") != "tensor_type":
+        port.type.CopyFrom(declared.type)
+    elif declared is not None and declared.type.tensor_type.elem_type:
+        port.type.tensor_type.elem_type = declared.type.tensor_type.elem_type
     return port

@@ -6,9 +6,15 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
+from onnx import external_data_helper
+from onnx.reference import ReferenceEvaluator, op_run
+from onnx.reference.op_run import OpRun
+
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.onnx_files import bodies
-from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
@@ -16,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runtimes import Run, Runtime
 
 
 _MOST_DENSE = 1 << 24
@@ -27,8 +32,6 @@ class _Reference:
     optimises = False
 
     def version(self) -> str:
-        import onnx  # noqa: PLC0415 - preloaded by the fork server
-
         return str(onnx.__version__)
 
     def open(
@@ -39,12 +42,11 @@ class _Reference:
         outputs: Sequence[str] = (),
         folder: Path | None = None,
     ) -> Run:
-        from onnx import external_data_helper  # noqa: PLC0415
-        from onnx.reference import ReferenceEvaluator  # noqa: PLC0415
-
         model = expose(path, outputs)
         external_data_helper.load_external_data_for_model(model, str(folder or path.parent))
-        _spell_alike(model)
+        # Of the default domain the evaluator knows the short name alone.
+        for one in (*model.opset_import, *bodies.nodes(model)):
+            one.domain = "" if one.domain in bodies.DEFAULT_DOMAINS else one.domain
         _densify(model)
         try:
             evaluator = ReferenceEvaluator(model, new_ops=[_zip_map()])
@@ -57,7 +59,7 @@ class _Reference:
             # It says so in many classes of its own.
             kind = UnsupportedModelError if "mplement" in words else LoadError
             raise kind(words) from None
-        known = set(evaluator.input_names)
+        names = set(evaluator.input_names)
         optional = {
             port.name
             for port in model.graph.input
@@ -68,15 +70,13 @@ class _Reference:
             feeds = {
                 name: value
                 for name, value in values.items()
-                if name in known and (value is not None or name in optional)
+                if name in names and (value is not None or name in optional)
             }
             return [_tidy(value) for value in evaluator.run(None, feeds)]
 
         return run
 
     def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
-        from onnx.reference import op_run  # noqa: PLC0415
-
         ended: list[str] = []
         base: Any = op_run.OpRun
         plain = base.run
@@ -91,36 +91,19 @@ class _Reference:
         return self.open(path, folder=folder), lambda: ended
 
 
-def _spell_alike(model: Any) -> None:
-    """Write the default domain's longer name as the short one, which alone the evaluator knows."""
-    for named in (*model.opset_import, *bodies.nodes(model)):
-        if named.domain == "ai.onnx":
-            named.domain = ""
-
-
 def _densify(model: Any) -> None:
     """Write sparse initializers out as dense ones: the evaluator stumbles over them."""
-    import numpy as np  # noqa: PLC0415
-    from onnx import numpy_helper  # noqa: PLC0415
-
     graph = model.graph
     for sparse in graph.sparse_initializer:
         if math.prod(sparse.dims) > _MOST_DENSE:
             return
-        values = numpy_helper.to_array(sparse.values)
-        places = numpy_helper.to_array(sparse.indices)
-        dense = np.zeros(tuple(sparse.dims), values.dtype)
-        where = tuple(places.T) if places.ndim > 1 else np.unravel_index(places, dense.shape)
-        dense[where] = values
-        graph.initializer.append(numpy_helper.from_array(dense, sparse.values.name))
+        graph.initializer.append(bodies.dense(sparse))
     del graph.sparse_initializer[:]
 
 
 @functools.cache
 def _zip_map() -> Any:
     """Make the one operator that the evaluator lacks and most classifiers of scikit-learn have."""
-    import numpy as np  # noqa: PLC0415
-    from onnx.reference.op_run import OpRun  # noqa: PLC0415
 
     class ZipMap(OpRun):
         op_domain = "ai.onnx.ml"
@@ -139,8 +122,6 @@ RUNTIME: Runtime = _Reference()
 
 
 def _tidy(value: Any) -> Value:
-    import numpy as np  # noqa: PLC0415
-
     if value is None or isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.runtimes.errors import LoadError, UnpreparedError, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, Runtime, UnpreparedError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runtimes import Run, Runtime
 
 _UNSUPPORTED = re.compile(
     r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
@@ -23,22 +22,17 @@ _UNSUPPORTED = re.compile(
     r"|ONNX Runtime only \*guarantees\* support|No opset import for domain|MLDataType for"
     r"|No Op registered for|Unsupported OpSet|Type 'tensor\(\w+\)' of input parameter"
 )
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _EVENT = re.compile(r'"name" ?: ?"([^"]*)"')
 _NO_LOCALE = "the model works on text, and this worker has no en_US.UTF-8 locale"
 # ONNX types that numpy lacks or that the runtime hands over as something else: (name, bits).
 _STRANGE = {
-    "tensor(bfloat16)": ("BFLOAT16", 16),
-    "tensor(float8e4m3fn)": ("FLOAT8E4M3FN", 8),
-    "tensor(float8e4m3fnuz)": ("FLOAT8E4M3FNUZ", 8),
-    "tensor(float8e5m2)": ("FLOAT8E5M2", 8),
-    "tensor(float8e5m2fnuz)": ("FLOAT8E5M2FNUZ", 8),
-    "tensor(float8e8m0)": ("FLOAT8E8M0", 8),
-    "tensor(float4e2m1)": ("FLOAT4E2M1", 4),
-    "tensor(int4)": ("INT4", 4),
-    "tensor(uint4)": ("UINT4", 4),
-    "tensor(int2)": ("INT2", 2),
-    "tensor(uint2)": ("UINT2", 2),
-}
+    "tensor(bfloat16)": ("BFLOAT16", 16), "tensor(float8e4m3fn)": ("FLOAT8E4M3FN", 8),
+    "tensor(float8e4m3fnuz)": ("FLOAT8E4M3FNUZ", 8), "tensor(float8e5m2)": ("FLOAT8E5M2", 8),
+    "tensor(float8e5m2fnuz)": ("FLOAT8E5M2FNUZ", 8), "tensor(float8e8m0)": ("FLOAT8E8M0", 8),
+    "tensor(float4e2m1)": ("FLOAT4E2M1", 4), "tensor(int4)": ("INT4", 4),
+    "tensor(uint4)": ("UINT4", 4), "tensor(int2)": ("INT2", 2), "tensor(uint2)": ("UINT2", 2),
+}  # fmt: skip
 
 
 class _OnnxRuntime:
@@ -58,58 +52,48 @@ class _OnnxRuntime:
         outputs: Sequence[str] = (),
         folder: Path | None = None,
     ) -> Run:
-        import onnxruntime  # noqa: PLC0415
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        if not optimise:
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options = _options(optimise=optimise)
         source: str | bytes = str(path)
         if outputs or folder is not None:
-            options.add_session_config_entry(
-                "session.model_external_initializers_file_folder_path", str(folder or path.parent)
-            )
+            options.add_session_config_entry(_WEIGHTS_FOLDER, str(folder or path.parent))
             source = expose(path, outputs).SerializeToString()
-        try:
-            session = onnxruntime.InferenceSession(
-                source, options, providers=["CPUExecutionProvider"]
-            )
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a library may raise anything here
-            words = str(error)
-            if "locale" in words:
-                raise UnpreparedError(_NO_LOCALE) from None
-            kind = LoadError
-            if type(error).__name__ == "NotImplemented" or _UNSUPPORTED.search(words):
-                kind = UnsupportedModelError
-            raise kind(words) from None
-        return _Session(session)
+        return _Session(_load(source, options))
 
     def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
-        import onnxruntime  # noqa: PLC0415
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options = _options(optimise=False)
         options.enable_profiling = True
         options.profile_file_prefix = str(path.with_suffix(""))
-        options.add_session_config_entry(
-            "session.model_external_initializers_file_folder_path", str(folder)
-        )
-        try:
-            session = onnxruntime.InferenceSession(
-                path.read_bytes(), options, providers=["CPUExecutionProvider"]
-            )
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a library may raise anything here
-            raise LoadError(str(error)) from None
+        options.add_session_config_entry(_WEIGHTS_FOLDER, str(folder))
+        session = _load(path.read_bytes(), options)
         return _Session(session), lambda: _names(session.end_profiling())
+
+
+def _options(*, optimise: bool) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    if not optimise:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
+
+
+def _load(source: str | bytes, options: Any) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
+    try:
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a library may raise anything here
+        words = str(error)
+        if "locale" in words:
+            raise UnpreparedError(_NO_LOCALE) from None
+        if type(error).__name__ == "NotImplemented" or _UNSUPPORTED.search(words):
+            raise UnsupportedModelError(words) from None
+        raise LoadError(words) from None
 
 
 def _names(profile: str) -> list[str]:
@@ -137,26 +121,26 @@ class _Session:
             if name in self._inputs and (value is not None or "optional" in self._inputs[name])
         }
         if not any(kind in _STRANGE for _, kind in self._outputs):
-            said = self._session.run(None, feeds)
+            values = self._session.run(None, feeds)
             return [
-                _tidy(value, kind) for value, (_, kind) in zip(said, self._outputs, strict=True)
+                _tidy(value, kind) for value, (_, kind) in zip(values, self._outputs, strict=True)
             ]
         return self._run_strangely(feeds)
 
     def _run_strangely(self, feeds: dict[str, Any]) -> list[Value]:
         import onnxruntime  # noqa: PLC0415
 
-        given = {
+        values = {
             name: value
             if isinstance(value, onnxruntime.OrtValue)
             else onnxruntime.OrtValue.ortvalue_from_numpy(value)
             for name, value in feeds.items()
         }
         names = [name for name, _ in self._outputs]
-        held = self._session.run_with_ort_values(names, given)
+        results = self._session.run_with_ort_values(names, values)
         return [
             _read_strange(value, _STRANGE[kind]) if kind in _STRANGE else _tidy(value.numpy(), kind)
-            for value, (_, kind) in zip(held, self._outputs, strict=True)
+            for value, (_, kind) in zip(results, self._outputs, strict=True)
         ]
 
 

@@ -7,8 +7,12 @@ import importlib.metadata
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
+from onnx import TensorProto, external_data_helper, numpy_helper
+
 from hub.protocol.vocabularies import OPENVINO
-from runners.engine.runtimes.errors import LoadError, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
@@ -16,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runtimes import Run, Runtime
 
 _UNSUPPORTED = re.compile(
     r"OpConversionFailure|No conversion rule|[Uu]nsupported|not supported|[Nn]ot [Ii]mplemented"
@@ -26,15 +29,9 @@ _UNSUPPORTED = re.compile(
 _SETTINGS = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1}
 # OpenVINO's name of a type: ONNX's, for those that numpy lacks.
 _STRANGE = {
-    "bf16": "BFLOAT16",
-    "f8e4m3": "FLOAT8E4M3FN",
-    "f8e5m2": "FLOAT8E5M2",
-    "f8e8m0": "FLOAT8E8M0",
-    "f4e2m1": "FLOAT4E2M1",
-    "i4": "INT4",
-    "u4": "UINT4",
-    "u2": "UINT2",
-}
+    "bf16": "BFLOAT16", "f8e4m3": "FLOAT8E4M3FN", "f8e5m2": "FLOAT8E5M2", "f8e8m0": "FLOAT8E8M0",
+    "f4e2m1": "FLOAT4E2M1", "i4": "INT4", "u4": "UINT4", "u2": "UINT2",
+}  # fmt: skip
 
 
 class _OpenVino:
@@ -56,7 +53,10 @@ class _OpenVino:
         core = _library().Core()
         try:
             if outputs or folder is not None:
-                model = core.read_model(_whole(path, outputs, folder or path.parent))
+                whole = expose(path, outputs)
+                weights = str(folder or path.parent)
+                external_data_helper.load_external_data_for_model(whole, weights)
+                model = core.read_model(bytes(whole.SerializeToString()))
             else:
                 model = core.read_model(str(path))
             compiled = core.compile_model(model, "CPU", _SETTINGS)
@@ -66,7 +66,8 @@ class _OpenVino:
             words = str(error)
             kind = UnsupportedModelError if _UNSUPPORTED.search(words) else LoadError
             raise kind(words) from None
-        inputs, usual = _ports_of(path)
+        graph = onnx.load(str(path), load_external_data=False).graph
+        inputs = {port.name for port in graph.input}
         for port in compiled.inputs:
             if not inputs.intersection(port.get_names()):
                 # It does so with a value that it failed to convert, and reads stray memory.
@@ -74,7 +75,7 @@ class _OpenVino:
                     f"OpenVINO wants {sorted(port.get_names())} as input, which the graph makes."
                 )
                 raise UnsupportedModelError(words)
-        return _Request(compiled, list(outputs) or usual)
+        return _Request(compiled, list(outputs) or [port.name for port in graph.output])
 
     def trace(self, path: Path, *, folder: Path) -> tuple[Run, Callable[[], list[str]]]:
         raise UnsupportedModelError("OpenVINO does not name the nodes that it runs.")
@@ -83,21 +84,6 @@ class _OpenVino:
 def _library() -> Any:
     # Never installed together with the development tools, so imported by name.
     return importlib.import_module("openvino")
-
-
-def _whole(path: Path, outputs: Sequence[str], folder: Path) -> bytes:
-    from onnx import external_data_helper  # noqa: PLC0415
-
-    model = expose(path, outputs)
-    external_data_helper.load_external_data_for_model(model, str(folder))
-    return bytes(model.SerializeToString())
-
-
-def _ports_of(path: Path) -> tuple[set[str], list[str]]:
-    import onnx  # noqa: PLC0415
-
-    graph = onnx.load(str(path), load_external_data=False).graph
-    return {port.name for port in graph.input}, [port.name for port in graph.output]
 
 
 class _Request:
@@ -127,8 +113,6 @@ RUNTIME: Runtime = _OpenVino()
 
 
 def _to_tensor(value: Value, port: Any) -> Any:
-    import numpy as np  # noqa: PLC0415
-
     openvino = _library()
     if isinstance(value, list | dict):
         raise UnsupportedModelError("OpenVINO takes no sequences and no maps as inputs.")
@@ -139,22 +123,13 @@ def _to_tensor(value: Value, port: Any) -> Any:
     if kind.get_type_name() not in _STRANGE:
         return openvino.Tensor(np.ascontiguousarray(array).reshape(array.shape))
     tensor = openvino.Tensor(kind, list(array.shape))
-    raw = np.frombuffer(_packed(array), np.uint8)
+    raw = np.frombuffer(bytes(numpy_helper.from_array(array).raw_data), np.uint8)
     room = tensor.data.reshape(-1).view(np.uint8)
     room[:] = raw[: room.size]
     return tensor
 
 
-def _packed(array: Any) -> bytes:
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    return bytes(numpy_helper.from_array(array).raw_data)
-
-
 def _to_array(tensor: Any) -> Value:
-    import numpy as np  # noqa: PLC0415
-    from onnx import TensorProto, numpy_helper  # noqa: PLC0415
-
     name = tensor.element_type.get_type_name()
     if name == "string":
         return np.asarray(tensor.str_data).astype(object)

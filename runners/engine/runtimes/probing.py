@@ -5,14 +5,10 @@ from __future__ import annotations
 import functools
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.runtimes.errors import LoadError
-
-if TYPE_CHECKING:
-    from runners.engine.runtimes import Runtime
+from runners.engine.runtimes import LoadError, Runtime
 
 _LOWEST_OPSET, _LOWEST_IR = 7, 3
 
@@ -46,21 +42,26 @@ def _room() -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="hub-probe-", dir=Path.cwd())
 
 
-def _runs(runtime: Runtime, place: Path, opset: int, ir: int) -> bool:
-    import numpy as np  # noqa: PLC0415
+def relu(opset: int, ir_version: int) -> bytes:
+    """A model of one node, from two floats `x` to two floats `y`."""
     import onnx  # noqa: PLC0415
 
-    port = [
+    ports = [
         onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in ("x", "y")
     ]
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Relu", ["x"], ["y"])], "probe", port[:1], port[1:]
-    )
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    graph = onnx.helper.make_graph([node], "probe", ports[:1], ports[1:])
     imports = [onnx.helper.make_opsetid("", opset)]
-    model = onnx.helper.make_model(graph, ir_version=ir, opset_imports=imports)
-    place.write_bytes(model.SerializeToString())
+    model = onnx.helper.make_model(graph, ir_version=ir_version, opset_imports=imports)
+    return bytes(model.SerializeToString())
+
+
+def _runs(runtime: Runtime, place: Path, opset: int, ir: int) -> bool:
+    import numpy as np  # noqa: PLC0415
+
+    place.write_bytes(relu(opset, ir))
     try:
-        (said,) = runtime.open(place)({"x": np.array([-1, 2], np.float32)})
+        (result,) = runtime.open(place)({"x": np.array([-1, 2], np.float32)})
     except (LoadError, RuntimeError, ValueError):
         return False
-    return isinstance(said, np.ndarray) and said.tolist() == [0.0, 2.0]
+    return isinstance(result, np.ndarray) and result.tolist() == [0.0, 2.0]

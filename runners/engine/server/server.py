@@ -28,6 +28,7 @@ from runners.engine.confine.isolation import Limits
 from runners.engine.jobs import Job, Request
 from runners.engine.onnx_files import text
 from runners.engine.reports import Finding, Report
+from runners.engine.runtimes import probing
 from runners.engine.server.tasks import FLOWS
 
 ENGINE_VERSION = "1"
@@ -169,39 +170,23 @@ def _honest_work() -> Any:
     """Make the self-test: a tiny model through the checker, inference and a runtime."""
     import onnx  # noqa: PLC0415
 
-    floats = onnx.TensorProto.FLOAT
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Relu", ["x"], ["y"])],
-        "self_test",
-        [onnx.helper.make_tensor_value_info("x", floats, ["n"])],
-        [onnx.helper.make_tensor_value_info("y", floats, ["n"])],
-    )
-    model = onnx.helper.make_model(
-        graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]
-    )
-    raw = model.SerializeToString()
-    load = _load_in_onnxruntime if ONNXRUNTIME in runtimes.names() else _load_in_openvino
+    raw = probing.relu(opset=17, ir_version=8)
+    has_onnxruntime = ONNXRUNTIME in runtimes.names()
 
     def work() -> str:
         onnx.checker.check_model(raw, full_check=True)
-        return load(raw)
+        # In two threads: they must be possible, too.
+        if not has_onnxruntime:
+            core = importlib.import_module("openvino").Core()
+            compiled = core.compile_model(core.read_model(raw), "CPU", {"INFERENCE_NUM_THREADS": 2})
+            return str(compiled.inputs[0].get_any_name())
+        onnxruntime = importlib.import_module("onnxruntime")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 2
+        session = onnxruntime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
+        return str(session.get_inputs()[0].name)
 
     return work
-
-
-def _load_in_onnxruntime(raw: bytes) -> str:
-    import onnxruntime  # noqa: PLC0415
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 2  # threads must be possible too
-    session = onnxruntime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
-    return str(session.get_inputs()[0].name)
-
-
-def _load_in_openvino(raw: bytes) -> str:
-    core = importlib.import_module("openvino").Core()
-    compiled = core.compile_model(core.read_model(raw), "CPU", {"INFERENCE_NUM_THREADS": 2})
-    return str(compiled.inputs[0].get_any_name())
 
 
 def _read_request(line: bytes) -> Request | None:

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import convert, federated
 from runners.engine.benchmark import pairing
 from runners.engine.benchmark import task as benchmark_task
 from runners.engine.checks import check
 from runners.engine.checks.check import Verdict
 from runners.engine.conformance import suite
 from runners.engine.conformance import task as conformance_task
-from runners.engine.graphs import annotate, difference, skeleton, tensor_figures
-from runners.engine.jobs import findings_of, is_refused, mapping_of
+from runners.engine.convert import flow as conversion
+from runners.engine.federated import tasks as federated_tasks
+from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
+from runners.engine.jobs import Job, findings_of, is_refused, mapping_of
 from runners.engine.onnx_files import describe
-from runners.engine.reports import Finding
 from runners.engine.runs import run_once
 from runners.engine.upgrades import task as upgrade_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
+    from runners.engine.reports import Finding, Report
 
-_PROGRESS = {
-    "describe": 10,
-    check.SCAN: 5,
-    check.CHECKER: 30,
-    check.INFERENCE: 50,
-    check.LOAD: 70,
-}
+_PROGRESS = {"describe": 10, check.SCAN: 5, check.CHECKER: 30, check.INFERENCE: 50, check.LOAD: 70}
 
 
 def describe_model(job: Job) -> Report:
@@ -38,9 +31,7 @@ def describe_model(job: Job) -> Report:
     job.tell(_PROGRESS["describe"], "describe")
     ending, limits = job.scan_with(describe.describe)
     if ending.kind != "answered":
-        verdict = check.judge(check.SCAN, ending, limits)
-        finding = Finding(verdict.word, "error", f"{verdict.message}.", check.SCAN)
-        return job.report("failed", (finding,))
+        return job.report("failed", (check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
     findings = findings_of(ending.answer)
     facts = mapping_of(ending.answer, "facts")
     return job.report("failed" if is_refused(findings) else "passed", findings, facts)
@@ -54,16 +45,16 @@ def check_model(job: Job) -> Report:
     if ending.kind != "answered":
         verdicts[check.SCAN] = check.judge(check.SCAN, ending, limits)
         return _verdict_report(job, verdicts, (), {})
-    seen = findings_of(ending.answer)
+    findings = findings_of(ending.answer)
     facts = mapping_of(ending.answer, "facts")
-    if is_refused(seen):
-        message = next(one.message for one in seen if one.severity == "error")
+    if is_refused(findings):
+        message = next(one.message for one in findings if one.severity == "error")
         verdicts[check.SCAN] = Verdict("refused", message, ending.seconds)
-        return _verdict_report(job, verdicts, seen, facts)
+        return _verdict_report(job, verdicts, findings, facts)
     verdicts[check.SCAN] = Verdict("ok", "", ending.seconds)
     job.lay_out([job.request.entry, *job.external(ending.answer)])
     facts = _judge_by_libraries(job, verdicts, facts)
-    return _verdict_report(job, verdicts, seen, facts)
+    return _verdict_report(job, verdicts, findings, facts)
 
 
 def _judge_by_libraries(
@@ -83,23 +74,26 @@ def _judge_by_libraries(
         if verdict.word in check.FATAL:
             break
         if stage == check.CHECKER and verdict.word == "ok":
-            facts = {**facts, **mapping_of({"facts": ending.answer}, "facts")}
+            facts = {**facts, **mapping_of(ending.answer)}
     return facts
 
 
 def _verdict_report(
-    job: Job, verdicts: dict[str, Verdict], seen: tuple[Finding, ...], facts: dict[str, Any]
+    job: Job,
+    verdicts: dict[str, Verdict],
+    scan_findings: tuple[Finding, ...],
+    facts: dict[str, Any],
 ) -> Report:
     runtime = f"onnxruntime {job.versions.get('onnxruntime', '')}".strip()
-    told = check.findings(verdicts, facts, runtime)
+    findings = check.findings(verdicts, facts, runtime)
     # The load verdict says the same with more weight.
-    if any(one.code == "needs-operator-set" for one in told):
-        seen = tuple(one for one in seen if one.code != "needs-operator-set")
-    said = {
+    if any(one.code == "needs-operator-set" for one in findings):
+        scan_findings = tuple(one for one in scan_findings if one.code != "needs-operator-set")
+    all_facts = {
         "verdicts": {stage: verdict.to_json() for stage, verdict in verdicts.items()},
         **facts,
     }
-    return job.report(check.outcome(verdicts), (*seen, *told), said)
+    return job.report(check.outcome(verdicts), (*scan_findings, *findings), all_facts)
 
 
 FLOWS: dict[str, Callable[[Job], Report]] = {
@@ -110,11 +104,11 @@ FLOWS: dict[str, Callable[[Job], Report]] = {
     "check": check_model,
     "compare-speed": pairing.compare,
     "conformance": conformance_task.run,
-    "convert": convert.run,
-    "difference": difference.run,
-    "federated-aggregate": federated.aggregate,
-    "federated-check": federated.check,
-    "federated-schema": federated.schema,
+    "convert": conversion.run,
+    "difference": comparison.run,
+    "federated-aggregate": federated_tasks.aggregate,
+    "federated-check": federated_tasks.check,
+    "federated-schema": federated_tasks.schema,
     "run": run_once.run,
     "skeleton": skeleton.run,
     "suite": suite.run,

@@ -7,13 +7,17 @@ while converting; the new file names the same external data as the original.
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine import runtimes
+from runners.engine import opsets
 from runners.engine.checks import check
 from runners.engine.onnx_files import bodies, datasets, describe, text
+from runners.engine.onnx_files.bodies import DEFAULT_DOMAINS
+from runners.engine.opsets import normal, rules, schemas, weights
 from runners.engine.runs import agreement, child_runs
+from runners.engine.runs.answers import Blocking, Converted, Survey, name_of
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
@@ -29,74 +33,54 @@ if TYPE_CHECKING:
 IR_LOWERED = "ir-version-lowered"
 _MOST_BLOCKING = 50
 _MOST_VALUES = 5_000
-_NAME = 200
 
 
 def survey(path: Path) -> dict[str, Any]:
-    """Tell where the model stands and how far the runtime goes.
+    """Tell where the model stands and how far the runtime goes; answers `Survey`.
 
     Raises InvalidModelError for a model whose operator sets are not definite.
     """
-    from runners.engine.opsets import normal, weights  # noqa: PLC0415 - only children convert
-
     model = weights.read(path)
     opset, ir_version = probing.highest()
-    source = normal.normalise(model)
-    return {
-        "source": source,
-        "ir_version": int(model.ir_version),
-        "highest": opset,
-        "highest_ir": ir_version,
-    }
+    return asdict(Survey(normal.normalise(model), int(model.ir_version), opset, ir_version))
 
 
-def make(path: Path, target: int, highest_ir: int, made: Path) -> dict[str, Any]:
-    """Convert the model and write it; answers what became of it.
-
-    Keys: "rules", "changed", "untouched", "blocking", and "operators_changed": those whose meaning
-    differs between the two operator sets, or that a rule rewrites.
-    """
-    from runners.engine import opsets  # noqa: PLC0415
-    from runners.engine.opsets import normal, schemas, weights  # noqa: PLC0415
-
+def make(path: Path, target: int, highest_ir: int, candidate: Path) -> dict[str, Any]:
+    """Convert the model and write it; answers `Converted`."""
     model = weights.read(path)
     before = model.SerializeToString(deterministic=True)
-    done = opsets.convert(model, target)
-    rules = list(done.rules)
+    conversion = opsets.convert(model, target)
+    rules_used = list(conversion.rules)
     changed = False
-    if done.model is not None:
-        if normal.lower_ir(done.model, highest_ir):
-            rules.append(IR_LOWERED)
-        changed = done.model.SerializeToString(deterministic=True) != before
-        weights.write(done.model, path, made)
-    return {
-        "rules": rules,
-        "changed": changed,
-        "untouched": done.untouched,
-        "operators_changed": sorted(
-            {
-                node.op_type
-                for node in bodies.nodes(model)
-                if schemas.is_default(node.domain)
-                and not _is_carried(node.op_type, done.source, done.target)
-            }
-        ),
-        "blocking": [
-            {
-                **one.to_json(),
-                "node": text.clip(one.node, _NAME),
-                "op": text.clip(one.op, _NAME),
-                "reason": text.message(one.reason),
-            }
-            for one in done.blocking[:_MOST_BLOCKING]
-        ],
-    }
+    if conversion.model is not None:
+        if normal.lower_ir(conversion.model, highest_ir):
+            rules_used.append(IR_LOWERED)
+        changed = conversion.model.SerializeToString(deterministic=True) != before
+        weights.write(conversion.model, path, candidate)
+    operators = {node.op_type for node in bodies.nodes(model) if node.domain in DEFAULT_DOMAINS}
+    source, target = conversion.source, conversion.target
+    return asdict(
+        Converted(
+            rules_used,
+            changed,
+            conversion.untouched,
+            sorted(op for op in operators if not _is_carried(op, source, target)),
+            [
+                Blocking(
+                    name_of(one.node),
+                    name_of(one.op),
+                    one.source,
+                    one.target,
+                    text.message(one.reason),
+                )
+                for one in conversion.blocking[:_MOST_BLOCKING]
+            ],
+        )
+    )
 
 
 def _is_carried(op: str, source: int, target: int) -> bool:
     """Whether nodes of an operator go over as they are: at most more types are allowed."""
-    from runners.engine.opsets import rules, schemas  # noqa: PLC0415
-
     if schemas.same(op, source, target):
         return True
     return rules.find(op, source, target) is None and schemas.widened(op, source, target)
@@ -104,20 +88,10 @@ def _is_carried(op: str, source: int, target: int) -> bool:
 
 def examine(path: Path) -> dict[str, str]:
     """Ask the checker and strict inference; answers what each says against the model."""
-    said = {}
-    for name, task in (
-        ("checker", lambda: check.run_checker(path, {})),
-        ("inference", lambda: check.run_inference(path)),
-    ):
-        try:
-            task()
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - any complaint of the library is an answer
-            said[name] = text.message(str(error), str(path.parent))
-        else:
-            said[name] = ""
-    return said
+    return {
+        "checker": check.complaint(lambda: check.run_checker(path, {}), path),
+        "inference": check.complaint(lambda: check.run_inference(path), path),
+    }
 
 
 def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -133,10 +107,9 @@ def first_difference(
 
     A conversion keeps names, so values of one name are compared; those inside bodies are not seen.
     """
-    model = child_runs.load(original.path)
-    chosen = [one for one in datasets.read(sets, model) if one.name == name]
-    for found in _inside(original, changed, chosen[:1], child_runs.PROFILES[profile]):
-        for maker, figures in found:
+    chosen = [one for one in datasets.read(sets, original.load()) if one.name == name]
+    for values in _inside(original, changed, chosen[:1], child_runs.PROFILES[profile]):
+        for maker, figures in values:
             if not figures.agrees:
                 return {**maker, "figures": figures.to_json()}
     return None
@@ -149,14 +122,10 @@ def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> dic
     node is {"name", "op", "worst": the largest absolute difference, None if not finite}.
     """
     count = 0
-    for found in _inside(
-        original,
-        changed,
-        datasets.read(sets, child_runs.load(original.path)),
-        child_runs.PROFILES[profile],
-    ):
-        count = max(count, len(found))
-        for maker, figures in found:
+    inputs = datasets.read(sets, original.load())
+    for values in _inside(original, changed, inputs, child_runs.PROFILES[profile]):
+        count = max(count, len(values))
+        for maker, figures in values:
             if not figures.agrees:
                 worst = figures.max_abs
                 finite = worst is not None and math.isfinite(worst)
@@ -172,22 +141,19 @@ def _inside(
     Values that nothing reads, and those of another type in the other operator set, are left out: a
     mask of Dropout is both.
     """
-    models = [child_runs.load(form.path) for form in (original, changed)]
+    forms = (original, changed)
+    models = [form.load() for form in forms]
     read = [set(_values(model)) & _read(model) for model in models]
-    wanted = [one for one in _values(models[1]) if one in read[0] & read[1]][:_MOST_VALUES]
-    if not wanted or not sets:
+    names = [one for one in _values(models[1]) if one in read[0] & read[1]][:_MOST_VALUES]
+    if not names or not sets:
         return
-    runtime = runtimes.of(ONNXRUNTIME)
-    runs = []
-    for form in (original, changed):
-        elsewhere = form.folder if form.folder != form.path.parent else None
-        runs.append(runtime.open(form.path, optimise=False, outputs=wanted, folder=elsewhere))
-    makers = [_maker(models[1], value) for value in wanted]
-    for one in sets:
-        sides = [run(one.inputs) for run in runs]
+    runs = [form.open(ONNXRUNTIME, optimise=False, outputs=names) for form in forms]
+    makers = [_maker(models[1], name) for name in names]
+    for dataset in sets:
+        sides = [run(dataset.inputs) for run in runs]
         yield [
-            (maker, agreement.compare(value, left, right, profile))
-            for maker, value, left, right in zip(makers, wanted, *sides, strict=True)
+            (maker, agreement.compare(name, left, right, profile))
+            for maker, name, left, right in zip(makers, names, *sides, strict=True)
             if getattr(left, "dtype", None) == getattr(right, "dtype", None)
         ]
 
@@ -207,8 +173,5 @@ def _read(model: onnx.ModelProto) -> set[str]:
 def _maker(model: onnx.ModelProto, value: str) -> dict[str, str]:
     for node in model.graph.node:
         if value in node.output:
-            return {
-                "name": text.clip(node.name or value, _NAME),
-                "op": text.clip(node.op_type, _NAME),
-            }
-    return {"name": text.clip(value, _NAME), "op": ""}
+            return {"name": name_of(node.name or value), "op": name_of(node.op_type)}
+    return {"name": name_of(value), "op": ""}

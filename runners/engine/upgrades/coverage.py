@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import onnx
+import onnx.inliner
+from onnx import numpy_helper
+
 from runners.engine import runtimes
-from runners.engine.onnx_files import bodies as onnx_file_bodies
-from runners.engine.onnx_files import datasets, text
-from runners.engine.runs import child_runs
+from runners.engine.onnx_files import bodies, datasets
+from runners.engine.runs.answers import MOST_ROWS, Branch, Trace, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import onnx
-
     from runners.engine.runs.child_runs import Form
 
 _MARK, _HOLDER = "hub.body.", "hub.node."
-_MOST_BODIES = 200
-_NAME = 200
 _DEPTH, _SMALL = 12, 64
 # TensorProto.DataType: int32 and int64 hold every size.
 _BOOL, _WIDE = 9, frozenset({6, 7})
@@ -35,155 +34,120 @@ _LOOPS = frozenset({"Loop", "Scan"})
 
 @dataclass(frozen=True, slots=True)
 class _Body:
+    """An inner graph, and the place of the node that holds it among all such nodes."""
+
     holder: int
-    node: str
-    op: str
-    name: str
-    nodes: int
-    operators: tuple[str, ...]
-    reachable: bool
+    branch: Branch
 
 
 def trace(runtime: str, form: Form, folders: Sequence[Path], work: Path) -> dict[str, Any]:
     """Run all data sets of the folders and tell which inner graphs they entered; for a child.
 
-    Answers {"nodes", "ran", "branches"}; a branch has the fields of `proofs.Branch` with
-    `operators` in place of `unchanged`.
+    Answers `Trace`.
     """
-    import onnx  # noqa: PLC0415 - only a child may hold an upload and the library together
-    import onnx.inliner  # noqa: PLC0415
-
-    model = child_runs.load(form.path)
+    model = form.load()
     sets = [one for folder in folders if folder.is_dir() for one in datasets.read(folder, model)]
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
-    nodes = sum(1 for _ in onnx_file_bodies.nodes(model))
-    bodies = list(_marked(model))
+    count = sum(1 for _ in bodies.nodes(model))
+    inner = list(_marked(model))
     work.mkdir(parents=True, exist_ok=True)
     place = work / "traced.onnx"
     onnx.save(model, str(place))
     run, names = runtimes.of(runtime).trace(place, folder=form.folder)
     for dataset in sets:
-        try:
-            run(dataset.inputs)
-        except MemoryError:
-            raise
-        except Exception:  # noqa: BLE001, S112 - the run that is judged says what is wrong with it
-            continue
-    entered, without = _entered(names(), bodies)
-    unseen = sum(body.nodes for place, body in enumerate(bodies) if place not in entered)
-    return {
-        "nodes": nodes,
-        "ran": nodes - unseen,
-        "branches": [
-            {
-                "node": text.clip(body.node, _NAME),
-                "op": text.clip(body.op, _NAME),
-                "name": text.clip(body.name, _NAME),
-                "nodes": body.nodes,
-                "taken": place in entered,
-                "zero": body.holder in without if body.op in _LOOPS else None,
-                "operators": sorted(body.operators),
-                "reachable": body.reachable,
-            }
-            for place, body in enumerate(bodies[:_MOST_BODIES])
-        ],
-    }
+        # Where it fails, the run that is judged says what is wrong.
+        runtimes.attempt(run, dataset.inputs)
+    entered, without = _entered(names(), inner)
+    unseen = sum(body.branch.nodes for place, body in enumerate(inner) if place not in entered)
+    branches = [
+        replace(
+            body.branch,
+            taken=place in entered,
+            zero=body.holder in without if body.branch.op in _LOOPS else None,
+        )
+        for place, body in enumerate(inner[:MOST_ROWS])
+    ]
+    return asdict(Trace(count, count - unseen, branches))
 
 
 def _marked(model: onnx.ModelProto) -> Iterator[_Body]:
     """Put a marker into each inner graph, and name the nodes that hold them."""
-    import onnx  # noqa: PLC0415
-
     fixed = _Fixed(model)
-    holders = [node for node in onnx_file_bodies.nodes(model) if onnx_file_bodies.bodies(node)]
+    holders = [node for node in bodies.nodes(model) if bodies.bodies(node)]
     names = [node.name or next(iter(node.output), "") for node in holders]
-    for node in onnx_file_bodies.nodes(model):
+    for node in bodies.nodes(model):
         # No node of the model may pass for a marker.
         node.name = ""
-    found = 0
+    count = 0
     unreachable: set[int] = set()
     for holder, node in enumerate(holders):
-        shown = names[holder]
         taken = fixed.truth(node.input[0]) if node.op_type == "If" else None
         for attribute in node.attribute:
             for body in [attribute.g] if attribute.HasField("g") else list(attribute.graphs):
-                inner = list(_nodes(body))
+                inner = list(bodies.nodes_of(body))
                 reachable = taken is None or taken == (attribute.name == "then_branch")
                 if id(node) in unreachable or not reachable:
                     # Every holder is alive in the list, so that its id is its own.
                     reachable = False
                     unreachable.update(id(one) for one in inner)
-                yield _Body(
-                    holder,
-                    shown,
-                    node.op_type,
-                    attribute.name,
+                operators = {one.op_type for one in inner if one.domain in bodies.DEFAULT_DOMAINS}
+                branch = Branch(
+                    node=name_of(names[holder]),
+                    op=name_of(node.op_type),
+                    name=name_of(attribute.name),
                     # Nodes of graphs deeper inside are counted where they lie.
-                    len(body.node),
-                    tuple({one.op_type for one in inner if one.domain in {"", "ai.onnx"}}),
-                    reachable,
+                    nodes=len(body.node),
+                    taken=False,
+                    zero=None,
+                    operators=sorted(operators),
+                    reachable=reachable,
                 )
-                made = onnx.helper.make_node(
-                    "Constant",
-                    [],
-                    [f"{_MARK}{found}.value"],
-                    value=onnx.helper.make_tensor("", onnx.TensorProto.FLOAT, [], [0.0]),
+                yield _Body(holder, branch)
+                mark = f"{_MARK}{count}"
+                zero = onnx.helper.make_tensor("", onnx.TensorProto.FLOAT, [], [0.0])
+                body.node.extend(
+                    [
+                        onnx.helper.make_node("Constant", [], [f"{mark}.value"], value=zero),
+                        onnx.helper.make_node(
+                            "Identity", [f"{mark}.value"], [f"{mark}.seen"], name=mark
+                        ),
+                    ]
                 )
-                seen = onnx.helper.make_node(
-                    "Identity",
-                    [f"{_MARK}{found}.value"],
-                    [f"{_MARK}{found}.seen"],
-                    name=f"{_MARK}{found}",
-                )
-                body.node.extend([made, seen])
-                found += 1
+                count += 1
         node.name = f"{_HOLDER}{holder}"
-
-
-def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for body in onnx_file_bodies.bodies(node):
-            yield from _nodes(body)
 
 
 class _Fixed:
     """Values that no input can change: stored ones, and those of the fixed sizes of inputs."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        made = Counter(name for node in onnx_file_bodies.nodes(model) for name in node.output)
+        nodes = list(bodies.nodes(model))
+        counts = Counter(name for node in nodes for name in node.output)
         # A name that two graphs make says nothing about which is meant.
-        self._makers = {
-            name: node
-            for node in onnx_file_bodies.nodes(model)
-            for name in node.output
-            if made[name] == 1
-        }
-        inner = [
-            body for node in onnx_file_bodies.nodes(model) for body in onnx_file_bodies.bodies(node)
-        ]
-        made.update(one.name for body in inner for one in (*body.input, *body.initializer))
+        self._makers = {name: node for node in nodes for name in node.output if counts[name] == 1}
+        inner = [body for node in nodes for body in bodies.bodies(node)]
+        counts.update(one.name for body in inner for one in (*body.input, *body.initializer))
         ports = {port.name: port for port in model.graph.input}
         self._stored = {
             tensor.name: tensor
             for tensor in model.graph.initializer
-            if tensor.name not in ports and not made[tensor.name]
+            if tensor.name not in ports and not counts[tensor.name]
         }
-        self._ports = {name: port for name, port in ports.items() if not made[name]}
+        self._ports = {name: port for name, port in ports.items() if not counts[name]}
 
     def truth(self, name: str) -> bool | None:
         """The value of a condition, None where an input may change it."""
         values = self._values(name, _DEPTH)
-        known = values is not None and len(values) == 1 and values[0] is not None
-        return bool(values[0]) if values and known else None
+        is_fixed = values is not None and len(values) == 1 and values[0] is not None
+        return bool(values[0]) if values and is_fixed else None
 
     def _values(self, name: str, depth: int) -> list[int | None] | None:
         """The elements of a small tensor of integers, each None where it may change."""
         if name in self._stored:
             return _integers(self._stored[name])
         node = self._makers.get(name)
-        if node is None or not depth or node.domain not in {"", "ai.onnx"}:
+        if node is None or not depth or node.domain not in bodies.DEFAULT_DOMAINS:
             return None
         if node.op_type == "Constant":
             return next((_integers(one.t) for one in node.attribute if one.name == "value"), None)
@@ -192,12 +156,12 @@ class _Fixed:
         return self._computed(node, depth)
 
     def _computed(self, node: onnx.NodeProto, depth: int) -> list[int | None] | None:
-        given = [self._values(one, depth - 1) for one in node.input[:2] if one]
-        if not given or given[0] is None:
+        inputs = [self._values(one, depth - 1) for one in node.input[:2] if one]
+        if not inputs or inputs[0] is None:
             return None
         if node.op_type == "Cast":
-            return _cast(given[0], next((one.i for one in node.attribute), 0))
-        return _computed(node.op_type, given[0], given[1] if len(given) > 1 else None)
+            return _cast(inputs[0], next((one.i for one in node.attribute), 0))
+        return _computed(node.op_type, inputs[0], inputs[1] if len(inputs) > 1 else None)
 
     def _sizes(self, name: str) -> list[int | None] | None:
         port = self._ports.get(name)
@@ -233,15 +197,13 @@ def _cast(values: list[int | None], to: int) -> list[int | None] | None:
 
 
 def _integers(tensor: onnx.TensorProto) -> list[int | None] | None:
-    from onnx import numpy_helper  # noqa: PLC0415
-
     if tensor.external_data or math.prod(tensor.dims) > _SMALL:
         return None
     values = numpy_helper.to_array(tensor).reshape(-1)
     return [int(one) for one in values] if values.dtype.kind in "biu" else None
 
 
-def _entered(names: Sequence[str], bodies: Sequence[_Body]) -> tuple[set[int], set[int]]:
+def _entered(names: Sequence[str], inner: Sequence[_Body]) -> tuple[set[int], set[int]]:
     """Tell which bodies were entered, and which holders ended without having entered one.
 
     A body's nodes end before the node that holds it.
@@ -253,7 +215,7 @@ def _entered(names: Sequence[str], bodies: Sequence[_Body]) -> tuple[set[int], s
         if name.startswith(_MARK):
             place = int(name.removeprefix(_MARK))
             entered.add(place)
-            since.add(bodies[place].holder)
+            since.add(inner[place].holder)
         elif name.startswith(_HOLDER):
             holder = int(name.removeprefix(_HOLDER))
             if holder not in since:

@@ -5,48 +5,50 @@ Each function is the work of one child and answers plain data.
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import bodies, datasets, text
+import numpy as np
+
+from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import child_runs
+from runners.engine.runs.answers import OutputState, States, name_of, number
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import numpy as np
     import onnx
 
-    Array = np.ndarray[Any, Any]
+    from hub.protocol import proofs
 
-_MOST_ROWS = 200
-_NAME = 200
+    Array = np.ndarray[Any, Any]
 
 
 def states(path: Path, results: Sequence[Path]) -> dict[str, Any]:
     """Give each output's `proofs.State` over all runs in these folders, by its clipped name.
 
     "empty": no elements anywhere; "not-finite": no finite number anywhere; "constant": the same on
-    all of at least two runs; "independent": it depends on no input. Answers {name: {"state",
-    "operators": those of the default domain that lead to it}}.
+    all of at least two runs; "independent": it depends on no input. Answers `States`.
     """
     model = child_runs.load(path)
     values: dict[str, list[list[Array]]] = {port.name: [] for port in model.graph.output}
     for folder in results:
-        for one in datasets.read(folder, model) if folder.is_dir() else []:
-            for name, value in one.outputs.items():
+        for dataset in child_runs.outputs_in(folder, model):
+            for name, value in dataset.outputs.items():
                 values[name].append(noise.leaves(value))
     inputs = {port.name for port in datasets.required_inputs(model)}
-    answer = {}
+    outputs = []
     for name, runs in values.items():
         reached, operators = _behind(model, name)
         state = _state(runs, free=inputs.isdisjoint(reached))
-        answer[text.clip(name, _NAME)] = {"state": state, "operators": sorted(operators)}
-    return answer
+        outputs.append(OutputState(name_of(name), state, sorted(operators)))
+    return asdict(States(outputs))
 
 
-def _state(runs: list[list[Array]], *, free: bool) -> str:
+def _state(runs: list[list[Array]], *, free: bool) -> proofs.State:
     arrays = [leaf for run in runs for leaf in run]
     if free:
         return "independent"
@@ -58,8 +60,6 @@ def _state(runs: list[list[Array]], *, free: bool) -> str:
 
 
 def _has_finite(array: Array) -> bool:
-    import numpy as np  # noqa: PLC0415 - only children load it
-
     if array.dtype.kind in "OUSTbiu":
         return bool(array.size)
     wide = np.complex128 if array.dtype.kind == "c" else np.float64
@@ -87,8 +87,6 @@ def _content(array: Array) -> bytes:
 
 
 def _elements(array: Array) -> set[Any]:
-    import numpy as np  # noqa: PLC0415
-
     if array.dtype.kind in "OUST":
         return set(map(str, array.reshape(-1)))
     raw = np.ascontiguousarray(array)
@@ -106,7 +104,7 @@ def _behind(model: onnx.ModelProto, output: str) -> tuple[set[str], set[str]]:
         waiting = [node]
         while waiting:
             one = waiting.pop()
-            if one.domain in {"", "ai.onnx"}:
+            if one.domain in bodies.DEFAULT_DOMAINS:
                 operators.add(one.op_type)
             waiting += [inner for body in bodies.bodies(one) for inner in body.node]
             called = functions.pop((one.domain, one.op_type), None)
@@ -125,39 +123,32 @@ def _reads(node: onnx.NodeProto) -> Iterable[str]:
 def hold(path: Path, runs: Sequence[Path], actual: Path) -> dict[str, Any]:
     """Hold the outputs in `actual` against the original's own runs, the first as a user runs it.
 
-    Answers as `trials.compare`; each row has the original's `noise` beside its figures.
+    Answers `Comparison`; each row has the original's `noise` beside its figures.
     """
     model = child_runs.load(path)
     own = [
-        {one.name: one for one in datasets.read(folder, model)} if folder.is_dir() else {}
+        {dataset.name: dataset.outputs for dataset in child_runs.outputs_in(folder, model)}
         for folder in runs
     ]
     rows, names, worst = [], [], ""
-    for found in datasets.read(actual, model) if actual.is_dir() else []:
-        if found.name not in own[0]:
+    for dataset in child_runs.outputs_in(actual, model):
+        if dataset.name not in own[0]:
             continue
-        names.append(found.name)
-        held = [side[found.name].outputs for side in own if found.name in side]
-        for name in own[0][found.name].outputs:
-            values = [side[name] for side in held if name in side]
-            figures, spread = noise.judge(text.clip(name, _NAME), values, found.outputs.get(name))
-            row = {"dataset": child_runs.shown(found.name), **figures.to_json(), "noise": spread}
-            rows.append(row)
-            worst = worst or ("" if figures.agrees else found.name)
-    bad = [row for row in rows if not row["agrees"]]
-    good = [row for row in rows if row["agrees"]]
-    good.sort(key=lambda row: -_size(row["max_abs"]))
-    return {"sets": names, "agrees": not bad, "rows": (bad + good)[:_MOST_ROWS], "worst": worst}
-
-
-def _size(figure: Any) -> float:
-    return float(figure) if isinstance(figure, int | float) else 0.0
+        names.append(dataset.name)
+        sides = [side[dataset.name] for side in own if dataset.name in side]
+        for name in sides[0]:
+            values = [side[name] for side in sides if name in side]
+            figures, spread = noise.judge(name_of(name), values, dataset.outputs.get(name))
+            shown = child_runs.shown(dataset.name)
+            rows.append({"dataset": shown, **figures.to_json(), "noise": spread})
+            worst = worst or ("" if figures.agrees else dataset.name)
+    # Of those that agree, the largest difference comes first.
+    rows.sort(key=lambda row: -number(row["max_abs"], 0.0) if row["agrees"] else 0.0)
+    return child_runs.comparison(names, rows, worst)
 
 
 def pick(sources: Sequence[tuple[Path, Path]], target: Path, most: int) -> dict[str, int]:
     """Copy the first data sets of each folder that have results in the folder beside it."""
-    import shutil  # noqa: PLC0415
-
     count = 0
     for source, results in sources:
         ran = {one.name for one in results.iterdir()} if results.is_dir() else set()

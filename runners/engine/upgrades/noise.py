@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
+import numpy as np
+
 from runners.engine.runs import agreement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runs.agreement import Figures
@@ -79,14 +80,12 @@ def _alike(expected: Value, actual: Value) -> bool:
 
 def leaves(value: Value) -> list[Array]:
     """List the arrays of a value; those of a map in the order of its keys."""
-    import numpy as np  # noqa: PLC0415 - only children load it
-
     if value is None:
         return []
     if isinstance(value, dict):
         keys = sorted(value, key=str)
-        held = [leaf for key in keys for leaf in leaves(value[key])]
-        return [np.array([str(key) for key in keys], dtype=object), *held]
+        inner = [leaf for key in keys for leaf in leaves(value[key])]
+        return [np.array([str(key) for key in keys], dtype=object), *inner]
     if isinstance(value, list | tuple):
         return [leaf for one in value for leaf in leaves(one)]
     return [np.asarray(value)]
@@ -94,18 +93,14 @@ def leaves(value: Value) -> list[Array]:
 
 def _judge_array(runs: list[Array], actual: Array) -> tuple[int, int, int | None, float | None]:
     """Count the elements outside: (outside, elements, first outside, noise at the worst one)."""
-    import numpy as np  # noqa: PLC0415
-
     base = runs[0]
-    kept = [run for run in runs if run.shape == base.shape and run.dtype == base.dtype]
-    outside, noise = _outside(kept, actual)
+    same_form = [run for run in runs if run.shape == base.shape and run.dtype == base.dtype]
+    outside, noise = _outside(same_form, actual)
     count = int(outside.sum())
     return count, int(outside.size), int(np.argmax(outside)) if count else None, noise
 
 
 def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
-    import numpy as np  # noqa: PLC0415
-
     base = runs[0]
     same_as_any = np.zeros(base.shape, bool)
     for run in runs:
@@ -119,8 +114,8 @@ def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
         apart = np.abs(actual.astype(wide) - values[0])
         spread = np.zeros(base.shape)
         for other in values[1:]:
-            found = np.abs(other - values[0])
-            spread = np.maximum(spread, np.where(np.isfinite(found), found, 0.0))
+            distance = np.abs(other - values[0])
+            spread = np.maximum(spread, np.where(np.isfinite(distance), distance, 0.0))
         near = _near(spread, np.max)
         allowed = FACTOR * near
         if not whole:
@@ -136,8 +131,6 @@ def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
 
 
 def _same(left: Array, right: Array) -> Array:
-    import numpy as np  # noqa: PLC0415
-
     same = np.asarray(left == right)
     if left.dtype.kind in "OUSTbiu":
         return same.reshape(left.shape)
@@ -147,23 +140,18 @@ def _same(left: Array, right: Array) -> Array:
 
 def _near(values: Array, of: Any) -> Array:
     """Sum up what lies around each element: over its slice of each axis, the smallest of them."""
-    import numpy as np  # noqa: PLC0415
-
     if not values.size:
         return values
-    found = np.full(values.shape, of(values))
+    smallest = np.full(values.shape, of(values))
     for axis, length in enumerate(values.shape):
         if length > 1 and values.size // length >= _NEIGHBOURS:
             others = tuple(place for place in range(values.ndim) if place != axis)
-            found = np.minimum(found, of(values, axis=others, keepdims=True))
-    return found
+            smallest = np.minimum(smallest, of(values, axis=others, keepdims=True))
+    return smallest
 
 
 def _epsilon(dtype: Any) -> float:
     """The relative rounding of a type, never finer than float32: what most models compute in."""
-    import ml_dtypes  # noqa: PLC0415
-    import numpy as np  # noqa: PLC0415
-
     if dtype.kind == "c":
         return float(np.finfo(np.float32).eps)
     finfo: Any = ml_dtypes.finfo

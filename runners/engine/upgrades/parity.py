@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import inputs as declarations
 from hub.protocol import proofs, vocabularies
 from runners.engine.runs import agreement, answers
-from runners.engine.runs.answers import Traced
-from runners.engine.runs.child_runs import BUNDLED, GENERATED, SEARCHED, VARIED
-from runners.engine.runs.shared_runs import Bench, Comparison, told
+from runners.engine.runs.answers import Comparison, OutputState, Row, States, Trace
+from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
+from runners.engine.runs.shared_runs import Attempt, Bench
 from runners.engine.upgrades import candidates, coverage, evidence, noise
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.jobs import Job
-    from runners.engine.runs.child_runs import Form
-    from runners.engine.runs.shared_runs import Attempt
 
 ORIGINAL, DATA, REFERENCE = "original", "bundled-data", "reference"
 REGISTRY = proofs.BY_SCHEMA
@@ -63,7 +62,7 @@ class Trial:
 
     word: str
     reason: str = ""
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     worst: tuple[str, str] = ("", "")
     runtime: str = ""
     proof: proofs.Proof | None = None
@@ -81,15 +80,15 @@ class Court:
         self.notes: list[str] = []
         self.unsteady = ""
         self.deadly = ""
-        self._trace: Any = None
-        self._states: tuple[answers.OutputState, ...] = ()
+        self._trace: Trace | None = None
+        self._states: list[OutputState] = []
         self._reference: Attempt | None = None
         self._declared = declarations.parse(declared)
 
     @property
     def readable(self) -> bool:
         """Whether the model could be read at all."""
-        return "unread" not in self.bench.facts
+        return self.bench.prepared.is_readable
 
     @property
     def helpless(self) -> bool:
@@ -107,26 +106,26 @@ class Court:
     @property
     def tolerance(self) -> str:
         """The profile where the original's noise is unknown: of floats, whatever is quantised."""
-        return (agreement.FP16 if self.bench.facts["half"] else agreement.FP32).name
+        return (agreement.FP16 if self.bench.prepared.half else agreement.FP32).name
 
     def gather(self) -> None:
         """Run the original where it runs; else believe the bundled data, then the reference."""
         generated = self.bench.generate()
-        made = {GENERATED: generated, BUNDLED: self._bundled(vocabularies.ONNXRUNTIME)}
-        if any(attempt.word == "ran" and attempt.ran for attempt in made.values()):
+        attempts = {GENERATED: generated, BUNDLED: self._bundled(vocabularies.ONNXRUNTIME)}
+        if any(attempt.word == "ran" and attempt.ran for attempt in attempts.values()):
             if generated.word == "ran" and generated.seconds < _TIME_FOR_MORE:
-                made |= self._more(VARIED)
-            for origin, attempt in made.items():
+                attempts |= self._more(VARIED)
+            for origin, attempt in attempts.items():
                 self._take(origin, attempt, ORIGINAL)
-            self._watch_for_chance(made)
+            self._watch_for_chance(attempts)
             if not self.unsteady:
                 self._look_at_evidence()
             return
         self.notes.append(f"the runtime does not run the original: {generated.reason}")
-        self.deadly = next((one.reason for one in made.values() if one.word == "died"), "")
-        if self.bench.facts["bundled"]:
+        self.deadly = next((one.reason for one in attempts.values() if one.word == "died"), "")
+        if bundled := self.bench.prepared.bundled:
             folder = self.bench.sets[BUNDLED]
-            count = len(self.bench.facts["bundled"])
+            count = len(bundled)
             self.expected.append(Expected(BUNDLED, folder, folder, DATA, count))
         self._ask_the_reference()
         self._states = self._read_states([one.results for one in self.expected])
@@ -158,25 +157,27 @@ class Court:
             runs.append(self.bench.attempt(vocabularies.ONNXRUNTIME, origin, tag="again"))
         return tuple(one.results for one in runs if one.word == "ran")
 
-    def _watch_for_chance(self, made: dict[str, Attempt]) -> None:
+    def _watch_for_chance(self, attempts: dict[str, Attempt]) -> None:
         """Look at the second run of the original: what differs from itself cannot be compared."""
         for one in self.expected:
             if one.origin not in _REPEATED:
                 continue
             again = self.bench.attempt(vocabularies.ONNXRUNTIME, one.origin, tag="again")
-            found = self.bench.compare(made[one.origin].results, again.results, self.tolerance)
-            if not isinstance(found, str) and not found.agreed:
-                drawn = ", ".join(self.bench.random) or "no operator known to draw random numbers"
+            result = self.bench.compare(attempts[one.origin].results, again.results, self.tolerance)
+            if not isinstance(result, str) and not result.agreed:
+                drawn = (
+                    ", ".join(self.bench.prepared.random)
+                    or "no operator known to draw random numbers"
+                )
                 self.unsteady = f"two runs of the original differ ({drawn})"
 
     def _look_at_evidence(self) -> None:
         """Learn what the inputs reached; where that is not everything, search for others once."""
         self._observe()
-        missed = any(one.state not in _FINE for one in self._states) or (
-            self._trace is not None
-            and any(one.is_gap for one in answers.traced(self._trace, frozenset()).branches)
-        )
-        if not missed:
+        branches = [] if self._trace is None else self._trace.branches
+        if all(one.state in _FINE for one in self._states) and all(
+            one.taken or not one.reachable for one in branches
+        ):
             return
         for origin, attempt in self._more(SEARCHED).items():
             self._take(origin, attempt, ORIGINAL)
@@ -184,27 +185,27 @@ class Court:
 
     def _observe(self) -> None:
         self._states = self._read_states([one.results for one in self.expected])
-        if self.bench.facts["bodies"]:
+        if self.bench.prepared.bodies:
             self._trace = self._traced(vocabularies.ONNXRUNTIME, self.bench.original)
 
-    def _read_states(self, results: list[Path]) -> tuple[answers.OutputState, ...]:
+    def _read_states(self, results: list[Path]) -> list[OutputState]:
         model = self.bench.job.model
         ending = self.bench.job.stage(
             "evidence", lambda: evidence.states(model, results), writes=False
         )
         if ending.kind == "answered":
-            return answers.states(ending.answer)
-        self.notes.append(f"looking at the outputs {told(ending, self.bench.job)}")
-        return ()
+            return answers.read(States, ending.answer).outputs
+        self.notes.append(f"looking at the outputs {self.bench.job.cause(ending)}")
+        return []
 
-    def _traced(self, runtime: str, form: Form) -> Any:
+    def _traced(self, runtime: str, form: Form) -> Trace | None:
         job, folders = self.bench.job, [one.sets for one in self.expected]
         ending = self.bench.run_stage(
             "trace", lambda: coverage.trace(runtime, form, folders, job.work / "trace")
         )
         if ending.kind == "answered":
-            return ending.answer
-        self.notes.append(f"recording which branches run {told(ending, job)}")
+            return answers.read(Trace, ending.answer)
+        self.notes.append(f"recording which branches run {job.cause(ending)}")
         return None
 
     def _ask_the_reference(self) -> None:
@@ -227,19 +228,19 @@ class Court:
 
         `changed` are the operators that differ between the two operator sets.
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for one in self.expected:
             attempt = self.bench.attempt(runtime, one.origin, form=candidate, tag=tag)
             if attempt.word != "ran":
                 word = "crashed" if attempt.word == "died" else "not-loading"
                 return Trial(word, attempt.reason)
-            found = self._held(one, attempt, runtime, candidate, tag)
-            if isinstance(found, str):
-                return Trial("not-comparable", found)
-            rows += found.rows
-            if not found.agrees:
-                return Trial("parity-lost", _first_bad(found), rows, (one.origin, found.worst))
-            if len(found.sets) < one.count:
+            result = self._held(one, attempt, runtime, candidate, tag)
+            if isinstance(result, str):
+                return Trial("not-comparable", result)
+            rows += result.rows
+            if not result.agrees:
+                return Trial("parity-lost", _first_bad(result), rows, (one.origin, result.worst))
+            if len(result.sets) < one.count:
                 why = next(iter(attempt.refused.values()), "a data set has no outputs")
                 return Trial("not-running", why, rows)
         proof = self._proof(candidate, runtime, tag, changed, rows)
@@ -254,52 +255,47 @@ class Court:
         """Hold one origin's outputs to the original's noise, or to the tolerance without one."""
         if one.judge == ORIGINAL and runtime == vocabularies.ONNXRUNTIME:
             return self._within_noise((one.results, *one.own), attempt.results)
-        found = self.bench.compare(one.results, attempt.results, self.tolerance)
-        if one.judge != REFERENCE or isinstance(found, str) or not found.agrees:
-            return found
+        result = self.bench.compare(one.results, attempt.results, self.tolerance)
+        if one.judge != REFERENCE or isinstance(result, str) or not result.agrees:
+            return result
         # In one and the same runtime there is nothing but rounding to excuse a difference.
         theirs = self.bench.attempt(vocabularies.REFERENCE, one.origin, form=candidate, tag=tag)
         if theirs.word != "ran":
             self.notes.append(f"the reference does not run the new model: {theirs.reason}")
-            return found
+            return result
         strict = self._within_noise((one.results,), theirs.results)
-        return found if isinstance(strict, str) or strict.agrees else strict
+        return result if isinstance(strict, str) or strict.agrees else strict
 
     def _within_noise(self, runs: tuple[Path, ...], actual: Path) -> Comparison | str:
         job = self.bench.job
         ending = job.stage("compare", lambda: evidence.hold(job.model, runs, actual), writes=False)
         if ending.kind != "answered":
-            return f"comparing the outputs {told(ending, job)}"
-        return Comparison(*answers.compared(ending.answer))
+            return f"comparing the outputs {job.cause(ending)}"
+        return answers.read(Comparison, ending.answer)
 
     def _proof(
-        self,
-        candidate: Form,
-        runtime: str,
-        tag: str,
-        changed: frozenset[str],
-        rows: list[dict[str, Any]],
+        self, candidate: Form, runtime: str, tag: str, changed: frozenset[str], rows: list[Row]
     ) -> proofs.Proof:
         judges = {one.judge for one in self.expected}
         noisy = judges == {ORIGINAL} and runtime == vocabularies.ONNXRUNTIME
         if noisy and self._reference_agrees(candidate, tag):
             judges.add(REFERENCE)
-        traced = self._coverage(candidate, runtime, changed)
+        trace = self._coverage(candidate, runtime)
         inner, hidden = self._inside(candidate) if noisy else (None, None)
-        worst = max(rows, key=lambda row: _number(row["max_abs"]), default={})
+        worst = max(rows, key=lambda row: answers.number(row["max_abs"], -1.0), default={})
         counts = {one.origin: one.count for one in self.expected}
-        made = sum(counts.get(origin, 0) for origin in _GENERATED)
+        generated = sum(counts.get(origin, 0) for origin in _GENERATED)
         declared = any(
-            one.name in self.bench.facts["inputs"] and (one.bounds() or one.distribution)
+            one.name in self.bench.prepared.inputs and (one.bounds() or one.distribution)
             for one in self._declared
         )
         return proofs.Proof(
             judges=tuple(name for name in (ORIGINAL, DATA, REFERENCE) if name in judges),
             bundled=counts.get(BUNDLED, 0),
-            declared=made if declared else 0,
-            generated=0 if declared else made,
-            nodes=None if traced is None else traced.nodes,
-            ran=None if traced is None else traced.ran,
+            declared=generated if declared else 0,
+            generated=0 if declared else generated,
+            nodes=None if trace is None else trace.nodes,
+            ran=None if trace is None else trace.ran,
             worst=_finite(worst.get("max_abs")),
             noise=_finite(worst.get("noise")) if noisy else None,
             tolerance="" if noisy else _TOLERANCES[self.tolerance],
@@ -313,18 +309,17 @@ class Court:
                 )
                 for one in self._states
             ),
-            branches=() if traced is None else traced.branches,
+            branches=tuple(one.proof(changed) for one in trace.branches) if trace else (),
             inner=inner,
             hidden=hidden,
         )
 
-    def _coverage(self, candidate: Form, runtime: str, changed: frozenset[str]) -> Traced | None:
+    def _coverage(self, candidate: Form, runtime: str) -> Trace | None:
         """Tell what ran: of the original where the runtime runs it, else of the candidate."""
-        nodes = self.bench.facts["nodes"]
-        if not self.bench.facts["bodies"]:
-            return Traced(nodes, nodes)
-        answer = self._trace if not self.helpless else self._traced(runtime, candidate)
-        return None if answer is None else answers.traced(answer, changed)
+        prepared = self.bench.prepared
+        if not prepared.bodies:
+            return Trace(prepared.nodes, prepared.nodes)
+        return self._trace if not self.helpless else self._traced(runtime, candidate)
 
     def _reference_agrees(self, candidate: Form, tag: str) -> bool:
         """Ask the reference on a few inputs whether both models are equal there too.
@@ -354,9 +349,9 @@ class Court:
         if theirs.word != "ran":
             self.notes.append(f"the reference does not run the new model: {theirs.reason}")
             return False
-        found = self._within_noise((mine.results,), theirs.results)
-        if isinstance(found, str) or not found.agreed:
-            why = found if isinstance(found, str) else _first_bad(found)
+        result = self._within_noise((mine.results,), theirs.results)
+        if isinstance(result, str) or not result.agreed:
+            why = result if isinstance(result, str) else _first_bad(result)
             self.notes.append(f"the reference gives other values for the new model: {why}")
             return False
         return True
@@ -383,7 +378,7 @@ class Court:
         )
         if ending.kind == "answered":
             return answers.inner(ending.answer)
-        self.notes.append(f"comparing the values inside {told(ending, bench.job)}")
+        self.notes.append(f"comparing the values inside {bench.job.cause(ending)}")
         return None, None
 
     def refusal(self, candidate: Form, tag: str) -> str:
@@ -414,24 +409,20 @@ class Court:
 _FINE = frozenset({"compared", "independent"})
 
 
-def _first_bad(found: Comparison) -> str:
-    return next((str(row["reason"]) for row in found.rows if not row["agrees"]), "")
-
-
-def _number(figure: Any) -> float:
-    return float(figure) if isinstance(figure, int | float) else -1.0
+def _first_bad(comparison: Comparison) -> str:
+    return next((str(row["reason"]) for row in comparison.rows if not row["agrees"]), "")
 
 
 def _finite(figure: Any) -> float | None:
     return float(figure) if isinstance(figure, int | float) else None
 
 
-def _most(rows: list[dict[str, Any]], output: str, name: str) -> float | None:
+def _most(rows: list[Row], output: str, name: str) -> float | None:
     figures = [_finite(row.get(name)) for row in rows if row["name"] == output]
     return max((one for one in figures if one is not None), default=None)
 
 
-def _largest(rows: list[dict[str, Any]], name: str) -> float | str | None:
+def _largest(rows: list[Row], name: str) -> float | str | None:
     figures = [row[name] for row in rows if row.get(name) is not None]
     strange = [one for one in figures if isinstance(one, str)]
     return strange[0] if strange else max(figures, default=None)

@@ -6,26 +6,24 @@ the original and never in its place; what stood in the way of a higher target is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.proofs import PARTIAL, Proof
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
-from runners.engine.jobs import JobError, mapping_of
+from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import datasets, staging
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Report
+from runners.engine.runs import answers
+from runners.engine.runs.answers import Blocking, Converted, Survey
 from runners.engine.runs.child_runs import Form
-from runners.engine.runs.shared_runs import told
 from runners.engine.upgrades import candidates
 from runners.engine.upgrades.parity import REGISTRY, Court, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
 
 LADDER = (26, 25, 23, 21, 18, 17, 13)
 # What the new file may be larger than the old: nodes and constants, never weights.
@@ -40,7 +38,7 @@ class Step:
     target: int
     result: str = ""
     reason: str = ""
-    blocking: list[dict[str, Any]] = field(default_factory=list)
+    blocking: list[Blocking] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
     node: dict[str, Any] | None = None
     checks: dict[str, str] = field(default_factory=dict)
@@ -48,13 +46,9 @@ class Step:
     changed: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        said = {
-            "target": self.target,
-            "result": self.result,
-            "reason": self.reason,
-            "blocking": self.blocking,
-        }
-        return said if self.node is None else {**said, "node": self.node}
+        row = asdict(self)
+        names = ("target", "result", "reason", "blocking", *(("node",) if self.node else ()))
+        return {name: row[name] for name in names}
 
 
 def run(job: Job) -> Report:
@@ -62,8 +56,8 @@ def run(job: Job) -> Report:
 
     The option `inputs` is the key of that name of the version's card.
     """
-    wanted = job.request.options.get("target")
-    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int)):
+    target = job.request.options.get("target")
+    if target is not None and type(target) is not int:
         raise JobError("engine-error", "The target of an upgrade must be a number.")
     external = job.scan()
     files = job.request.files
@@ -73,46 +67,46 @@ def run(job: Job) -> Report:
     job.tell(15, "survey")
     ending = job.stage("survey", lambda: candidates.survey(job.model))
     if ending.kind != "answered":
-        words = f"The model's operator sets cannot be read: {told(ending, job)}"
+        words = f"The model's operator sets cannot be read: {job.cause(ending)}"
         if ending.kind == "raised" and ending.answer[0] != "InvalidModelError":
             raise JobError("engine-error", words)
         return job.report("failed", (Finding("upgrade-unreadable", "error", words),))
-    standing = mapping_of({"survey": ending.answer}, "survey")
-    rungs = ladder(standing, wanted)
+    survey = answers.read(Survey, ending.answer)
+    rungs = ladder(survey, target)
     if not rungs:
-        return job.report("passed", (), _unchanged(standing))
-    return _Ascent(job, standing, external).climb(rungs)
+        return job.report("passed", (), _unchanged(survey))
+    return _Ascent(job, survey, external).climb(rungs)
 
 
-def ladder(standing: dict[str, Any], wanted: int | None) -> list[int]:
+def ladder(survey: Survey, target: int | None) -> list[int]:
     """List the targets to try, best first; empty when the model is already where it should be."""
-    source, highest = standing["source"], standing["highest"]
-    readable = standing["ir_version"] <= standing["highest_ir"]
+    source, highest = survey.source, survey.highest
+    readable = survey.ir_version <= survey.highest_ir
     if source == 0:
         return []
-    if wanted is not None:
-        return [] if wanted == source and readable else [wanted]
+    if target is not None:
+        return [] if target == source and readable else [target]
     if source == highest:
         return [] if readable else [source]
     rungs = [highest, *(rung for rung in LADDER if rung < highest)]
     return [rung for rung in rungs if source > highest or rung > source]
 
 
-def _unchanged(standing: dict[str, Any]) -> dict[str, Any]:
-    source = standing["source"]
+def _unchanged(survey: Survey) -> dict[str, Any]:
+    source = survey.source
     return {"source": source, "target": source, "rules": [], "steps": [], "changed": False}
 
 
 class _Ascent:
     """One model on its way through the targets."""
 
-    def __init__(self, job: Job, standing: dict[str, Any], external: list[str]) -> None:
+    def __init__(self, job: Job, survey: Survey, external: list[str]) -> None:
         self._job = job
-        self._standing = standing
+        self._survey = survey
         self._external = external
         self._steps: list[Step] = []
         self._court: Court | None = None
-        self._said_before: dict[str, str] | None = None
+        self._original_checks: dict[str, str] | None = None
         self._spare: tuple[Step, Form] | None = None
 
     def climb(self, rungs: list[int]) -> Report:
@@ -158,44 +152,42 @@ class _Ascent:
     def _make(self, step: Step) -> Form | None:
         """Convert in a child; gives where the candidate lies, None when there is none."""
         job, target = self._job, step.target
-        made = job.out / self._name(target)
-        ir_version = self._standing["highest_ir"]
-        size = staging.sizes({"": job.request.files[job.request.entry]})[""]
+        candidate = job.out / self._name(target)
+        ir_version = self._survey.highest_ir
         ending = job.stage(
             f"convert to {target}",
-            lambda: candidates.make(job.model, target, ir_version, made),
-            file_bytes=size + _GROWTH_BYTES,
+            lambda: candidates.make(job.model, target, ir_version, candidate),
+            file_bytes=job.size(job.request.entry) + _GROWTH_BYTES,
         )
         if ending.kind != "answered":
             step.result = "crashed" if ending.kind == "signalled" else "not-converted"
             step.reason = (
-                f"the converter of onnx {job.versions.get('onnx', '')} {told(ending, job)}"
+                f"the converter of onnx {job.versions.get('onnx', '')} {job.cause(ending)}"
             )
             self._discard(target)
             return None
-        step.rules = [str(rule) for rule in ending.answer["rules"]]
-        step.untouched = bool(ending.answer["untouched"])
-        step.changed = [str(name) for name in ending.answer["operators_changed"]]
-        step.blocking = list(ending.answer["blocking"])
+        converted = answers.read(Converted, ending.answer)
+        step.rules, step.untouched = converted.rules, converted.untouched
+        step.changed, step.blocking = converted.operators_changed, converted.blocking
         if step.blocking:
-            step.result, step.reason = "blocked", _blocked(step.blocking[0])
+            step.result, step.reason = "blocked", step.blocking[0].sentence
             return None
-        if not ending.answer["changed"]:
+        if not converted.changed:
             step.result, step.reason = "no-change", "the conversion changes nothing"
             self._discard(target)
             return None
-        return self._place(made, target)
+        return self._place(candidate, target)
 
-    def _place(self, made: Path, target: int) -> Form:
+    def _place(self, candidate: Path, target: int) -> Form:
         """Put a candidate that needs external data beside them; others stay where they are."""
         if not self._external:
-            return Form(made, made.parent)
+            return Form(candidate, candidate.parent)
         job = self._job
         name = f"{target}-{self._name(target)}"
         while name in {PurePosixPath(path).name for path in job.request.files}:
             name = f"0{name}"
         path = str(PurePosixPath(job.request.entry).with_name(name))
-        staging.lay_out(job.input, {path: str(made)}, [path], job.stop.requested)
+        staging.lay_out(job.input, {path: str(candidate)}, [path], job.stop.requested)
         place = job.input.joinpath(*path.split("/"))
         return Form(place, place.parent)
 
@@ -216,11 +208,7 @@ class _Ascent:
                 court.unsteady
                 or court.barren
                 or "; ".join(
-                    [
-                        *court.notes,
-                        court.bench.generation_problem,
-                        str(court.bench.facts["problem"]),
-                    ]
+                    [*court.notes, court.bench.generation_problem, court.bench.prepared.problem]
                 ).strip("; ")
             )
             refused = ""
@@ -230,7 +218,7 @@ class _Ascent:
             if refused:
                 step.result, step.reason, step.untouched = "not-loading", refused, False
             return Trial(step.result, step.reason)
-        beyond = step.target > self._standing["highest"]
+        beyond = step.target > self._survey.highest
         runtime = REFERENCE if beyond else ONNXRUNTIME
         changed = frozenset(step.changed)
         trial = court.judge(candidate, runtime, f"opset{step.target}", changed)
@@ -248,22 +236,13 @@ class _Ascent:
         ending = self._job.stage("check", lambda: candidates.examine(candidate.path), writes=False)
         if ending.kind == "answered":
             return {key: str(ending.answer[key]) for key in ("checker", "inference")}
-        return {"checker": "", "inference": told(ending, self._job)}
+        return {"checker": "", "inference": self._job.cause(ending)}
 
     def _accepts_original(self, library: str) -> bool:
         """Whether the checker, or strict inference, has nothing to say against the original."""
-        if self._said_before is None:
-            self._said_before = self._examine(Form(self._job.model, self._job.model.parent))
-        return not self._said_before[library]
-
-    def _inference(self, step: Step) -> Iterable[Finding]:
-        if step.checks["inference"] and self._accepts_original("inference"):
-            yield Finding(
-                "upgrade-inference",
-                "info",
-                "Strict shape inference rejects the new file but not the original: "
-                f"{step.checks['inference']}",
-            )
+        if self._original_checks is None:
+            self._original_checks = self._examine(Form(self._job.model, self._job.model.parent))
+        return not self._original_checks[library]
 
     def _localise(self, step: Step, candidate: Form, trial: Trial) -> None:
         assert self._court is not None  # noqa: S101 - a trial has happened
@@ -287,9 +266,9 @@ class _Ascent:
             "describe", lambda: candidates.tell(candidate.path, entry, sizes), writes=False
         )
         if ending.kind != "answered":
-            raise JobError("engine-error", f"The new file was not described: {told(ending, job)}")
+            raise JobError("engine-error", f"The new file was not described: {job.cause(ending)}")
         facts = {
-            **_unchanged(self._standing),
+            **_unchanged(self._survey),
             "target": step.target,
             "rules": step.rules,
             "steps": [one.to_json() for one in self._steps],
@@ -298,25 +277,23 @@ class _Ascent:
             "parity": self._court.facts(trial),
             "proof": proof.to_json(),
         }
-        findings = [*_stepped_down(self._steps), *_gaps(proof), *self._inference(step)]
+        findings = [*_stepped_down(self._steps), *_gaps(proof)]
+        if step.checks["inference"] and self._accepts_original("inference"):
+            words = (
+                "Strict shape inference rejects the new file but not the original: "
+                f"{step.checks['inference']}"
+            )
+            findings.append(Finding("upgrade-inference", "info", words))
         return job.report("passed", tuple(findings), facts, trial.rows, [{"name": name}])
 
     def _failed(self) -> Report:
         job = self._job
         for step in self._steps:
             self._discard(step.target)
-        facts = {
-            **_unchanged(self._standing),
-            "steps": [one.to_json() for one in self._steps],
-        }
+        facts = {**_unchanged(self._survey), "steps": [one.to_json() for one in self._steps]}
         if self._court is not None:
             facts["notes"] = self._court.notes[:20]
         return job.report("failed", tuple(_reasons(self._steps)), facts)
-
-
-def _blocked(one: dict[str, Any]) -> str:
-    place = f"node {one['node']!r} ({one['op']}) " if one["op"] else ""
-    return f"{place}cannot go from operator set {one['source']} to {one['target']}: {one['reason']}"
 
 
 def _stepped_down(steps: list[Step]) -> Iterable[Finding]:
@@ -354,29 +331,29 @@ def _gaps(proof: Proof) -> Iterable[Finding]:
 def _reasons(steps: list[Step]) -> Iterable[Finding]:
     """Name what stood in the way: of the first target each node, then every other reason once."""
     for one in steps[0].blocking[:_SHOWN_BLOCKING]:
-        words = f"Blocked: {_blocked(one)}. Export the model again with a newer operator set."
-        yield Finding("upgrade-blocked", "error", words, str(one["node"]))
-    told_already: set[tuple[str, str]] = set()
+        words = f"Blocked: {one.sentence}. Export the model again with a newer operator set."
+        yield Finding("upgrade-blocked", "error", words, one.node)
+    distinct = {(step.result, step.reason): step for step in reversed(steps)}
     for step in steps:
-        if step.result != "blocked" and (step.result, step.reason) not in told_already:
-            told_already.add((step.result, step.reason))
+        if step.result != "blocked" and distinct[step.result, step.reason] is step:
             yield _reason(step)
 
 
 def _reason(step: Step) -> Finding:
-    where = "" if step.node is None else str(step.node["name"])
-    if step.result == "parity-lost":
-        words = f"At operator set {step.target} the model returns different values: {step.reason}."
-        return Finding("parity-lost", "error", words, where)
-    if step.result == "not-provable":
-        words = (
-            f"The new model could not be proven equal, so there is no variant: {step.reason}. "
-            "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, declare "
-            "`inputs:` on its card, or upload a model without randomness."
-        )
-        return Finding("parity-not-proven", "error", words)
-    if step.result == "crashed":
-        words = f"Operator set {step.target}: {step.reason}."
-        return Finding("converter-crashed", "error", words)
-    words = f"Operator set {step.target} was not reached ({step.result}): {step.reason}"
+    target, reason = step.target, step.reason
+    match step.result:
+        case "parity-lost":
+            words = f"At operator set {target} the model returns different values: {reason}."
+            where = "" if step.node is None else str(step.node["name"])
+            return Finding("parity-lost", "error", words, where)
+        case "not-provable":
+            words = (
+                f"The new model could not be proven equal, so there is no variant: {reason}. "
+                "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, "
+                "declare `inputs:` on its card, or upload a model without randomness."
+            )
+            return Finding("parity-not-proven", "error", words)
+        case "crashed":
+            return Finding("converter-crashed", "error", f"Operator set {target}: {reason}.")
+    words = f"Operator set {target} was not reached ({step.result}): {reason}"
     return Finding("upgrade-failed", "error", words)

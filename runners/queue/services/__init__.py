@@ -6,6 +6,7 @@ from runners.queue.services.claims import claim
 from runners.queue.services.leases import finish, give_back, give_way, is_in_the_way, renew, stop
 from runners.queue.services.quarantine import lift
 from runners.queue.services.queue import cancel, enqueue, key_of
+from runners.queue.services.sharing import files_of
 from runners.queue.services.sweeps import recover, sweep
 from runners.queue.services.workers import forget_runs, leave, offered_by, see, tidy
 
@@ -13,6 +14,7 @@ __all__ = [
     "cancel",
     "claim",
     "enqueue",
+    "files_of",
     "finish",
     "forget_runs",
     "give_back",

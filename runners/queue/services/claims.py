@@ -13,6 +13,8 @@ from django.utils import timezone
 from runners import pools
 from runners.models import Attempt, Host, Job, Worker
 from runners.queue import order
+from runners.queue.content import Bench
+from runners.queue.services import sharing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +36,8 @@ def claim(
 
     What the worker's capabilities (those it registered, unless given) or the state of its host do
     not allow is left in the queue, and costs no attempt. ``urgent`` takes nothing but the work that
-    somebody is waiting for.
+    somebody is waiting for. Work of which a result may be shared ends with it; while the same work
+    runs, it waits for that.
     """
     now = timezone.now()
     rows = Job.objects.filter(
@@ -59,7 +62,8 @@ def _claim(
 ) -> Job | None:
     place = _lock(host)
     gpu = str(capabilities.get("gpu") or "")
-    rows = _allowed_on(place, rows, now)
+    bench = Bench.of(capabilities, host)
+    rows = sharing.claimable(_allowed_on(place, rows, now))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
     while True:
@@ -70,6 +74,8 @@ def _claim(
             rows = rows.exclude(requires=job.requires)
         elif job.exclusive == Job.Exclusive.GPU and not gpu:
             rows = rows.exclude(exclusive=Job.Exclusive.GPU)
+        elif sharing.answer(job, [bench]):
+            continue
         elif job.exclusive == Job.Exclusive.HOST and _at_work(host).exists():
             _reserve(place, job, now)
             return None

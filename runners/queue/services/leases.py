@@ -15,14 +15,18 @@ from django.utils import timezone
 
 from registry.core import events
 from runners.models import Attempt, Bar, Job
+from runners.queue.services import sharing
 
 if TYPE_CHECKING:
     from runners.engine.reports import Report
 
 Reason = Literal["errored", "crash", "timeout"]
 
-# Exclusive jobs of a priority beyond this are ended for urgent ones, and wait so long then.
-GIVES_WAY = 7
+# Exclusive jobs of a priority beyond this, which nobody asked for, are ended for urgent ones, and
+# wait so long then.
+GIVES_WAY = 3
+# After so many attempts a job keeps its host to the end, or it would never get there.
+INTERRUPTIONS = 3
 _AFTER_URGENT = timedelta(seconds=60)
 # How often a job is tried that ended its child, or its time.
 TRIES = {"crash": 2, "timeout": 2}
@@ -61,6 +65,7 @@ def finish(job: Job, report: Report) -> bool:
         return False
     _close(job, Attempt.Outcome.SUCCEEDED if passed else Attempt.Outcome.FAILED, detail)
     _tell(job)
+    sharing.answer_others(job)
     return True
 
 
@@ -117,6 +122,8 @@ def stop(job: Job) -> bool:
 def is_in_the_way(job: Job) -> bool:
     """Whether a job that nobody waits for holds a host on which somebody's work could begin."""
     if job.exclusive != Job.Exclusive.HOST or job.priority <= GIVES_WAY:
+        return False
+    if job.attempt > INTERRUPTIONS:
         return False
     urgent = Job.objects.filter(state=Job.State.QUEUED, priority=Job.URGENT)
     return urgent.filter(queue__startswith="cpu", not_before__lte=timezone.now()).exists()
@@ -223,4 +230,4 @@ def _tell(job: Job) -> None:
 
 
 def _error_class(report: Report) -> str:
-    return "deterministic" if report.outcome == "failed" else "errored"
+    return Job.DETERMINISTIC if report.outcome == "failed" else "errored"

@@ -17,7 +17,8 @@ from registry.core.permissions import require, require_user
 from registry.models import File
 from runners import pools
 from runners.models import Bar, Job
-from runners.queue import notifications, order
+from runners.queue import content, notifications, order
+from runners.queue.services import sharing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import Version
 
-ENGINE = "1"
-
 
 def key_of(
     kind: str, subject: str, given: dict[str, Any], requires: dict[str, Any] | None = None
 ) -> str:
     """What makes two jobs the same work: kind, bytes, input, needs and engine."""
-    told = [ENGINE, kind, subject, given, *([requires] if requires else [])]
+    told = [content.ENGINE, kind, subject, given, *([requires] if requires else [])]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -50,19 +49,22 @@ def enqueue(
     max_attempts: int = 3,
     not_before: datetime | None = None,
     once: bool = False,
+    again: bool = False,
 ) -> Job:
     """Write a job and ring for it; returns the live job where the same work is under way.
 
     ``requires`` may name a runtime, a provider, memory_bytes and a host: only a worker that offers
     them takes the job. With ``once``, work that ended with a verdict is not done again: its job is
-    returned. A file that is barred from this kind of work gets a job that has failed already.
-    Raises UnknownNeedError.
+    returned. A file that is barred from this kind of work gets a job that has failed already, and
+    one with a result that may be shared (`content`) a job that ends with it at once: not so with
+    ``again``, nor where the version itself has a verdict of the same work. Raises UnknownNeedError.
     """
     given, requires = given or {}, pools.check_needs(requires or {})
     manifest = version.manifest_sha256 if version else ""
     key = key_of(kind, f"{manifest}:{entry}", given, requires)
     same = Job.objects.filter(version=version, key=key)
-    if once and (done := _verdict_of(same)) is not None:
+    done = same.with_verdict().order_by("-queued_at").first()
+    if once and done is not None:
         return done
     job = Job(
         kind=kind,
@@ -77,7 +79,9 @@ def enqueue(
         exclusive=exclusive,
         max_attempts=max_attempts,
         key=key,
+        again=again or done is not None,
     )
+    job.content_key = content.key_of(job)
     job.due_at = order.due_at(priority, job.queued_at)
     if not_before is not None:
         job.not_before = not_before
@@ -93,7 +97,8 @@ def enqueue(
             raise
         _raise(live, job)
         return live
-    transaction.on_commit(lambda: notifications.ring(job))
+    if not sharing.answer(job):
+        transaction.on_commit(lambda: notifications.ring(job))
     return job
 
 
@@ -119,6 +124,8 @@ def cancel(actor: Actor, *, job: Job) -> Job:
 
 def _raise(live: Job, asked: Job) -> None:
     """Let a job that waits take the place of the same work that is asked for more urgently."""
+    if asked.again:
+        Job.objects.filter(pk=live.pk, state=Job.State.QUEUED).update(again=True)
     raised = Job.objects.filter(
         pk=live.pk, state=Job.State.QUEUED, priority__gt=asked.priority
     ).update(
@@ -137,14 +144,6 @@ def _subject_of(version: Version | None, entry: str) -> str:
         return ""
     found = File.objects.filter(version=version, path=entry).values_list("blob_id", flat=True)
     return found.first() or ""
-
-
-def _verdict_of(same: Any) -> Job | None:
-    ended = same.filter(state=Job.State.SUCCEEDED) | same.filter(
-        state=Job.State.FAILED, error_class="deterministic"
-    )
-    newest: Job | None = ended.order_by("-queued_at").first()
-    return newest
 
 
 def _barred(job: Job, bar: Bar) -> Job:

@@ -53,7 +53,7 @@ def test_a_declaration_becomes_frozen_objects():
 
 def test_a_card_gives_its_declared_inputs():
     text = "---\ninputs:\n  ids: {vocabulary: 100, distribution: token-ids}\n---\n# x\n"
-    (one,) = cards.accept(text).inputs
+    (one,) = cards.accept(text).card.inputs
     assert one.vocabulary == 100
     assert one.distribution == inputs.Distribution("token-ids")
     assert one.bounds() == ((0.0, 99.0),)

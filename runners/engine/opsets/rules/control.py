@@ -1,4 +1,4 @@
-"""Loop and Scan before they got the form they have now."""
+"""Loop, Scan and recurrent operators before they got the form they have now."""
 
 from __future__ import annotations
 
@@ -64,3 +64,11 @@ def _output(name: str, port: onnx.ValueInfoProto, *, known_shape: bool) -> onnx.
     if not known_shape:
         made.type.tensor_type.ClearField("shape")
     return made
+
+
+@rule("sequence-always-given", "RNN", "GRU", "LSTM", source=6, target=7, accepts=1)
+def drop_output_sequence(case: Case) -> None:
+    # Which outputs are wanted is said by their names alone from here on. What opset 1 misspelt as
+    # "foward" was the default, and stays it.
+    direction = case.attribute("direction")
+    case.again("output_sequence", *(["direction"] if direction == "foward" else []))

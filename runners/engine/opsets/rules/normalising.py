@@ -1,4 +1,4 @@
-"""Normalisations whose parameters changed their meaning or their shape."""
+"""Normalisations, Softmax among them, whose parameters changed their meaning or their shape."""
 
 from __future__ import annotations
 
@@ -39,3 +39,16 @@ def group_normalization(case: Case) -> None:
 
     inputs = [case.input(0), widened(case.input(1)), widened(case.input(2))]
     case.again(inputs=inputs)
+
+
+@rule("softmax-flattened", "Softmax", "LogSoftmax", "Hardmax", source=12, target=13, accepts=1)
+def flatten(case: Case) -> None:
+    # Up to opset 12 over all axes from one on, then over one axis.
+    axis = case.attribute("axis", 1)
+    shape = case.shape(case.input(0))
+    if axis == -1 or (shape is not None and axis == len(shape) - 1):
+        case.again(axis=-1)
+        return
+    flat = case.add("Flatten", [case.input(0)], axis=axis)
+    soft = case.add(case.node.op_type, [flat], axis=-1)
+    case.add("Reshape", [soft, case.add("Shape", [case.input(0)])], case.output(0))

@@ -1,0 +1,122 @@
+"""Compared models as a table: what differs, what is equal, and which is best of each.
+
+Every row says where its values come from; a row has a best value only where one direction is
+better for everyone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from frontend.parts import formatting
+from frontend.parts import labels as words
+from frontend.parts.svg import latency_strips
+from frontend.presenters import comparison_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from frontend.presenters.comparison import Column
+    from frontend.presenters.comparison_facts import Fact
+
+TIMES = "\u00d7"
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of every compared model."""
+
+    key: str
+    title: str
+    kind: str
+    cells: tuple[Fact, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        return len(self.cells) > 1 and len({cell.same for cell in self.cells}) == 1
+
+
+def rows(columns: Sequence[Column]) -> list[FactRow]:
+    """Every fact of these, in the order in which people ask for them."""
+    listed = [
+        FactRow(key, title, kind, _ranked([cell(column) for column in columns], order))
+        for key, (title, kind, order, cell) in comparison_facts.FACTS.items()
+    ]
+    at = next(index for index, row in enumerate(listed) if row.key == "latency")
+    listed[at] = _with_strips(listed[at], columns)
+    return [*listed[: at + 1], *_conformance(columns), *listed[at + 1 :]]
+
+
+def _with_strips(row: FactRow, columns: Sequence[Column]) -> FactRow:
+    speeds = [column.speed if column.is_comparable else None for column in columns]
+    strips = latency_strips.together([speed for speed in speeds if speed is not None])
+    cells = [
+        replace(cell, picture=strips.head + strips.drawings[speed.pk])
+        if speed is not None and speed.pk in strips.drawings
+        else cell
+        for cell, speed in zip(row.cells, speeds, strict=True)
+    ]
+    return replace(row, cells=tuple(cells))
+
+
+def csv(columns: Sequence[Column]) -> list[list[str]]:
+    """The table as rows of a CSV file: numbers plain, in bytes, kilograms and counts."""
+    head = ["fact", "kind", *(column.pinned for column in columns)]
+    return [
+        head,
+        *([row.title, row.kind, *(_plain(cell) for cell in row.cells)] for row in rows(columns)),
+    ]
+
+
+def _plain(cell: Fact) -> str:
+    if cell.value is not None:
+        return f"{cell.value:.12g}" if cell.value % 1 else str(int(cell.value))
+    text = "; ".join(cell.lines) or ", ".join(part for part in (cell.words, cell.kind) if part)
+    # Spreadsheets would run what begins so.
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+
+
+def _ranked(cells: list[Fact], order: str) -> tuple[Fact, ...]:
+    """The best marked and the differences to the first told, where a fact has an order."""
+    values = [cell.value for cell in cells if cell.value is not None]
+    if not order or len(values) < 2 or len(set(values)) == 1:
+        return tuple(cells)
+    best = min(values)
+    first = cells[0].value
+    return tuple(
+        replace(cell, best=cell.value == best, difference=_difference(cell.value, first))
+        for cell in cells
+    )
+
+
+def _difference(value: float | None, first: float | None) -> str:
+    """How much more or less than the first, as a percentage or as a multiple; empty for none."""
+    if value is None or not first or value == first:
+        return ""
+    ratio = value / first
+    if ratio >= 10:
+        return f"{TIMES}{formatting.NARROW}{formatting.rounded(ratio)}"
+    if 0 < ratio <= 0.1:
+        return f"1/{formatting.rounded(1 / ratio)}"
+    percent = (ratio - 1) * 100
+    shown = round(percent) if abs(percent) >= 1 else float(f"{percent:.1g}")
+    sign = "+" if percent > 0 else ""
+    return f"{sign}{formatting.rounded(shown)}{formatting.NARROW}%"
+
+
+def _conformance(columns: Sequence[Column]) -> list[FactRow]:
+    names = sorted({result.runtime for column in columns for result in column.results})
+    listed = []
+    for name in names or [""]:
+        cells = [
+            comparison_facts.verdict(
+                column, [result for result in column.results if result.runtime == name]
+            )
+            for column in columns
+        ]
+        title = f"Conformance, {words.runtime(name)}" if name else "Conformance"
+        listed.append(
+            FactRow(f"conformance-{name}", title, comparison_facts.MEASURED, tuple(cells))
+        )
+    return listed

@@ -1,0 +1,184 @@
+"""The costs of a graph for chosen sizes: totals, what fits in how much memory, dearest nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frontend.parts import formatting
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hub.protocol.costs import Costs, Node
+
+# The name of a form's field for a dimension begins with it.
+FIELD = "size:"
+OPERATORS_SHOWN = 12
+NODES_SHOWN = 20
+TERMS_SHOWN = 8
+MEMORIES = (10**9, 4 * 10**9, 8 * 10**9, 16 * 10**9, 80 * 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A free dimension and the size that was chosen for it."""
+
+    symbol: str
+    value: int
+
+    @property
+    def field(self) -> str:
+        return FIELD + self.symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """An operator or node with its part of the multiplications; None where that is unknown."""
+
+    name: str
+    detail: str
+    macs: int | None
+    part: str
+    bytes: int | None
+    parameters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """What the page shows of costs, for its sizes."""
+
+    sizes: tuple[Size, ...]
+    macs: int
+    formula: str
+    bytes: int
+    weights: int
+    activations: int | None
+    memory: int | None
+    rule: str
+    lacks: str
+    scaling: str
+    fits: tuple[tuple[int, int | None], ...]
+    operators: tuple[Share, ...]
+    nodes: tuple[Share, ...]
+    total: int
+
+    @property
+    def words(self) -> str:
+        """The sizes in a line: batch 1, sequence 128."""
+        return ", ".join(f"{one.symbol} {formatting.grouped(one.value)}" for one in self.sizes)
+
+
+def table(costs: Costs | None, asked: Mapping[str, str]) -> CostTable | None:
+    """The costs for the sizes of an address; None where nothing was counted.
+
+    Raises InvalidRequest for sizes that are none.
+    """
+    if costs is None:
+        return None
+    wishes = {
+        name.removeprefix(FIELD): text.strip()
+        for name, text in asked.items()
+        if name.startswith(FIELD)
+    }
+    try:
+        sizes = costs.sizes(wishes)
+    except ValueError as error:
+        raise problems.InvalidRequest(str(error)) from error
+    scaling = costs.symbols[-1] if costs.symbols and costs.peaks else ""
+    macs = costs.macs.at(sizes)
+    return CostTable(
+        sizes=tuple(Size(name, size) for name, size in sizes.items()),
+        macs=macs,
+        formula=_formula(costs) if costs.symbols and len(costs.macs.terms) <= TERMS_SHOWN else "",
+        bytes=costs.bytes.at(sizes),
+        weights=costs.weights,
+        activations=costs.activations(sizes),
+        memory=costs.memory(sizes),
+        rule=_rule(costs),
+        lacks=_lacks(costs),
+        scaling=scaling,
+        fits=tuple(
+            (memory, costs.largest(scaling, sizes, memory)) for memory in MEMORIES if scaling
+        ),
+        operators=_operators(costs, sizes, macs),
+        nodes=_dearest(costs, sizes, macs),
+        total=costs.total,
+    )
+
+
+def _formula(costs: Costs) -> str:
+    return str(costs.macs).replace(",", formatting.NARROW)
+
+
+def _rule(costs: Costs) -> str:
+    if costs.holds == "multiples":
+        return f"Exact for multiples of {costs.lattice}; rounded for other sizes."
+    return "Approximate: the costs are no polynomial." if costs.holds == "nearly" else ""
+
+
+def _lacks(costs: Costs) -> str:
+    """What the sums do not hold, in a sentence."""
+    words = []
+    if costs.unknown:
+        names = ", ".join(f"{name} ({count})" for name, count in list(costs.unknown.items())[:6])
+        words.append(f"Operations not counted: {names}.")
+    if costs.bytes_unknown:
+        words.append(
+            f"Bytes of {formatting.plural(costs.bytes_unknown, 'node')} are unknown and missing."
+        )
+    if costs.peaks and not costs.peak_is_whole:
+        words.append("Some activations have an unknown size and are missing.")
+    if costs.fixed:
+        fixed = ", ".join(f"{name} {size}" for name, size in costs.fixed.items())
+        words.append(f"Fixed for this estimate: {fixed}.")
+    return " ".join(words)
+
+
+def _operators(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[Share, ...]:
+    counts: Counter[str] = Counter()
+    macs: Counter[str] = Counter()
+    traffic: Counter[str] = Counter()
+    parameters: Counter[str] = Counter()
+    for node in costs.nodes:
+        counts[node.operator] += 1
+        macs[node.operator] += node.macs.at(sizes) if node.macs else 0
+        traffic[node.operator] += node.bytes.at(sizes) if node.bytes else 0
+        parameters[node.operator] += node.parameters
+    ordered = sorted(counts, key=lambda name: (-macs[name], -traffic[name], name))
+    return tuple(
+        Share(
+            name,
+            formatting.plural(counts[name], "node"),
+            None if name in costs.unknown and not macs[name] else macs[name],
+            _part(macs[name], whole),
+            traffic[name],
+            parameters[name],
+        )
+        for name in ordered[:OPERATORS_SHOWN]
+    )
+
+
+def _dearest(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[Share, ...]:
+    def macs(node: Node) -> int:
+        return node.macs.at(sizes) if node.macs else 0
+
+    dearest = sorted((node for node in costs.nodes if node.macs), key=macs, reverse=True)
+    return tuple(
+        Share(
+            node.name or "unnamed",
+            node.operator,
+            macs(node),
+            _part(macs(node), whole),
+            node.bytes.at(sizes) if node.bytes else None,
+            node.parameters,
+        )
+        for node in dearest[:NODES_SHOWN]
+        if macs(node)
+    )
+
+
+def _part(macs: int, whole: int) -> str:
+    return formatting.share(macs / whole) if whole else ""

@@ -1,0 +1,105 @@
+"""The tabs of a version about its origin: provenance, lineage, and carbon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from frontend.pages.models import lineage as lines
+from frontend.pages.models import provenance as sentences
+from frontend.parts import labels
+from frontend.presenters import carbon as facts
+from frontend.presenters import declarations, statements
+from frontend.presenters.version_page import context, of_whole_version
+from hub.protocol import stored
+from metadata.graphs import relatives
+from metadata.graphs import selectors as graph_selectors
+from metadata.store import negotiation
+from registry.catalogue import emissions
+from runners.benchmarks import timelines
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from registry.models import Version
+
+
+@require_safe
+@of_whole_version
+def provenance(request: HttpRequest, version: Version) -> HttpResponse:
+    """Sentences, a drawing of them, and the first lines of the graph that they are in."""
+    shown = context(request, version, "provenance")
+    gone = version.state == version.State.WITHDRAWN
+    nquads = "" if gone else negotiation.of_version(version)
+    bases = relatives.ancestors(request.user, version, depth=1)
+    private = gone or not graph_selectors.is_public(version)
+    story = sentences.tell(
+        graph_selectors.version_facts(version), bases.relatives, nquads, private=private
+    )
+    turtle, more = sentences.turtle(negotiation.write(story.nquads, "ttl"))
+    return render(
+        request,
+        "models/provenance.html",
+        {
+            **shown,
+            "story": story,
+            "private": private,
+            "gone": gone,
+            "turtle": turtle,
+            "more_lines": more,
+            "formats": () if gone else statements.formats(shown["head"].graph_url),
+        },
+    )
+
+
+@require_safe
+@of_whole_version
+def lineage(request: HttpRequest, version: Version) -> HttpResponse:
+    """Ancestors and descendants, as far as the reader may see them."""
+    up = relatives.ancestors(request.user, version)
+    down = relatives.Descent()
+    if version.is_served:
+        down = relatives.descendants(request.user, version)
+    above, below = lines.above(up.relatives), lines.below(down.relatives)
+    own = lines.variants(version)
+    return render(
+        request,
+        "models/lineage.html",
+        {
+            **context(request, version, "lineage"),
+            "above": above,
+            "below": below,
+            "own": own,
+            "drawing": lines.drawn(version, above, own, below),
+            "cut_above": up.cut,
+            "cut_below": down.cut,
+            "steps": (relatives.UP, relatives.DOWN, relatives.MOST),
+        },
+    )
+
+
+@require_safe
+@of_whole_version
+def carbon(request: HttpRequest, version: Version) -> HttpResponse:
+    """Training and inference apart, and training beside the other public models of the task."""
+    task = declarations.task_of(version)
+    others = emissions.of_task(task, apart_from=version.model_id, limit=facts.COUNTED + 1)
+    shown = context(request, version, "carbon")
+    measurement = timelines.with_energy(shown["variant"])
+    if measurement is not None:
+        measurement.variant.version = version
+    return render(
+        request,
+        "models/carbon.html",
+        {
+            **shown,
+            "training": facts.training(stored.mapping(version.card)),
+            "inference": facts.inference(measurement),
+            "measurement": measurement,
+            "comparison": facts.comparison(version, others),
+            "task": task,
+            "task_words": labels.task(task),
+        },
+    )

@@ -1,0 +1,152 @@
+"""The speed of a version against batch sizes and against other versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frontend.parts import formatting, labels
+from frontend.parts.svg import charts, latency_strips
+from frontend.presenters import measurements
+from runners.benchmarks import timelines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from django.utils.safestring import SafeString
+
+    from registry.core.permissions import Actor
+    from registry.models import Version
+    from runners.models import Comparison, Measurement
+
+# Verdict of a comparison -> the state that colours its glyph, and its words.
+VERDICTS = {
+    "slower": ("failed", "slower"),
+    "faster": ("passed", "faster"),
+    "same": ("passed", "as fast"),
+    "inconclusive": ("can't tell", "inconclusive"),
+}
+_MOST_SERIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Results in one order, as a chart and as rows: (words, figure, second figure, url)."""
+
+    title: str
+    chart: SafeString
+    rows: tuple[tuple[str, str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """A comparison of two versions in words."""
+
+    state: str
+    words: str
+    on: str
+    ratio: str
+    reason: str
+    at: datetime
+
+
+def batches(results: Sequence[Measurement]) -> list[Series]:
+    """Throughput by batch, where the same variant was timed with several."""
+    by_setup: dict[tuple[Any, ...], dict[int, Measurement]] = {}
+    for row in results:
+        if row.throughput_per_s and row.is_trusted:
+            setup = (row.variant.name, row.device_title, measurements.runtime_of(row), row.threads,
+                     row.scenario, row.call_style)  # fmt: skip
+            by_setup.setdefault(setup, {}).setdefault(row.batch, row)
+    listed = []
+    for setup, by_batch in by_setup.items():
+        if len(by_batch) > 1:
+            ordered = [by_batch[batch] for batch in sorted(by_batch)]
+            points = [
+                charts.Point(row.batch, row.throughput_per_s or 0, _mark(row)) for row in ordered
+            ]
+            rows = tuple(
+                (
+                    str(row.batch),
+                    measurements.throughput(row.throughput_per_s),
+                    measurements.latency(row.p50_ms),
+                    measurements.address(row),
+                )
+                for row in ordered
+            )
+            title = f"{setup[0]} on {setup[1]}, {setup[2]}"
+            listed.append(Series(title, charts.line(points), rows))
+    return listed[:_MOST_SERIES]
+
+
+def _mark(row: Measurement) -> str:
+    return f"of-{latency_strips.tone(row) if row.is_ranked else 'noisy'}"
+
+
+def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]) -> list[Series]:
+    """p50 of each version under one key, for the keys of this version's first results."""
+    keys = list(dict.fromkeys(row.comparability_key for row in results if row.is_ranked))
+    listed = []
+    for key in keys[:_MOST_SERIES]:
+        timeline = timelines.over_versions(actor, version.model, key)
+        if len({row.variant.version.number for row in timeline}) < 2:
+            continue
+        by_variant: dict[str, list[Measurement]] = {}
+        for row in timeline:
+            row.variant.version.model = version.model
+            by_variant.setdefault(row.variant.name, []).append(row)
+        listed += [_over_versions(name, rows) for name, rows in by_variant.items() if len(rows) > 1]
+    return listed[:_MOST_SERIES]
+
+
+def _over_versions(variant: str, results: Sequence[Measurement]) -> Series:
+    points = [
+        charts.Point(row.variant.version.number, row.p50_ms or 0, _mark(row)) for row in results
+    ]
+    rows = tuple(
+        (
+            f"version {row.variant.version.number}",
+            measurements.latency(row.p50_ms),
+            measurements.interval(row) if row.is_ranked else "noisy",
+            measurements.address(row),
+        )
+        for row in results
+    )
+    title = f"{variant} on {results[0].device_title}, {measurements.runtime_of(results[0])}"
+    return Series(title, charts.line(points, logarithmic=False), rows)
+
+
+def compared(row: Comparison) -> Comparing:
+    """One comparison with an earlier version in words; an inconclusive one says so."""
+    state, words = VERDICTS[row.verdict]
+    if state != "can't tell":
+        words += f" {'as' if row.verdict == 'same' else 'than'} version "
+        words += str(row.baseline.version.number)
+    ratio = ""
+    if row.ratio is not None:
+        ratio = f"{formatting.rounded(row.ratio)} times"
+        if row.ratio_low is not None and row.ratio_high is not None:
+            low, high = formatting.rounded(row.ratio_low), formatting.rounded(row.ratio_high)
+            ratio += f" ({low} to {high})"
+    runtime = f"{labels.runtime(row.runtime)} {row.runtime_version}"
+    provider = measurements.PROVIDERS.get(row.provider, "")
+    return Comparing(
+        state=state,
+        words=words,
+        on=f"{row.device_title}, {runtime} {provider}".rstrip(),
+        ratio=ratio,
+        reason=measurements.reasons(filter(None, row.reason.split(", "))),
+        at=row.at,
+    )
+
+
+def by_version(comparisons: Iterable[Comparison]) -> dict[int, Comparing]:
+    """For each version its newest comparison with an earlier one; a slower one comes first."""
+    chosen: dict[int, Comparison] = {}
+    for row in comparisons:
+        number = row.candidate.version.number
+        if row.verdict == "slower" and chosen.get(number, row).verdict != "slower":
+            chosen[number] = row
+        chosen.setdefault(number, row)
+    return {number: compared(row) for number, row in chosen.items()}

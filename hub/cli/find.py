@@ -1,0 +1,81 @@
+"""The command that finds models by what they must achieve: find."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hub import counting
+from hub.client import api
+from hub.client.find import LIMITS
+from hub.terminal import DONE, plain, positive, size
+
+if TYPE_CHECKING:
+    import argparse
+
+_HELP = {
+    "max_p50": "maximum median latency, such as 20ms, measured on --on",
+    "max_memory": "maximum memory for weights and activations, such as 500MB",
+    "max_size": "maximum size of the files, such as 100MB",
+    "max_macs": "maximum multiply-accumulate operations of a run, such as 1G",
+    "max_parameters": "maximum number of parameters, such as 10M",
+}
+
+
+def add_find(commands: Any) -> None:
+    """Add the command to the parser of `hub`."""
+    find = commands.add_parser(
+        "find",
+        help="find models by latency, memory, operations, size and licence",
+        description="Find models that keep every limit, the best first. Models without the "
+        "measurement or the count that a limit needs are left out.",
+    )
+    find.add_argument("query", nargs="*", help="words to search for")
+    find.add_argument("--task", help="such as image-classification")
+    find.add_argument("--license", help="SPDX identifier of the licence")
+    find.add_argument("--precision", help="such as fp32 or int8")
+    find.add_argument("--passes-on", metavar="RUNTIME", help="passes conformance on this runtime")
+    find.add_argument("--on", metavar="DEVICE", help="class of device on which latency is measured")
+    find.add_argument("--runtime", help="runtime with which latency is measured")
+    for name in LIMITS:
+        find.add_argument(f"--{name.replace('_', '-')}", metavar="LIMIT", help=_HELP[name])
+    find.add_argument(
+        "--limit", type=positive, default=20, help="maximum number of results (default: 20)"
+    )
+    find.add_argument("--json", action="store_true", help="print JSON")
+    find.set_defaults(command=_find)
+
+
+def _find(options: argparse.Namespace) -> int:
+    names = ("on", "task", "license", "precision", "passes_on", "runtime", "limit", *LIMITS)
+    models = api.find(
+        " ".join(options.query) or None, **{name: getattr(options, name) for name in names}
+    )
+    if options.json:
+        print(json.dumps(models, indent=2))
+        return DONE
+    width = max((len(str(model["ref"])) for model in models), default=0)
+    for model in models:
+        print(f"{plain(str(model['ref'])):<{width}}  {', '.join(_reasons(model))}")
+    if not models:
+        print("hub: no model keeps every limit", file=sys.stderr)
+    return DONE
+
+
+def _reasons(model: dict[str, Any]) -> list[str]:
+    """Why a model fits, in figures; what is not known is left out."""
+    latest = model.get("latest") or {}
+    speed = model.get("speed")
+    reasons = []
+    if speed:
+        noisy = " noisy" if speed["status"] == "noisy" else ""
+        reasons.append(f"p50 {speed['p50_ms']:.3g} ms{noisy}")
+    if latest.get("memory_bytes") is not None:
+        reasons.append(f"{size(latest['memory_bytes'])} of memory")
+    if latest.get("macs") is not None:
+        reasons.append(f"{counting.quantity(latest['macs'])} MACs")
+    reasons.append(f"{size(latest.get('size'))} of files")
+    if model.get("license"):
+        reasons.append(plain(str(model["license"])))
+    return reasons

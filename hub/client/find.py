@@ -1,0 +1,60 @@
+"""Models by what they must achieve: limits with units, and the order that follows from them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from hub.protocol import problems
+
+# Limit -> filter of `GET /models`, and its units with the factor of each; the first is the default.
+_DECIMAL: Final[dict[str, float]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BYTES: Final[dict[str, float]] = {
+    "b" if not unit else f"{unit}b": factor for unit, factor in _DECIMAL.items()
+}
+LIMITS: Final[dict[str, tuple[str, dict[str, float]]]] = {
+    "max_p50": ("max_p50", {"ms": 1, "us": 1e-3, "s": 1e3}),
+    "max_memory": ("max_memory", {**_BYTES, "": 1}),
+    "max_size": ("max_bytes", {**_BYTES, "": 1}),
+    "max_macs": ("max_macs", _DECIMAL),
+    "max_parameters": ("max_parameters", _DECIMAL),
+}
+# What is limited first decides the order.
+_ORDERS = {
+    "max_p50": "fastest", "max_memory": "memory", "max_macs": "macs", "max_size": "size",
+}  # fmt: skip
+_EXAMPLES = {"max_p50": "20ms", "max_memory": "500MB", "max_size": "100MB", "max_macs": "1G"}
+_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
+
+
+def filters(limits: dict[str, str | float | None], device: str | None) -> dict[str, Any]:
+    """The filters of `GET /models` for these limits; raises InvalidRequest for a bad one."""
+    for name in limits.keys() - LIMITS.keys():
+        known = ", ".join(LIMITS)
+        raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {known}.")
+    given = {name: value for name, value in limits.items() if value is not None}
+    if device and "max_p50" not in given:
+        order = "fastest"
+    else:
+        order = next((sort for name, sort in _ORDERS.items() if name in given), "downloads")
+    chosen: dict[str, Any] = {"sort": order, "device": device or None}
+    for name, value in given.items():
+        field, units = LIMITS[name]
+        amount = quantity(name, value, units)
+        chosen[field] = amount if field == "max_p50" else int(amount)
+    return chosen
+
+
+def quantity(name: str, value: str | float, units: dict[str, float]) -> float:
+    """A number, or a text such as `20ms` or `1.5 GB`, in the limit's first unit."""
+    if not isinstance(value, str):
+        return value
+    match = _QUANTITY.fullmatch(value.strip().lower().replace("µ", "u"))
+    unit = match[2] if match else ""
+    if match is None or (unit and unit not in units):
+        known = ", ".join(filter(None, units))
+        raise problems.InvalidRequest(
+            f"{name} is a number with an optional unit ({known}), such as "
+            f"{_EXAMPLES.get(name, '10M')}; not {value[:40]!r}."
+        )
+    return float(match[1]) * (units[unit] if unit else 1)

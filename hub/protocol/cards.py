@@ -1,0 +1,186 @@
+"""The front matter of a model card, as the hub stores it, read once.
+
+It was checked by the rules of the release that saved it, if at all: what is absent or has another
+shape is empty here, never guessed and never an error. Source: Hugging Face model card
+specification, docs/cards.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hub.protocol import inputs, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hub.protocol.inputs import DeclaredInput
+
+PERSONAL_DATA: Final = ("yes", "no", "anonymised", "unknown")
+# Parts of a data set that are names; whatever else its entry holds is a claim.
+_NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
+_KEYWORDS, _KEYWORD_CHARACTERS = 50, 64
+
+
+@dataclass(frozen=True, slots=True)
+class CardDataset:
+    """A data set as a card names it.
+
+    `personal_data` is one of PERSONAL_DATA, None where the entry does not mention them;
+    `is_described` says whether it holds more than names. Results name theirs by `type` or `id`.
+    """
+
+    iri: str = ""
+    doi: str = ""
+    url: str = ""
+    name: str = ""
+    type: str = ""
+    id: str = ""
+    personal_data: str | None = None
+    is_described: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names, the addresses first; a bare DOI with its scheme."""
+        written = filter(None, (self.iri, self.doi, self.url, self.name))
+        return tuple(f"doi:{name}" if name.startswith("10.") else name for name in written)
+
+
+@dataclass(frozen=True, slots=True)
+class Emissions:
+    """The carbon of a training in grams of CO2e, and how the card says it was determined."""
+
+    grams: float | None = None
+    kind: str = ""
+    methods: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, front: dict[str, Any]) -> Emissions:
+        """Those of `co2_eq_emissions`: grams, or a mapping. Source: hub-docs, model-cards-co2."""
+        declared = front.get("co2_eq_emissions")
+        parts = declared if isinstance(declared, dict) else {"emissions": declared}
+        return cls(
+            grams=_amount(parts.get("emissions")),
+            kind=_text(parts.get("kind")).lower(),
+            methods=(*_texts(parts.get("source")), *_texts(front.get("carbon_method"))),
+        )
+
+    @property
+    def kilograms(self) -> float | None:
+        """The unit of lists and graphs; None if not declared."""
+        return None if self.grams is None else self.grams / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card declares; `licenses` are as written, each perhaps an SPDX expression."""
+
+    licenses: tuple[str, ...] = ()
+    license_name: str = ""
+    task: str = ""
+    keywords: tuple[str, ...] = ()
+    summary: str = ""
+    library: str = ""
+    languages: tuple[str, ...] = ()
+    base_models: tuple[str, ...] = ()
+    datasets: tuple[CardDataset, ...] = ()
+    training_data: tuple[CardDataset, ...] = ()
+    validated_on: tuple[CardDataset, ...] = ()
+    tested_on: tuple[CardDataset, ...] = ()
+    evaluated_on: tuple[CardDataset, ...] = ()
+    personal_data: str | None = None
+    emissions: Emissions = Emissions()
+    inputs: tuple[DeclaredInput, ...] = ()
+
+    @classmethod
+    def read(cls, front: object) -> Card:
+        """Read a front matter; whatever is malformed is left out."""
+        card = stored.mapping(front)
+        personal_data = card.get("personal_data")
+        return cls(
+            licenses=_texts(card.get("license")),
+            license_name=" ".join(_texts(card.get("license_name"))),
+            task=" ".join(_texts(card.get("pipeline_tag")))[:64],
+            keywords=tuple(
+                word[:_KEYWORD_CHARACTERS] for word in _texts(card.get("tags"))[:_KEYWORDS]
+            ),
+            summary=" ".join(_texts(card.get("summary"))),
+            library=stored.text(card.get("library_name")),
+            languages=_texts(card.get("language")),
+            base_models=_texts(card.get("base_model")),
+            datasets=_datasets(card.get("datasets")),
+            training_data=_datasets(card.get("training_data")),
+            validated_on=_datasets(card.get("validated_on")),
+            tested_on=_datasets(card.get("tested_on")),
+            evaluated_on=tuple(
+                itertools.chain.from_iterable(
+                    _datasets(result.get("dataset")) for result in results(card)
+                )
+            ),
+            personal_data=None if personal_data is None else _status(personal_data),
+            emissions=Emissions.read(card),
+            inputs=inputs.parse(card.get("inputs")),
+        )
+
+
+def results(front: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every result that a front matter reports: of `model-index` and of `eval_results`."""
+    for model in stored.rows(front.get("model-index")):
+        yield from stored.rows(model.get("results"))
+    yield from stored.rows(front.get("eval_results"))
+
+
+def dataset_rows(value: object) -> list[dict[str, Any]]:
+    """The data sets that a field lists, names and mappings alike as mappings."""
+    items = value if isinstance(value, list) else [value]
+    rows = (item if isinstance(item, dict) else {"name": _text(item)} for item in items)
+    return [row for row in rows if row not in ({}, {"name": ""})]
+
+
+def _datasets(value: object) -> tuple[CardDataset, ...]:
+    return tuple(
+        CardDataset(
+            **{part: _text(row.get(part)) for part in ("iri", "doi", "url", "name", "type", "id")},
+            personal_data=_status(row["personal_data"]) if "personal_data" in row else None,
+            is_described=any(
+                part not in (None, "", []) for name, part in row.items() if name not in _NAMES
+            ),
+        )
+        for row in dataset_rows(value)
+    )
+
+
+def _status(value: Any) -> str:
+    """YAML makes booleans of yes and no; a mapping has the word as its status."""
+    word = value.get("status") if isinstance(value, dict) else value
+    if isinstance(word, bool):
+        word = "yes" if word else "no"
+    status = str(word).strip().lower()
+    return status if status in PERSONAL_DATA else "unknown"
+
+
+def _amount(value: Any) -> float | None:
+    """A finite number of at least 0, also written as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        amount = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return amount if math.isfinite(amount) and amount >= 0 else None
+
+
+def _text(value: object) -> str:
+    """A text or a number as text, without the blanks around it; empty for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return str(value).strip()
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """One text or a list of them; whatever is empty or no text is left out."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(filter(None, map(_text, items)))

@@ -1,0 +1,202 @@
+"""What a graph costs to run, as the engine counts it: functions of the graph's free dimensions."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from hub.protocol import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Holds = Literal["everywhere", "multiples", "nearly"]
+_HOLDS: tuple[Holds, ...] = ("everywhere", "multiples", "nearly")
+MOST_TERMS = 100
+MOST_POWER = 6
+MOST_NODES = 20_000
+LARGEST_SIZE = 1 << 30
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# What a dimension is by its name, and the size for which costs are shown first.
+_USUAL_SIZES = (
+    (re.compile(r"batch|^[bn]$", re.IGNORECASE), 1),
+    (re.compile(r"past|cache", re.IGNORECASE), 0),
+    (re.compile(r"seq|len|token|time|step|frame|^[st]$", re.IGNORECASE), 128),
+    (re.compile(r"height|width|^[hw]_?$", re.IGNORECASE), 224),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A factor times powers of dimensions."""
+
+    factor: float
+    powers: Mapping[str, int]
+
+    def at(self, sizes: Mapping[str, int]) -> float:
+        product: int = math.prod(sizes[name] ** power for name, power in self.powers.items())
+        return self.factor * product
+
+    def __str__(self) -> str:
+        symbols = [
+            name + (str(power).translate(_SUPERSCRIPTS) if power > 1 else "")
+            for name, power in self.powers.items()
+        ]
+        return " · ".join([f"{self.factor:,.10g}", *symbols])
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A sum of terms; none of them is zero."""
+
+    terms: tuple[Term, ...] = ()
+
+    @classmethod
+    def read(cls, value: object, symbols: frozenset[str]) -> Function | None:
+        """Read [[factor, {symbol: power}], …]; None for anything else."""
+        if not isinstance(value, list) or len(value) > MOST_TERMS:
+            return None
+        terms = []
+        for pair in value:
+            if not isinstance(pair, list) or len(pair) != 2:
+                return None
+            factor, powers = pair
+            if not isinstance(factor, int | float) or not isinstance(powers, dict):
+                return None
+            if not all(
+                name in symbols and stored.whole(power) is not None and 0 < power <= MOST_POWER
+                for name, power in powers.items()
+            ):
+                return None
+            terms.append(Term(float(factor), powers))
+        return cls(tuple(terms))
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The value for these sizes, rounded to a whole number."""
+        return round(sum(term.at(sizes) for term in self.terms))
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.terms)) or "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node in order of execution; `macs` or `bytes` is None where it is unknown."""
+
+    operator: str
+    name: str
+    macs: Function | None
+    bytes: Function | None
+    parameters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Multiply-accumulate operations (MACs), bytes that nodes read and write, and memory.
+
+    `peaks` are the moments of a run that may need the most activations: their maximum is what the
+    run needs. `unknown` counts nodes, by operator, whose MACs are not in the sum; `fixed` are free
+    dimensions beyond those that were followed.
+    """
+
+    symbols: tuple[str, ...] = ()
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    holds: Holds = "nearly"
+    lattice: int = 1
+    macs: Function = Function()
+    bytes: Function = Function()
+    bytes_unknown: int = 0
+    peaks: tuple[Function, ...] = ()
+    peak_is_whole: bool = False
+    weights: int = 0
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    total: int = 0
+    nodes: tuple[Node, ...] = ()
+
+    @classmethod
+    def read(cls, value: object) -> Costs | None:
+        """Read what the engine wrote; None where it wrote none."""
+        row = stored.mapping(value)
+        symbols = tuple(one for one in row.get("symbols", ()) if isinstance(one, str))
+        known = frozenset(symbols)
+        macs, traffic = (Function.read(row.get(key), known) for key in ("macs", "bytes"))
+        if macs is None or traffic is None:
+            return None
+        peaks = (Function.read(one, known) for one in row.get("peaks") or ())
+        return cls(
+            symbols=symbols,
+            fixed={
+                name: size
+                for name, size in stored.mapping(row.get("fixed")).items()
+                if stored.whole(size) is not None
+            },
+            holds=next((one for one in _HOLDS if one == row.get("holds")), "nearly"),
+            lattice=stored.count(row.get("lattice")) or 1,
+            macs=macs,
+            bytes=traffic,
+            bytes_unknown=stored.count(row.get("bytes_unknown")),
+            peaks=tuple(one for one in peaks if one is not None),
+            peak_is_whole=row.get("peak_is_whole") is True,
+            weights=stored.count(row.get("weights")),
+            unknown={
+                stored.text(one.get("op")): stored.count(one.get("count"))
+                for one in stored.rows(row.get("unknown"))
+            },
+            total=stored.count(row.get("total")),
+            nodes=tuple(_node(one, known) for one in stored.rows(row.get("nodes"))[:MOST_NODES]),
+        )
+
+    @property
+    def usual_sizes(self) -> dict[str, int]:
+        """The size of each symbol for which costs are shown where nobody asks for others."""
+        return {
+            name: next((size for pattern, size in _USUAL_SIZES if pattern.search(name)), 1)
+            for name in self.symbols
+        }
+
+    def sizes(self, asked: Mapping[str, str]) -> dict[str, int]:
+        """The usual sizes with those that are asked for, as texts; raises ValueError."""
+        chosen = self.usual_sizes
+        for name, text in asked.items():
+            if name not in chosen:
+                known = ", ".join(self.symbols) or "none"
+                raise ValueError(f"{name!r} is no free dimension of this model ({known}).")
+            if not text.isascii() or not text.isdigit() or len(text) > 10:
+                raise ValueError(f"The size of {name} must be a whole number.")
+            if int(text) > LARGEST_SIZE:
+                raise ValueError(f"The size of {name} must be at most {LARGEST_SIZE:,}.")
+            chosen[name] = int(text)
+        return chosen
+
+    def activations(self, sizes: Mapping[str, int]) -> int | None:
+        """Bytes of activations that a run needs at once; None where no moment is known."""
+        return max((one.at(sizes) for one in self.peaks), default=None)
+
+    def memory(self, sizes: Mapping[str, int]) -> int | None:
+        """Bytes of weights and activations; None where the activations are not known."""
+        activations = self.activations(sizes)
+        return None if activations is None else self.weights + activations
+
+    def largest(self, symbol: str, sizes: Mapping[str, int], memory: int) -> int | None:
+        """The largest size of a symbol that fits in so many bytes; None where none does."""
+        low, high = 0, LARGEST_SIZE
+        while low < high:
+            middle = (low + high + 1) // 2
+            needed = self.memory({**sizes, symbol: middle})
+            if needed is not None and needed <= memory:
+                low = middle
+            else:
+                high = middle - 1
+        return low if low > 0 else None
+
+
+def _node(row: Mapping[str, Any], symbols: frozenset[str]) -> Node:
+    return Node(
+        operator=stored.text(row.get("op")),
+        name=stored.text(row.get("name")),
+        macs=Function.read(row.get("macs"), symbols),
+        bytes=Function.read(row.get("bytes"), symbols),
+        parameters=stored.count(row.get("parameters")),
+    )

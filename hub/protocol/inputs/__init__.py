@@ -1,0 +1,39 @@
+"""The inputs that a card declares: ranges, distributions, vocabularies, examples, preprocessing.
+
+`parse` makes frozen objects of a card's ``inputs`` and reports what is wrong, `compare` holds them
+against the inputs that the model really has. Code that generates, checks or preprocesses inputs
+uses these objects and parses nothing.
+"""
+
+from hub.protocol.inputs.comparison import compare
+from hub.protocol.inputs.declarations import (
+    CHANNELS,
+    INTERPOLATIONS,
+    KINDS,
+    LAYOUTS,
+    MODES,
+    POLARITIES,
+    SCALES,
+    Channels,
+    DeclaredInput,
+    Distribution,
+    Image,
+    Interpolation,
+    Layout,
+    Mode,
+    Picture,
+    Polarity,
+    Resize,
+    Scale,
+    UnknownStepError,
+    layout_of,
+    resolve,
+)
+from hub.protocol.inputs.parsing import ARRAYS, MOST_EDGE, PICTURES, Notes, image_of, parse
+
+__all__ = [
+    "ARRAYS", "CHANNELS", "INTERPOLATIONS", "KINDS", "LAYOUTS", "MODES", "MOST_EDGE", "PICTURES",
+    "POLARITIES", "SCALES", "Channels", "DeclaredInput", "Distribution", "Image", "Interpolation",
+    "Layout", "Mode", "Notes", "Picture", "Polarity", "Resize", "Scale", "UnknownStepError",
+    "compare", "image_of", "layout_of", "parse", "resolve",
+]  # fmt: skip

@@ -1,0 +1,126 @@
+"""Declared inputs against the inputs that the model really has, and the files of the version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hub.protocol.inputs.declarations import layout_of
+from hub.protocol.inputs.parsing import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from hub.protocol.facts import Port
+    from hub.protocol.inputs.declarations import DeclaredInput, Image
+    from hub.protocol.inputs.parsing import Notes
+
+# Type of integers -> its lowest and highest value.
+_INTEGERS = {
+    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": (0, 2**bits - 1) for bits in (2, 4, 8, 16, 32, 64)},
+}
+
+
+def compare(
+    declared: Iterable[DeclaredInput],
+    inputs: Iterable[Port],
+    notes: Notes,
+    *,
+    files: Collection[str] | None = None,
+    pointer: str = "/inputs",
+) -> None:
+    """Report declarations that the model's own inputs, or the version's files, contradict."""
+    ports = {port.name: port for port in inputs}
+    for one in declared:
+        place = f"{pointer}/{escaped(one.name)}"
+        if one.example is not None and files is not None and one.example not in files:
+            near = notes.guess(one.example, files)
+            cure = f"{one.example} -> {near}." if near else "Add the file, or remove the example."
+            # The rest of the card is right without it, as where only the model was sent again.
+            notes.warn(f"{place}/example", f"The version has no file {one.example}.", cure)
+        port = ports.get(one.name)
+        if port is None:
+            _report_unknown(one.name, ports, notes, place)
+            continue
+        _check_type(one, port, notes, place)
+        if one.image is not None:
+            _check_sizes(one.image, port, notes, f"{place}/image")
+
+
+def _report_unknown(name: str, ports: Mapping[str, Port], notes: Notes, place: str) -> None:
+    near = notes.guess(name, ports, 0.6) or (next(iter(ports)) if len(ports) == 1 else "")
+    names = ", ".join(list(ports)[:8]) + (" …" if len(ports) > 8 else "")
+    cure = f"{name} -> {near}." if near else f"Its inputs are {names}." if names else "Remove it."
+    notes.error(place, f"The model has no input {name[:80]}.", cure)
+
+
+def _check_type(one: DeclaredInput, port: Port, notes: Notes, place: str) -> None:
+    """Report what the type of the model's input rules out."""
+    dtype = port.type.tensor_dtype
+    what = f"{one.name} is {dtype}" if dtype else f"{one.name} is not a tensor"
+    limits = _INTEGERS.get(dtype)
+    is_numeric = limits is not None or dtype.startswith(("float", "bfloat"))
+    values = one.distribution.values if one.distribution else ()
+    are_words = {isinstance(value, str) for value in values}
+    if one.vocabulary is not None and limits is None:
+        cure = "Remove the vocabulary, or give a range."
+        notes.error(f"{place}/vocabulary", f"{what}; only integer types hold ids.", cure)
+    if one.image is not None and not is_numeric:
+        notes.error(f"{place}/image", f"{what} and cannot take an image.", "Remove image.")
+    if one.range is not None and not is_numeric:
+        notes.error(f"{place}/range", f"{what} and has no range.", "Remove the range.")
+    if are_words and (True in are_words) != (dtype == "string"):
+        expected = "text" if dtype == "string" else "numbers"
+        notes.error(f"{place}/distribution/values", f"{what}.", f"Write {expected}.")
+    if limits is None:
+        return
+    if one.distribution and one.distribution.kind == "normal":
+        message = f"{what}; normal values are not integers."
+        notes.error(f"{place}/distribution", message, "Write integers, with a range.")
+    for low, high in one.bounds():
+        if low < limits[0] or high > limits[1]:
+            notes.error(
+                f"{place}/range" if one.range else place,
+                f"Values from {low:g} to {high:g} do not fit in {dtype}.",
+                f"{dtype} holds {limits[0]} to {limits[1]}.",
+            )
+
+
+def _check_sizes(image: Image, port: Port, notes: Notes, place: str) -> None:
+    """Report what the sizes of the model's input rule out for a picture."""
+    shape = port.type.sizes
+    if shape is None:
+        return
+    sizes = "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+    if len(shape) not in (3, 4):
+        message = f"{port.name} has the shape {sizes}, which is not an image's."
+        notes.error(place, message, "Remove image.")
+        return
+    layout = image.layout or layout_of(shape, image.channels)
+    if layout is None:
+        cure = "Add layout: NCHW or NHWC (CHW or HWC without a batch axis)."
+        notes.warn(place, f"The shape {sizes} does not determine the layout.", cure)
+        return
+    if len(layout) != len(shape):
+        notes.error(
+            f"{place}/layout",
+            f"{layout} names {len(layout)} axes; {port.name} has the shape {sizes}.",
+            f"Write {'CHW or HWC' if len(shape) == 3 else 'NCHW or NHWC'}.",
+        )
+        return
+    size = dict(zip(layout, shape, strict=True))
+    if image.depth is not None and size["C"] not in (None, image.depth):
+        notes.error(
+            f"{place}/{'layout' if image.layout else 'channels'}",
+            f"{image.channels} has {image.depth} channels; as {layout}, {sizes} has {size['C']}.",
+            "Correct channels or layout.",
+        )
+    if image.resize is None:
+        return
+    for name, axis, edge in (
+        ("width", "W", image.resize.width),
+        ("height", "H", image.resize.height),
+    ):
+        if edge is not None and size[axis] not in (None, edge):
+            message = f"The model takes a {name} of {size[axis]}, not {edge}."
+            notes.error(f"{place}/resize/{name}", message, f"{name}: {size[axis]}")

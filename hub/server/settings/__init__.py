@@ -1,0 +1,224 @@
+"""Settings, read from the environment: a service is embedded until its URL is given.
+
+Every variable is read in this package and nowhere else. The comment above each is its
+documentation.
+"""
+
+import secrets
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from hub.protocol.version import __version__
+from hub.server.settings.celery import *  # noqa: F403
+from hub.server.settings.environment import *  # noqa: F403
+from hub.server.settings.environment import HUB_HOME, HUB_PUBLIC_URL, env
+from hub.server.settings.limits import *  # noqa: F403
+from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
+from hub.server.settings.logging import *  # noqa: F403
+from hub.server.settings.sparql import *  # noqa: F403
+from hub.server.settings.storage import *  # noqa: F403
+
+# Show tracebacks to the browser. Never use this on a machine that others can reach.
+DEBUG = env.bool("HUB_DEBUG", default=False)
+# Further host names that the hub answers to, besides that of HUB_PUBLIC_URL.
+_more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
+# Number of proxies in front of the hub whose X-Forwarded-For is trusted when addresses are counted.
+HUB_PROXIES = env.int("HUB_PROXIES", default=0)
+
+
+def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(one.strip()) for one in texts]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"HUB_CERTIFICATE_PROXIES: {error}.") from error
+
+
+# Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
+# such as 10.0.0.7/32. They must set or remove that header in every request.
+HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
+
+
+def _secret_key(home: Path) -> str:
+    """The secret of this home folder, made once and readable by its owner alone."""
+    path = home / "secret-key"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        try:
+            path.touch(mode=0o600, exist_ok=False)
+            path.write_text(secrets.token_urlsafe(64))
+        except FileExistsError:
+            pass  # another process of the same start was quicker
+    return path.read_text()
+
+
+# Signs sessions and cookies; by default created once and stored in HUB_HOME.
+SECRET_KEY = env.str("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
+
+_public = urlsplit(HUB_PUBLIC_URL)
+ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
+CSRF_TRUSTED_ORIGINS = [HUB_PUBLIC_URL]
+_https = _public.scheme == "https"
+SESSION_ENGINE = "hub.server.sessions"
+MESSAGE_STORAGE = "hub.server.sessions.MessageStorage"
+SESSION_COOKIE_SECURE = _https
+CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "registry",
+    "registry.federated",
+    "runners",
+    "metadata",
+    "frontend",
+]
+MIDDLEWARE = [
+    "hub.server.middleware.RequestIdMiddleware",
+    "hub.server.reads.ReadOnlyMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "hub.server.middleware.CompressionMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "hub.server.middleware.ProblemMiddleware",
+]
+ROOT_URLCONF = "hub.server.urls"
+WSGI_APPLICATION = "hub.server.wsgi.application"
+APPEND_SLASH = False
+CSRF_FAILURE_VIEW = "hub.server.middleware.csrf_failed"
+AUTH_USER_MODEL = "registry.User"
+AUTHENTICATION_BACKENDS = ["registry.api.sign_in.CountingBackend"]
+PASSWORD_HASHERS = ["registry.people.passwords.BoundedPasswordHasher"]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "hub.server.middleware.hub_context",
+            ],
+        },
+    }
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = HUB_HOME / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "frame-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "registry.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["registry.api.inputs.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "registry.api.throttles.UserThrottle",
+        "registry.api.throttles.AnonThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {
+        "user": HUB_LIMITS_USER_RATE,
+        "anon": HUB_LIMITS_ANON_RATE,
+    },
+    "NUM_PROXIES": HUB_PROXIES,
+    "EXCEPTION_HANDLER": "registry.api.problems.handle",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "ONNX Model Hub",
+    "DESCRIPTION": "Versioned, verified ONNX models. Errors are RFC 9457 problem details.",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "registry.api.schema.add_problem_answers",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "MentionKind": "registry.models.mentions.MentionKind",
+        "NamespaceKind": "registry.models.namespaces.NamespaceKind",
+        "VersionState": "registry.models.versions.VersionState",
+        "JobState": "runners.models.JobState",
+        "CheckOutcome": "registry.models.versions.CheckOutcome",
+        "ConformanceOutcome": "runners.models.results.Outcome",
+        "ConformanceVerdict": "runners.models.results.ConformanceVerdict",
+        "SuiteOutcome": "runners.models.results.SuiteOutcome",
+        "AttemptOutcome": "runners.models.jobs.AttemptOutcome",
+        "VariantOrigin": "registry.models.files.VariantOrigin",
+        "AccessStatus": "registry.models.access.AccessStatus",
+        "MeasurementOrigin": "runners.models.measurements.MeasurementOrigin",
+        "MeasurementStatus": "runners.models.measurements.MeasurementStatus",
+        "MeasurementTrust": "runners.models.measurements.Trust",
+        "TrainingState": "registry.federated.models.trainings.TrainingState",
+        "RoundState": "registry.federated.models.rounds.RoundState",
+        "ParticipantState": "registry.federated.models.participants.ParticipantState",
+        "ContributionState": "registry.federated.models.contributions.ContributionState",
+    },
+}

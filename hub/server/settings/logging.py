@@ -1,0 +1,45 @@
+"""Structured logs on standard error."""
+
+from typing import Any
+
+import structlog
+
+from hub.server.settings.environment import env
+
+# Log format: `json` for JSON lines, `console` for readable lines.
+HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")
+_processors: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+structlog.configure(
+    processors=[
+        *_processors,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer()
+            if HUB_LOG_FORMAT == "json"
+            else structlog.dev.ConsoleRenderer(colors=False),
+            "foreign_pre_chain": _processors,
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        # Refusals are the caller's news: they are in the answers, not in the operator's log.
+        "django.request": {"level": "ERROR"},
+    }
+    | {name: {"level": "INFO"} for name in ("hub", "registry", "runners", "metadata", "frontend")},
+}

@@ -1,0 +1,73 @@
+"""Database, cache, uploaded files, and their verification."""
+
+from pathlib import Path
+from typing import Any
+
+from hub.protocol.version import __version__
+from hub.server.settings.environment import HUB_HOME, REDIS_URL, env
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        # Opening it again costs each request more than most answers do.
+        "CONN_MAX_AGE": 600,
+        "OPTIONS": {
+            # Immediate transactions and WAL: writers queue instead of failing when they meet.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
+                "PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456;"
+            ),
+        },
+    }
+
+
+# PostgreSQL 15 or newer; by default SQLite in HUB_HOME.
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db_url("DATABASE_URL")
+    if env.str("DATABASE_URL", default="")
+    else _sqlite(HUB_HOME / "hub.sqlite3")
+}
+if DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    # A process that froze in a transaction loses it, so that its locks hold up no one for longer.
+    _patience = "-c idle_in_transaction_session_timeout=20s"
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"options": _patience} | DATABASES["default"].get("OPTIONS", {}),
+    }
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # Objects are stored as their code was: another release must not read them.
+        "KEY_PREFIX": f"hub-{__version__}",
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Counts of this process alone. With the backend's own limit of 300 entries a client that counts
+    # up many of them would push out the rest.
+    "process": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "process",
+        "OPTIONS": {"MAX_ENTRIES": 50_000},
+    },
+}
+CACHES["counters"] = CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
+
+# Where uploaded files are stored: a local folder (file:///…).
+HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
+# Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
+# Folder for buffered request and response bodies of slow clients.
+FILE_UPLOAD_TEMP_DIR = Path(env.str("HUB_TEMP", default=str(HUB_HOME / "tmp")))
+FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
+
+# Days within which every stored file is verified against its digest; 0 turns this off.
+HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
+# Most bytes that a worker verifies per hour, at least one file.
+HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)

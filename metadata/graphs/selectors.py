@@ -1,0 +1,248 @@
+"""Rows of the rooms below as the facts of graphs, and whether a graph is public."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from metadata.graphs import facts
+from registry.cards import cards, licences, mentions, resolution
+from registry.federated import history, privacy
+from registry.models import Check, Namespace, RegisteredModel, User, Version
+from registry.models.registered_models import listed_for_everybody
+from registry.versions import moves
+from runners.benchmarks import selectors, speed_index
+from runners.graphs import annotated_files, derived_files, networks, tensors
+from runners.models import Job, Measurement
+from runners.proofs import selectors as proof_selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _typeshed import DataclassInstance
+    from django.db.models import QuerySet
+
+    from registry.models import Dataset, Variant
+
+_Facts = TypeVar("_Facts", bound="DataclassInstance")
+# Names without a number that are resolved; no real merge has more.
+_MOST_BASES = 10
+
+
+def is_public(version: Version) -> bool:
+    """Whether a version's graph is public: released, not withdrawn, of a public model."""
+    return version.is_served and version.model.is_public
+
+
+def versions_of(model: RegisteredModel) -> QuerySet[Version]:
+    """The versions of a model that its graph names."""
+    return Version.objects.filter(model=model, state__in=Version.SERVED).order_by("number")
+
+
+def version_facts(version: Version) -> facts.VersionFacts:
+    """The facts of a version, in a fixed number of queries."""
+    model = version.model
+    card, body = version.typed_card, cards.body(version.readme)
+    variants = list(version.variants.select_related("entry", "derived_from").order_by("pk"))
+    jobs = _jobs(variants)
+    rounds = history.of(version)
+    bases, undecided = _bases(version)
+    return _fill(
+        facts.VersionFacts,
+        version,
+        namespace=model.namespace.slug,
+        name=model.name,
+        uploader=version.created_by.username,
+        previous=_previous(version),
+        summary=cards.summary(card.summary, body) or model.summary,
+        body=body.strip(),
+        licenses=licences.of_card(card) or licences.named(model.license),
+        license_expression=licences.expression(*(card.licenses or (model.license,))),
+        task=card.task or model.task,
+        keywords=tuple(card.keywords or map(str, model.keywords)),
+        card=dict(version.card),
+        is_gated=model.is_gated,
+        bases=bases,
+        undecided=undecided,
+        entries=entries(version),
+        files=_files(version),
+        variants=tuple(
+            _fill(
+                facts.VariantFacts,
+                row,
+                entry=row.entry.path,
+                facts=row.typed_facts,
+                source=row.derived_from.name if row.derived_from else "",
+                job=jobs.get(str(row.job_uuid)),
+            )
+            for row in variants
+        ),
+        checks=tuple(
+            facts.CheckFacts(row.kind, str(row.outcome), row.report or {}, row.updated_at)
+            for row in Check.objects.filter(version=version)
+        ),
+        results=tuple(
+            _fill(
+                facts.ResultFacts,
+                row,
+                key=row.pk,
+                variant=row.variant.name,
+                check=row.check_kind,
+            )
+            for row in proof_selectors.results_of(version)
+        ),
+        measured=(),
+        benchmarks=tuple(_benchmarks(version, next(iter(variants), None))),
+        rounds=tuple(_fill(facts.RoundFacts, row) for row in rounds.rounds) if rounds else (),
+        rounds_from=rounds.base if rounds else None,
+        privacy=_privacy(rounds.privacy) if rounds else None,
+    )
+
+
+def _fill(kind: type[_Facts], row: object, **fields: Any) -> _Facts:
+    """The facts of a row: ``fields``, and of others the row's attributes of the same names."""
+    names = {field.name for field in dataclasses.fields(kind)} - fields.keys()
+    return kind(**{name: getattr(row, name) for name in names}, **fields)
+
+
+def _files(version: Version) -> tuple[facts.FileFacts, ...]:
+    sources = annotated_files.sources(version)
+    return tuple(
+        facts.FileFacts(
+            file.path,
+            file.blob_id,
+            file.blob.size,
+            file.derived,
+            sources.get(file.blob_id, "") if file.derived else "",
+        )
+        for file in version.files.select_related("blob")
+        if not (
+            derived_files.is_in(file, networks.FOLDER) or derived_files.is_in(file, tensors.FOLDER)
+        )
+    )
+
+
+def _privacy(of: privacy.Statement) -> facts.PrivacyFacts | None:
+    if of.epsilon is None or of.epsilon_replace_one is None:
+        return None
+    return facts.PrivacyFacts(of.epsilon, of.epsilon_replace_one, of.delta, privacy.NEIGHBOURS)
+
+
+def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:
+    """The trusted results of benchmarks that count, in the order of their arrival."""
+    rows = selectors.of_version(version)
+    listed = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
+    for row in sorted(rows, key=lambda row: row.pk):
+        if row.status in Measurement.SHOWN and row.is_trusted:
+            yield _fill(
+                facts.BenchmarkFacts,
+                row,
+                key=row.pk,
+                variant=row.variant.name,
+                entry=row.variant.entry.path,
+                environment=row.environment_id,
+                job=str(row.job_id or ""),
+                contributor=row.contributor.username if row.contributor else "",
+                is_listed=row.pk in listed,
+                record=row.record_file.path if row.record_file else "",
+                samples=row.samples_file.path if row.samples_file else "",
+            )
+
+
+def model_facts(model: RegisteredModel) -> facts.ModelFacts:
+    """The facts of a model as guests see it."""
+    rows = list(versions_of(model))
+    published = [
+        row for row in rows if row.state == Version.State.PUBLISHED and row.branch == "main"
+    ]
+    newest = max(published, key=lambda row: row.number, default=None)
+    return _fill(
+        facts.ModelFacts,
+        model,
+        namespace=_namespace(model.namespace),
+        published_at=model.first_published_at,
+        licenses=licences.named(model.license),
+        keywords=tuple(map(str, model.keywords)),
+        versions=tuple(row.number for row in rows),
+        newest=newest.number if newest else None,
+        card_licenses=licences.of_card(newest.typed_card) if newest else (),
+        former=tuple(_former(model, rows)),
+    )
+
+
+def _former(model: RegisteredModel, rows: list[Version]) -> Iterator[facts.FormerFacts]:
+    """The names that lead to a model, each with the versions that were public under it."""
+    for name in moves.former_names(model):
+        published = [row for row in rows if row.published_at and row.published_at <= name.at]
+        if published:
+            space, _, own = name.spelt.partition("/")
+            yield facts.FormerFacts(space, own, tuple(row.number for row in published))
+
+
+def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
+    """The description of a data set."""
+    return _fill(
+        facts.DatasetFacts,
+        dataset,
+        publisher=_namespace(dataset.namespace),
+        licenses=licences.named(dataset.license),
+        categories=tuple(map(str, dataset.categories)),
+    )
+
+
+def agent_facts(login: str) -> facts.AgentFacts | None:
+    """The namespace or user of a name; None where there is neither."""
+    space = Namespace.objects.filter(slug__iexact=login).first()
+    if space is not None:
+        return _namespace(space)
+    user = User.objects.filter(username__iexact=login).first()
+    return facts.AgentFacts(user.username) if user is not None else None
+
+
+def _namespace(space: Namespace) -> facts.AgentFacts:
+    return facts.AgentFacts(space.slug, space.kind == Namespace.Kind.ORG, space.display_name)
+
+
+def entries(version: Version) -> tuple[facts.EntryFacts, ...]:
+    """The data sets of this hub that names in a card mean, each with these names' keys."""
+    datasets = resolution.datasets_of(version.model, mentions.datasets_in(version.typed_card))
+    keys: dict[str, list[str]] = {}
+    for key, entry in sorted(datasets.items()):
+        keys.setdefault(entry.slug, []).append(key)
+    return tuple(facts.EntryFacts(slug, tuple(names)) for slug, names in sorted(keys.items()))
+
+
+def _bases(version: Version) -> tuple[tuple[facts.BaseFacts, ...], tuple[str, ...]]:
+    """For each model that a card names without a number, the version of it that is meant here.
+
+    It is the newest public one that is older than this version:
+    so no two versions come from each other. A name without a namespace may mean any model, and one
+    that a model of this hub had then, though the card need not mean that, is undecided.
+    """
+    named = [
+        name for name in sorted(mentions.models_in(version.typed_card)) if name.count("/") == 1
+    ]
+    named = named[:_MOST_BASES]
+    if not named:
+        return (), ()
+    public = RegisteredModel.objects.filter(listed_for_everybody())
+    models = resolution.models_of(version.model, named, public)
+    rows = Version.objects.filter(state__in=Version.SERVED, created_at__lt=version.created_at)
+    columns = ("model__namespace__slug", "model__name", "number")
+    newest = rows.order_by("-number").values_list(*columns)
+    bases = {name: newest.filter(model=pk).first() for name, pk in models.items()}
+    decided = {name: facts.BaseFacts(name, *row) for name, row in bases.items() if row}
+    undecided = resolution.undecided(version, named) - decided.keys()
+    return tuple(decided.values()), tuple(sorted(undecided))
+
+
+def _previous(version: Version) -> int | None:
+    """The newest served version before this one."""
+    rows = versions_of(version.model).filter(number__lt=version.number)
+    return rows.order_by("-number").values_list("number", flat=True).first()
+
+
+def _jobs(variants: list[Variant]) -> dict[str, facts.JobFacts]:
+    uuids = [row.job_uuid for row in variants if row.derived_from_id and row.job_uuid]
+    rows = Job.objects.filter(pk__in=uuids).defer("report")
+    return {str(job.pk): _fill(facts.JobFacts, job, uuid=str(job.pk)) for job in rows}

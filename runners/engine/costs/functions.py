@@ -1,0 +1,231 @@
+"""What a model costs as functions of its free dimensions: fitted to walks, and tried elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx.inliner
+
+from runners.engine.costs import METHOD
+from runners.engine.costs.polynomials import MOST_SYMBOLS, Fitter, Polynomial
+from runners.engine.costs.shapes import Walker
+from runners.engine.costs.values import stored_value
+from runners.engine.onnx_files import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from runners.engine.costs.walks import Walk
+
+FORMAT = 1
+MOST_BYTES = 4 << 20
+MOST_NODES = 10_000
+MOST_PEAKS = 32
+NAME_CHARACTERS = 160
+# Points by powers of two first, for what strides and patches divide; then for short sequences.
+LATTICES = (64, 8)
+_DIMENSION_SUM = re.compile(r"[^+]+(?:\+[^+]+)+")
+# What a symbol is where there are too many to follow.
+FIXED = 64
+# Primes, so that no stride divides them.
+_ELSEWHERE = ((37, 53, 29, 41), (11, 13, 7, 19))
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Functions of the symbols: of each node, of each moment of a run, and how far they hold."""
+
+    symbols: tuple[str, ...]
+    fixed: Mapping[str, int]
+    # "everywhere", "multiples" of `lattice`, or "nearly": they are fits that do not quite hold.
+    holds: str
+    lattice: int
+    walk: Walk
+    macs: tuple[Polynomial | None, ...]
+    bytes: tuple[Polynomial | None, ...]
+    peaks: tuple[Polynomial, ...]
+    peak_is_whole: bool
+    weights: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The file that the hub stores; it lists at most MOST_NODES nodes."""
+
+        def written(one: Polynomial | None) -> list[list[object]] | None:
+            return None if one is None else one.to_json(self.symbols)
+
+        rows = [
+            {
+                "op": text.clip(step.operator, NAME_CHARACTERS),
+                "name": text.clip(step.name, NAME_CHARACTERS),
+                "macs": written(macs),
+                "bytes": written(traffic),
+                "parameters": step.parameters,
+            }
+            for step, macs, traffic in zip(self.walk.steps, self.macs, self.bytes, strict=True)
+        ]
+        listed = _bounded(rows)
+        unknown = Counter(
+            step.operator
+            for step, macs in zip(self.walk.steps, self.macs, strict=True)
+            if macs is None
+        )
+        return {
+            "format": FORMAT,
+            "method": METHOD,
+            "symbols": list(self.symbols),
+            "fixed": dict(self.fixed),
+            "holds": self.holds,
+            "lattice": self.lattice,
+            "macs": written(total(self.macs)),
+            "bytes": written(total(self.bytes)),
+            "bytes_unknown": sum(one is None for one in self.bytes),
+            "peaks": [written(one) for one in self.peaks],
+            "peak_is_whole": self.peak_is_whole,
+            "weights": self.weights,
+            "unknown": [
+                {"op": text.clip(name, NAME_CHARACTERS), "count": count}
+                for name, count in unknown.most_common(MOST_PEAKS)
+            ],
+            "total": len(rows),
+            "nodes": rows[:listed],
+        }
+
+
+def write(skeleton: Path, target: Path) -> dict[str, Any]:
+    """Write the costs of a skeleton as JSON; answers the figures that need no table."""
+    model = onnx.ModelProto.FromString(skeleton.read_bytes())
+    content = costs_of(model).to_json()
+    with target.open("x") as file:
+        json.dump(content, file, ensure_ascii=True, separators=(",", ":"))
+        file.flush()
+        os.fsync(file.fileno())
+    return {"costs": {key: value for key, value in content.items() if key != "nodes"}}
+
+
+def costs_of(model: onnx.ModelProto) -> Costs:
+    """The costs of a model, whose weights may be missing. Raises what onnx raises for no graph."""
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    walker = Walker(model)
+    sizes = _Sizes.of(walker.free_dimensions)
+    weights = sum(stored_value(tensor).bytes or 0 for tensor in model.graph.initializer)
+    for lattice, elsewhere in zip(LATTICES, _ELSEWHERE, strict=True):
+        fitted = _fitted(walker, sizes, lattice)
+        costs = Costs(sizes.symbols, sizes.fixed, "everywhere", lattice, *fitted, weights=weights)
+        further = [3 * lattice * (place + 1) for place in range(len(sizes.symbols))]
+        if not sizes.symbols or _holds(costs, walker, sizes, elsewhere):
+            return costs
+        if _holds(costs, walker, sizes, further):
+            return replace(costs, holds="multiples")
+    return replace(costs, holds="nearly")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The symbols that are followed, and how the other free dimensions come from them."""
+
+    symbols: tuple[str, ...]
+    sums: Mapping[str, list[str]] = field(default_factory=dict)
+    fixed: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Sizes:
+        sums = {name: parts for name in names if (parts := derived_dimension(name, names))}
+        free = [name for name in names if name not in sums]
+        return cls(tuple(free[:MOST_SYMBOLS]), sums, dict.fromkeys(free[MOST_SYMBOLS:], FIXED))
+
+    def at(self, point: Sequence[int]) -> dict[str, int]:
+        """The size of every free dimension at a point."""
+        sizes = dict(zip(self.symbols, point, strict=True)) | dict(self.fixed)
+        for name, parts in self.sums.items():
+            sizes[name] = sum(int(part) if part.isdigit() else sizes[part] for part in parts)
+        return sizes
+
+
+def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
+    """The dimensions that another is the sum of, by its name: `past + steps`; None where none is.
+
+    `total_sequence_length` is the convention of ONNX Runtime's decoders for the past and the new.
+    """
+    parts = [part.strip() for part in name.split("+")]
+    if _DIMENSION_SUM.fullmatch(name) and all(part in names or part.isdigit() for part in parts):
+        return parts
+    if name.startswith("total_seq"):
+        past = [one for one in names if one.startswith("past")]
+        new = [one for one in names if one.startswith("seq")]
+        if len(past) == len(new) == 1:
+            return [past[0], new[0]]
+    return None
+
+
+def total(functions: Iterable[Polynomial | None]) -> Polynomial:
+    """The sum of what is known."""
+    terms: Counter[tuple[int, ...]] = Counter()
+    for one in functions:
+        for powers, factor in one.terms if one else ():
+            terms[powers] += factor  # type: ignore[assignment]
+    return Polynomial(tuple((powers, factor) for powers, factor in sorted(terms.items()) if factor))  # type: ignore[misc]
+
+
+def _fitted(
+    walker: Walker, sizes: _Sizes, lattice: int
+) -> tuple[
+    Walk,
+    tuple[Polynomial | None, ...],
+    tuple[Polynomial | None, ...],
+    tuple[Polynomial, ...],
+    bool,
+]:
+    fitter = Fitter(len(sizes.symbols), lattice)
+    walks = [walker.walk(sizes.at(point)) for point in fitter.points]
+    lives = [walk.live() for walk in walks]
+
+    def fit(columns: Iterable[tuple[int | None, ...]]) -> tuple[Polynomial | None, ...]:
+        return tuple(
+            None if None in values else fitter.fit(values)  # type: ignore[arg-type]
+            for values in columns
+        )
+
+    macs = fit(zip(*([step.macs for step in walk.steps] for walk in walks), strict=True))
+    traffic = fit(zip(*([step.bytes for step in walk.steps] for walk in walks), strict=True))
+    live = fit(zip(*lives, strict=True))
+    return walks[0], macs, traffic, _greatest(one for one in live if one), None not in live
+
+
+def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
+    """Those that no other exceeds for all sizes, at most MOST_PEAKS of them."""
+    kept: list[Polynomial] = []
+    for one in dict.fromkeys(functions):
+        if any(one.is_at_most(other) for other in kept):
+            continue
+        kept = [other for other in kept if not other.is_at_most(one)] + [one]
+    return tuple(kept[:MOST_PEAKS])
+
+
+def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) -> bool:
+    """Whether the functions give what a walk gives at a point that they were not fitted to."""
+    point = point[: len(sizes.symbols)]
+    walk = walker.walk(sizes.at(point))
+    for function, step in zip(costs.macs, walk.steps, strict=True):
+        if (function is None) != (step.macs is None):
+            return False
+        if function is not None and function.at(point) != step.macs:
+            return False
+    live = [one for one in walk.live() if one is not None]
+    return max((one.at(point) for one in costs.peaks), default=0) == max(live, default=0)
+
+
+def _bounded(rows: Sequence[Mapping[str, Any]]) -> int:
+    size = 0
+    for place, row in enumerate(rows[:MOST_NODES]):
+        size += len(json.dumps(row, ensure_ascii=True, separators=(",", ":"))) + 1
+        if size > MOST_BYTES:
+            return place
+    return min(len(rows), MOST_NODES)

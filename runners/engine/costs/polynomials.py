@@ -1,0 +1,119 @@
+"""Functions of a model's free dimensions, found by evaluating them at points and solving for terms.
+
+Costs are sums of products of dimensions, and dimensions are nearly always polynomials of the free
+ones, so a function of total degree 3 is determined by its values at as many points as it has terms;
+further points show whether it holds elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEGREE = 3
+# More free dimensions than these keep one size: the number of points grows with the third power.
+MOST_SYMBOLS = 4
+
+# How often each symbol is a factor of a term.
+Powers = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """Terms with their coefficients; no terms is zero."""
+
+    terms: tuple[tuple[Powers, Fraction], ...] = ()
+
+    def at(self, sizes: Sequence[int]) -> Fraction:
+        """The value for these sizes, one for each symbol."""
+        return sum(
+            (
+                factor * math.prod(size**power for size, power in zip(sizes, powers, strict=True))
+                for powers, factor in self.terms
+            ),
+            Fraction(),
+        )
+
+    def is_at_most(self, other: Polynomial) -> bool:
+        """Whether no term exceeds the other's: then it is smaller for all positive sizes."""
+        factors = dict(other.terms)
+        return all(factor <= factors.get(powers, 0) for powers, factor in self.terms) and all(
+            factor >= 0 for factor in factors.values()
+        )
+
+    def to_json(self, symbols: Sequence[str]) -> list[list[object]]:
+        """Terms as [coefficient, {symbol: power}]; a coefficient that is no integer is a float."""
+        return [
+            [
+                int(factor) if factor.denominator == 1 else float(factor),
+                {name: power for name, power in zip(symbols, powers, strict=True) if power},
+            ]
+            for powers, factor in self.terms
+        ]
+
+
+class Fitter:
+    """Fits functions of some symbols; the points are the same for all functions."""
+
+    def __init__(self, symbols: int, lattice: int) -> None:
+        self._terms = [
+            powers
+            for powers in itertools.product(range(DEGREE + 1), repeat=symbols)
+            if sum(powers) <= DEGREE
+        ]
+        # Powers as points: a principal lattice determines polynomials of its degree uniquely.
+        # Strides and patches divide sizes, so the points are multiples of a number they divide.
+        self.points = [tuple(lattice * (power + 1) for power in powers) for powers in self._terms]
+        self._inverse = _inverse([self._row(point) for point in self.points])
+        self._known: dict[tuple[int, ...], Polynomial] = {}
+
+    def _row(self, point: Sequence[int]) -> list[Fraction]:
+        return [
+            Fraction(math.prod(size**power for size, power in zip(point, powers, strict=True)))
+            for powers in self._terms
+        ]
+
+    def fit(self, values: Sequence[int]) -> Polynomial:
+        """The polynomial that has these values at `points`."""
+        key = tuple(values)
+        if key not in self._known:
+            factors = [
+                sum((one * value for one, value in zip(row, key, strict=True)), Fraction())
+                for row in self._inverse
+            ]
+            self._known[key] = Polynomial(
+                tuple(
+                    (powers, factor)
+                    for powers, factor in zip(self._terms, factors, strict=True)
+                    if factor
+                )
+            )
+        return self._known[key]
+
+
+def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    """The inverse, exactly, by Gauss-Jordan elimination."""
+    size = len(matrix)
+    rows = [
+        [*row, *(Fraction(place == number) for number in range(size))]
+        for place, row in enumerate(matrix)
+    ]
+    for place in range(size):
+        pivot = next(number for number in range(place, size) if rows[number][place])
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        head = rows[place][place]
+        rows[place] = [value / head for value in rows[place]]
+        for number in range(size):
+            factor = rows[number][place]
+            if number != place and factor:
+                rows[number] = [
+                    value - factor * above
+                    for value, above in zip(rows[number], rows[place], strict=True)
+                ]
+    return [row[size:] for row in rows]

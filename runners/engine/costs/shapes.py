@@ -1,0 +1,369 @@
+"""Walks a graph for given sizes of its free dimensions: the shape of every value, node by node.
+
+ONNX infers what each operator gives; small values that shapes are computed from are folded with the
+reference implementation, and branches, loops and scans are entered. No weight is looked at, so a
+skeleton is enough.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from runners.engine.costs import operators
+from runners.engine.costs.operators import Call, UnknownCostError
+from runners.engine.costs.values import (
+    MOST_FOLDED,
+    Value,
+    constant,
+    content_value,
+    named,
+    range_length,
+    scan_slices,
+    shape_content,
+    stacked,
+    stored_value,
+)
+from runners.engine.costs.walks import Step, Walk, greatest, known_sum
+from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+CONTRIB_DOMAIN = "com.microsoft"
+# They give another name to the bytes of their input, or copy none of them.
+_VIEWS = frozenset({
+    "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze",
+})  # fmt: skip
+# Random, or larger than what they are given.
+_NOT_FOLDED = frozenset({
+    "Bernoulli", "Expand", "EyeLike", "Multinomial", "OneHot", "Pad", "RandomNormal",
+    "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Resize", "Tile", "Upsample",
+})  # fmt: skip
+# Before operator set 7 the second input was broadcast to the first, and nothing was inferred.
+_LIKE_THE_FIRST = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})
+# They read the part of their input that they give.
+_READS_A_PART = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
+
+
+class Walker:
+    """Walks the graphs of one model; local functions have been inlined before."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._model = model
+        # Before IR 3 no operator set was written, and version 1 was meant.
+        self._opsets = {DEFAULT_DOMAIN: 1} if model.ir_version < 3 else {}
+        self._opsets |= {one.domain or DEFAULT_DOMAIN: one.version for one in model.opset_import}
+        self._imports = [
+            onnx.helper.make_opsetid(domain, version) for domain, version in self._plain_opsets()
+        ]
+        self._weighed: set[str] = set()
+        stored = {tensor.name for tensor in model.graph.initializer}
+        self.inputs = {
+            one.name: Value(named(one)) for one in model.graph.input if one.name not in stored
+        }
+
+    @property
+    def free_dimensions(self) -> list[str]:
+        """The names of free dimensions of the inputs, in their order."""
+        names = dict.fromkeys(
+            dimension.dim_param
+            for value in self.inputs.values()
+            for dimension in value.type.tensor_type.shape.dim
+            if not dimension.HasField("dim_value")
+        )
+        return list(names)
+
+    def walk(self, sizes: Mapping[str, int]) -> Walk:
+        """The graph for these sizes of all its free dimensions."""
+        self._weighed = set()
+        return self._graph(
+            self._model.graph, {}, {name: value.at(sizes) for name, value in self.inputs.items()}
+        )
+
+    def _graph(
+        self, graph: onnx.GraphProto, outer: Mapping[str, Value], inputs: dict[str, Value]
+    ) -> Walk:
+        scope = {**outer, **inputs}
+        for tensor in graph.initializer:
+            scope[tensor.name] = stored_value(tensor)
+        for sparse in graph.sparse_initializer:
+            scope[sparse.values.name] = Value(
+                onnx.helper.make_tensor_type_proto(sparse.values.data_type, list(sparse.dims)),
+                is_weight=True,
+            )
+        steps = [self._node(node, scope) for node in graph.node]
+        return Walk(
+            steps,
+            {name: value.bytes for name, value in inputs.items()},
+            [scope.get(one.name) for one in graph.output],
+            [one.name for one in graph.output],
+        )
+
+    def _node(self, node: onnx.NodeProto, scope: dict[str, Value]) -> Step:
+        operator = operator_of(node)
+        step = Step(operator, node.name, is_view=operator in _VIEWS)
+        step.uses = frozenset(_uses(node))
+        given = [scope.get(name) if name else None for name in node.input]
+        for name, value in zip(node.input, given, strict=True):
+            if value is not None and value.is_weight and name not in self._weighed:
+                self._weighed.add(name)
+                step.parameters += value.elements or 0
+        if operator in ("If", "Loop", "Scan"):
+            outputs = self._control_flow(node, given, scope, step)
+        else:
+            outputs = self._outputs(node, operator, given)
+            self._count(step, node, given, outputs)
+        for name, value in zip(node.output, outputs, strict=False):
+            if name:
+                scope[name] = value
+                # Weights are stored anyway; what nobody can size counts as unknown if it is used.
+                step.outputs[name] = value.bytes
+        return step
+
+    def _count(
+        self,
+        step: Step,
+        node: onnx.NodeProto,
+        given: Sequence[Value | None],
+        outputs: Sequence[Value],
+    ) -> None:
+        call = Call(
+            step.operator,
+            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            tuple(value.shape if value else None for value in given),
+            tuple(value.shape for value in outputs),
+        )
+        try:
+            step.macs = operators.macs(call)
+            if node.domain not in ("", DEFAULT_DOMAIN, CONTRIB_DOMAIN, "ai.onnx.ml"):
+                step.macs = None
+        except (UnknownCostError, IndexError, ValueError):
+            step.macs = None
+        if step.is_view or step.operator in ("Constant", "Shape", "Size"):
+            return
+        written = known_sum(
+            value.bytes for name, value in zip(node.output, outputs, strict=False) if name
+        )
+        read = [value for value in dict(zip(node.input, given, strict=True)).values() if value]
+        if step.operator in _READS_A_PART and written is not None:
+            step.bytes = 2 * written + (known_sum(value.bytes for value in read[1:]) or 0)
+            return
+        step.bytes = known_sum([written, *(value.bytes for value in read)])
+
+    def _outputs(
+        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+    ) -> list[Value]:
+        """What a node gives, as far as that can be told."""
+        folded = self._folded(node, operator, given)
+        if folded is not None:
+            return folded
+        nothing = [Value(onnx.TypeProto()) for _ in node.output]
+        if any(
+            name and (value is None or not value.type.WhichOneof("value"))
+            for name, value in zip(node.input, given, strict=True)
+        ):
+            return nothing
+        domain = node.domain or DEFAULT_DOMAIN
+        try:
+            schema = onnx.defs.get_schema(
+                node.op_type,
+                self._opsets.get(domain, 0),
+                "" if domain == DEFAULT_DOMAIN else domain,
+            )
+        except onnx.defs.SchemaError:
+            return self._contrib(node, operator, given) or nothing
+        contents = {
+            name: numpy_helper.from_array(value.content)
+            for name, value in zip(node.input, given, strict=True)
+            if value is not None and value.content is not None
+        }
+        types = {
+            name: value.type
+            for name, value in zip(node.input, given, strict=True)
+            if value is not None
+        }
+        try:
+            types = onnx.shape_inference.infer_node_outputs(
+                schema, node, types, contents, opset_imports=self._imports,
+                ir_version=self._model.ir_version,
+            )  # fmt: skip
+        except Exception:  # noqa: BLE001 - onnx raises what its C++ code throws
+            return nothing
+        if operator in _LIKE_THE_FIRST and schema.since_version < 7 and given[0] is not None:
+            return [replace(given[0], content=None, is_weight=False)]
+        return [Value(types.get(name, onnx.TypeProto())) for name in node.output]
+
+    def _contrib(
+        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+    ) -> list[Value] | None:
+        call = Call(
+            operator,
+            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            tuple(value.shape if value else None for value in given),
+            (),
+        )
+        try:
+            shapes = operators.contrib_outputs(call)
+        except (UnknownCostError, IndexError, ValueError):
+            return None
+        floats = [
+            value.type.tensor_type.elem_type
+            for value in given
+            if value is not None
+            and value.type.tensor_type.elem_type in (1, 10, 11, 16)
+        ]  # fmt: skip
+        kind = floats[0] if floats else 1
+        made = [
+            Value(onnx.helper.make_tensor_type_proto(kind, list(shape)))
+            if shape
+            else Value(onnx.TypeProto())
+            for shape in shapes
+        ]
+        return [*made, *(Value(onnx.TypeProto()) for _ in node.output)][: len(node.output)]
+
+    def _folded(
+        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+    ) -> list[Value] | None:
+        """The content of what follows from shapes and small constants; None where it does not."""
+        if operator == "Constant":
+            return constant(node)
+        if operator in ("Shape", "Size"):
+            return shape_content(node, given[0])
+        contents = [value.content for value in given if value and value.content is not None]
+        if (
+            operator in _NOT_FOLDED
+            or node.domain not in ("", DEFAULT_DOMAIN)
+            or not contents
+            or len(contents) < sum(map(bool, node.input))
+            or sum(each.size for each in contents) > MOST_FOLDED
+            or (operator == "Range" and range_length(contents) > MOST_FOLDED)
+            or (operator == "ConstantOfShape" and math.prod(contents[0].tolist()) > MOST_FOLDED)
+        ):
+            return None
+        from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - half a second, for few
+
+        feeds = dict(zip(filter(None, node.input), contents, strict=True))
+        try:
+            results = ReferenceEvaluator(self._alone(node)).run(None, feeds)
+        except Exception:  # noqa: BLE001 - then the shape is inferred without the content
+            return None
+        if not all(isinstance(each, np.ndarray | np.generic) for each in results):
+            return None
+        return [content_value(np.asarray(each)) for each in results]
+
+    def _alone(self, node: onnx.NodeProto) -> onnx.ModelProto:
+        """A model of one node, since a node by itself would run as of the newest operator set."""
+        graph = onnx.helper.make_graph(
+            [node],
+            "node",
+            [onnx.ValueInfoProto(name=name) for name in dict.fromkeys(node.input) if name],
+            [onnx.ValueInfoProto(name=name) for name in node.output if name],
+        )
+        return onnx.helper.make_model(graph, opset_imports=self._imports)
+
+    def _plain_opsets(self) -> Iterable[tuple[str, int]]:
+        for domain, version in self._opsets.items():
+            yield "" if domain == DEFAULT_DOMAIN else domain, version
+
+    def _control_flow(
+        self,
+        node: onnx.NodeProto,
+        given: Sequence[Value | None],
+        scope: dict[str, Value],
+        step: Step,
+    ) -> list[Value]:
+        bodies = {one.name: one.g for one in node.attribute if one.HasField("g")}
+        if step.operator == "If":
+            return self._branches(given, bodies, scope, step)
+        if step.operator == "Loop":
+            trips = given[0].content if given and given[0] is not None else None
+            count = None if trips is None else int(trips.reshape(-1)[0])
+            inputs = [
+                Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])),
+                Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.BOOL, [])),
+                *(replace(one, content=None) if one else None for one in given[2:]),
+            ]
+            states, first, output_axes = len(given) - 2, 1, None
+        else:
+            numbers = {one.name: list(one.ints) or one.i for one in node.attribute}
+            scanned = int(numbers.get("num_scan_inputs", 0))  # type: ignore[arg-type]
+            states, first, output_axes = len(given) - scanned, 0, numbers.get("scan_output_axes")
+            slices, count = scan_slices(
+                given[states:], numbers.get("scan_input_axes") or [0] * scanned
+            )
+            inputs = [*(replace(one, content=None) if one else None for one in given[:states])]
+            inputs += slices
+        walk = self._body(bodies.get("body"), inputs, scope, step)
+        if walk is None:
+            return [Value(onnx.TypeProto()) for _ in node.output]
+        step.macs, step.bytes = (
+            0 if figure == 0 else None if figure is None or count is None else figure * count
+            for figure in (walk.macs, walk.bytes)
+        )
+        carried = walk.outputs[first : first + states]
+        parts = walk.outputs[first + states :]
+        collected = [
+            stacked(one, count, axis)
+            for one, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
+        ]
+        return [one or Value(onnx.TypeProto()) for one in (*carried, *collected)]
+
+    def _branches(
+        self,
+        given: Sequence[Value | None],
+        bodies: Mapping[str, onnx.GraphProto],
+        scope: dict[str, Value],
+        step: Step,
+    ) -> list[Value]:
+        """The dearer branch, or the one that a known condition takes."""
+        condition = given[0].content if given and given[0] is not None else None
+        names = ["then_branch", "else_branch"]
+        if condition is not None:
+            names = names[:1] if bool(condition.reshape(-1)[0]) else names[1:]
+        walks = [self._graph(bodies[name], scope, {}) for name in names if name in bodies]
+        step.macs = greatest(walk.macs for walk in walks)
+        step.bytes = greatest(walk.bytes for walk in walks)
+        step.inner_peak = greatest(greatest(walk.live()) for walk in walks)
+        made = []
+        for values in zip(*(walk.outputs for walk in walks), strict=False):
+            types = {one.type.SerializeToString() if one else b"" for one in values}
+            made.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
+        return [replace(one, content=None) for one in made]
+
+    def _body(
+        self,
+        body: onnx.GraphProto | None,
+        inputs: Sequence[Value | None],
+        scope: dict[str, Value],
+        step: Step,
+    ) -> Walk | None:
+        if body is None or len(body.input) != len(inputs):
+            step.macs = step.bytes = step.inner_peak = None
+            return None
+        named_inputs = {
+            one.name: value or Value(onnx.TypeProto())
+            for one, value in zip(body.input, inputs, strict=True)
+        }
+        walk = self._graph(body, scope, named_inputs)
+        step.inner_peak = greatest(walk.live())
+        return walk
+
+
+def operator_of(node: onnx.NodeProto) -> str:
+    """The operator's name, after its domain where that is not ONNX's."""
+    return node.op_type if node.domain in ("", DEFAULT_DOMAIN) else f"{node.domain}.{node.op_type}"
+
+
+def _uses(node: onnx.NodeProto) -> Iterable[str]:
+    yield from (name for name in node.input if name)
+    for one in node.attribute:
+        for graph in ([one.g] if one.HasField("g") else []) + list(one.graphs):
+            for inner in graph.node:
+                yield from _uses(inner)
+            yield from (output.name for output in graph.output)

@@ -1,0 +1,338 @@
+"""Values for the inputs of a model: fitting types, shapes and ranges, from one seeded generator.
+
+Shapes come from one assignment of sizes to symbols, shared by all inputs; values from what the card
+declares of an input, else from what the graph does with it, else from a named kind of values. What
+cannot be made within the budget is refused before it is allocated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from onnx import helper
+
+from runners.engine.onnx_files.datasets import Value, required_inputs
+from runners.engine.runs.usage import Use, Uses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
+
+    from hub.protocol.inputs import DeclaredInput
+
+    Array = np.ndarray[Any, Any]
+    Generator = np.random.Generator
+
+LIMIT_BYTES = 256 << 20
+_IMAGE_SIDE = 32
+# A first dimension is most often a batch: long inputs are asked for, not many.
+_MOST_ROWS = 3
+_DEFAULT_BELOW = 10
+_WORDS = ("hello", "World", "the cat sat", "Monday", "3.14", "naïve café", "ONNX", "a")
+_CHANNELS = frozenset({1, 3, 4})
+_SUM = re.compile(r"\s*([\w.]+)\s*\+\s*([\w.]+)\s*")
+_KEYS = 5
+# In the extreme set: far, but not so far that sums of them lose what the tolerance asks for.
+_LARGE, _DENORMAL = 16.0, 1e-40
+_FAR = 1e4
+_SPARSE_SHARE = 0.9
+# Kinds that take the ends of what is declared: the share of high ends.
+_ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
+Kind = Literal[
+    "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
+    "filled",
+]  # fmt: skip
+
+
+class CannotGenerateError(Exception):
+    """No input can be made for this model; the message says for which input and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Port:
+    name: str
+    kind: onnx.TypeProto
+    use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One set of inputs to be made; dynamic dimensions get about `size`.
+
+    `factor` is that of the kind "scaled", and the value of "filled".
+    """
+
+    name: str
+    seed: int
+    size: int
+    kind: Kind = "normal"
+    factor: float = 1.0
+
+
+class InputMaker:
+    """Makes the inputs of a plan, all together at most `limit_bytes` large."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        plan: Plan,
+        declared: Sequence[DeclaredInput] = (),
+        limit_bytes: int = LIMIT_BYTES,
+    ) -> None:
+        self._random = np.random.default_rng(plan.seed)
+        self._size, self._kind, self._factor = plan.size, plan.kind, plan.factor
+        self._left = limit_bytes
+        uses = Uses(model)
+        self._ports = [
+            _Port(port.name, port.type, uses.of(port.name)) for port in required_inputs(model)
+        ]
+        self._symbols = _assign([port.kind for port in self._ports], plan.size)
+        self._declared: Mapping[str, DeclaredInput] = {one.name: one for one in declared}
+
+    def make(self) -> dict[str, Value]:
+        """Make a value for each required input; raises CannotGenerateError."""
+        return {port.name: self._value(port, port.kind) for port in self._ports}
+
+    def _value(self, port: _Port, kind: onnx.TypeProto) -> Value:
+        match kind.WhichOneof("value"):
+            case "tensor_type":
+                return self._tensor(port, kind.tensor_type)
+            case "sequence_type":
+                return [self._value(port, kind.sequence_type.elem_type) for _ in range(self._size)]
+            case "optional_type":
+                return self._value(port, kind.optional_type.elem_type)
+            case "map_type":
+                return self._map(port, kind.map_type)
+            case other:
+                raise CannotGenerateError(
+                    f"Input {port.name!r} has a type ({other}) for which no values can be "
+                    "generated."
+                )
+
+    def _map(self, port: _Port, kind: Any) -> dict[Any, Any]:
+        text = kind.key_type == 8  # TensorProto.STRING
+        keys = port.use.keys or [f"key{k}" if text else k for k in range(_KEYS)]
+        chosen = [key for key in keys if self._random.random() < 0.7] or keys[:1]
+        values = {}
+        for key in chosen:
+            value = self._value(port, kind.value_type)
+            if value is None or isinstance(value, list | dict):
+                raise CannotGenerateError(
+                    f"Input {port.name!r} maps to something that is not a tensor."
+                )
+            # A map holds plain numbers or words, whatever shape its type claims.
+            values[key] = value.reshape(-1)[0] if value.size else 0
+        return values
+
+    def _tensor(self, port: _Port, kind: Any) -> Array:
+        if not kind.HasField("shape"):
+            words = f"Input {port.name!r} does not state its number of dimensions."
+            raise CannotGenerateError(words)
+        shape = self._shape(kind.shape.dim)
+        try:
+            dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
+        except (KeyError, ValueError):
+            words = f"Input {port.name!r} has an unknown element type."
+            raise CannotGenerateError(words) from None
+        self._left -= math.prod(shape) * max(dtype.itemsize, 8)
+        if self._left < 0:
+            words = f"Input {port.name!r} of shape {list(shape)} exceeds the memory limit."
+            raise CannotGenerateError(words)
+        return self._fill(port, shape, dtype)
+
+    def _shape(self, dims: Any) -> tuple[int, ...]:
+        channels_first = len(dims) == 4 and dims[1].dim_value in _CHANNELS
+        channels_last = len(dims) == 4 and dims[3].dim_value in _CHANNELS
+        sides = {2, 3} if channels_first else {1, 2} if channels_last else set()
+        shape = []
+        for place, dim in enumerate(dims):
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
+                shape.append(int(dim.dim_value))
+            elif place in sides:
+                shape.append(_IMAGE_SIDE * min(self._size, _MOST_ROWS))
+            elif dim.dim_param in self._symbols:
+                shape.append(self._symbols[dim.dim_param])
+            else:
+                rows = place == 0 and len(dims) > 1
+                shape.append(min(self._size, _MOST_ROWS) if rows else self._size)
+        return tuple(shape)
+
+    def _fill(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        declared = self._declared.get(port.name)
+        values = (
+            None if declared is None else _as_declared(declared, shape, self._kind, self._random)
+        )
+        if values is None and dtype.kind == "O":
+            return self._text(port, shape)
+        if values is None:
+            values = self._numbers(port, shape, dtype)
+        return np.asarray(values).reshape(shape).astype(dtype)
+
+    def _numbers(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        if dtype.kind == "b":
+            share = {"zeros": 0.0, "sparse": 0.1, "large": 1.0}.get(self._kind, 0.5)
+            return np.asarray(self._random.random(shape) < share)
+        if dtype.kind == "c":
+            return np.asarray(self._floats(shape) + 1j * self._floats(shape))
+        if dtype.kind in "iu" or dtype.name in {"int4", "uint4", "int2", "uint2"}:
+            return self._integers(port, shape, dtype)
+        if _is_mask(port.name) and self._kind != "extreme":
+            return self._mask(shape)
+        if port.use.below is not None:
+            return np.asarray(self._random.integers(0, port.use.below, shape))
+        return self._floats(shape)
+
+    def _text(self, port: _Port, shape: tuple[int, ...]) -> Array:
+        keys = [key for key in port.use.keys if isinstance(key, str)]
+        words = np.array([*keys[:50], *_WORDS], dtype=object)
+        chosen: Array = words[self._random.integers(0, len(words), shape)]
+        return np.asarray(chosen, dtype=object).reshape(shape)
+
+    def _floats(self, shape: tuple[int, ...]) -> Array:
+        values = self._random.standard_normal(shape)
+        simple: dict[str, Callable[[], Any]] = {
+            "normal": lambda: values,
+            "uniform": lambda: self._random.random(shape),
+            "pixels": lambda: self._random.integers(0, 256, shape).astype(np.float64),
+            "sparse": lambda: np.where(self._random.random(shape) < _SPARSE_SHARE, 0.0, values),
+            "zeros": lambda: np.zeros(shape),
+            "negative": lambda: -np.abs(values),
+            "large": lambda: values * _FAR,
+            "scaled": lambda: values * self._factor,
+            "filled": lambda: np.full(shape, self._factor),
+        }
+        if self._kind in simple:
+            return np.asarray(simple[self._kind]())
+        choice = self._random.random(shape)
+        values = np.where(choice < 0.25, 0.0, values)
+        values = np.where((choice >= 0.25) & (choice < 0.35), values * _LARGE, values)
+        return np.where((choice >= 0.35) & (choice < 0.5), values * _DENORMAL, values)
+
+    def _integers(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        name, use = port.name.lower(), port.use
+        if use.role:
+            return self._by_role(use.role, shape)
+        if use.compared:
+            allowed = [value for value in use.compared if isinstance(value, int)] or [0]
+            if self._kind not in {"normal", "extreme"}:
+                # The other side of the comparison too.
+                allowed = [other for value in allowed for other in (value // 2, value + 1)]
+            return self._random.choice(np.array(allowed, np.int64), shape)
+        if _is_mask(name):
+            return self._mask(shape)
+        if "position" in name:
+            last = shape[-1] if shape else 1
+            places = np.arange(last) % (use.below or last)
+            return np.broadcast_to(places, shape or (1,)).reshape(shape)
+        if "length" in name or name.endswith("_len"):
+            return np.full(shape, self._named("seq", exclude="past") or self._size)
+        lowest, below = 0, use.below or _DEFAULT_BELOW
+        if use.below is None and dtype.itemsize == 1 and dtype.kind in "iu":
+            lowest, below = (0, 256) if dtype.kind == "u" else (-128, 128)
+        if not dtype.isbuiltin:
+            below = 2 if dtype.name.endswith("2") else 8
+        if any(word in name for word in ("token_type", "segment")):
+            below = min(below, 2)
+        end = {"zeros": lowest, "large": below - 1}.get(self._kind)
+        return self._random.integers(lowest, below, shape) if end is None else np.full(shape, end)
+
+    def _by_role(self, role: str, shape: tuple[int, ...]) -> Array:
+        if role == "shape":
+            whole = np.ones(shape, np.int64).reshape(-1)
+            whole[:1] = -1
+            return whole.reshape(shape)
+        total = self._named("total") or self._size
+        value = {"ones": 1, "zeros": 0, "size": self._size, "total": total}.get(role, total - 1)
+        return np.full(shape, value)
+
+    def _named(self, word: str, *, exclude: str = "\0") -> int | None:
+        for symbol, size in self._symbols.items():
+            if word in symbol and exclude not in symbol:
+                return size
+        return None
+
+    def _mask(self, shape: tuple[int, ...]) -> Array:
+        """Ones, then zeros: at least one 1 in each row, as padded text has."""
+        if not shape or not shape[-1]:
+            return np.ones(shape, np.int64)
+        lengths = self._random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
+        return (np.arange(shape[-1]) < lengths).astype(np.int64)
+
+
+def _as_declared(
+    declared: DeclaredInput, shape: tuple[int, ...], kind: Kind, random: Generator
+) -> Array | None:
+    """Values as the card declares them; None where it says nothing that makes values."""
+    spread = declared.distribution
+    bounds = declared.bounds()
+    if spread is not None and spread.kind == "one-of":
+        chosen = random.integers(0, len(spread.values), shape)
+        return np.asarray(np.array(spread.values, object)[chosen])
+    if not bounds:
+        normal = spread is not None and spread.kind == "normal"
+        return random.normal(spread.mean, spread.std, shape) if spread and normal else None
+    low = _by_channel([row[0] for row in bounds], shape, max)
+    high = _by_channel([row[1] for row in bounds], shape, min)
+    if kind in _ENDS:
+        return np.where(random.random(shape) < _ENDS[kind], high, low)
+    if spread is not None and spread.kind == "normal":
+        return np.clip(random.normal(spread.mean, spread.std, shape), low, high)
+    share = random.random(shape)
+    if kind == "sparse":
+        share = np.where(random.random(shape) < _SPARSE_SHARE, 0.0, share)
+    integers = spread is not None and spread.kind in {"integers", "token-ids"}
+    if integers or declared.vocabulary is not None:
+        return np.asarray(np.minimum(np.floor(low + share * (high - low + 1)), high))
+    return np.asarray(low + share * (high - low))
+
+
+def _by_channel(
+    values: list[float], shape: tuple[int, ...], one: Callable[[list[float]], float]
+) -> Array:
+    """One number, or one for each channel along the axis that has as many."""
+    axes = [axis for axis in (1, len(shape) - 1, 0) if 0 <= axis < len(shape)]
+    axis = next((axis for axis in axes if shape[axis] == len(values)), None)
+    if len(values) == 1 or axis is None:
+        return np.asarray(one(values))
+    return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+
+
+def _is_mask(name: str) -> bool:
+    return "mask" in name.lower()
+
+
+def _assign(kinds: list[onnx.TypeProto], size: int) -> dict[str, int]:
+    """Give each symbol a size: equal ones, but sums such as total = past + sequence kept true."""
+    symbols: dict[str, int] = {}
+    for kind in kinds:
+        _gather_symbols(kind, symbols, size)
+    for symbol in symbols:
+        terms = _SUM.fullmatch(symbol)
+        if terms:
+            symbols[symbol] = sum(
+                int(term) if term.isdigit() else symbols.get(term, size) for term in terms.groups()
+            )
+    past = [symbol for symbol in symbols if "past" in symbol.lower() and "+" not in symbol]
+    for symbol in symbols:
+        if "total" in symbol.lower() and "+" not in symbol:
+            symbols[symbol] = size + sum(symbols[other] for other in past[:1])
+    return symbols
+
+
+def _gather_symbols(kind: onnx.TypeProto, symbols: dict[str, int], size: int) -> None:
+    match kind.WhichOneof("value"):
+        case "tensor_type":
+            dims = kind.tensor_type.shape.dim
+            for place, dim in enumerate(dims):
+                if dim.dim_param:
+                    rows = place == 0 and len(dims) > 1
+                    symbols.setdefault(dim.dim_param, min(size, _MOST_ROWS) if rows else size)
+        case "sequence_type":
+            _gather_symbols(kind.sequence_type.elem_type, symbols, size)
+        case "optional_type":
+            _gather_symbols(kind.optional_type.elem_type, symbols, size)

@@ -1,0 +1,309 @@
+"""The task "upgrade" in the sandbox: targets, judges, steps down, and honest failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from hub.protocol.proofs import Proof
+from runners.engine.onnx_files.datasets import DataSet, write
+from runners.engine.runs.answers import Survey
+from runners.engine.runs.child_runs import Form
+from runners.engine.runtimes import probing
+from runners.engine.upgrades import candidates, task
+from tests import samples
+from tests.engine.conftest import codes
+from tests.engine.opset_models import close, floats, old, port, run
+
+X = floats(2, 3)
+
+
+def results(report):
+    return [(step["target"], step["result"]) for step in report.facts["steps"]]
+
+
+def data_set(model, feeds, expected):
+    """Give the files of one bundled data set."""
+    files = {}
+    for side, ports, values in (
+        ("input", model.graph.input, feeds),
+        ("output", model.graph.output, expected),
+    ):
+        for k, (one, array) in enumerate(zip(ports, values, strict=True)):
+            raw = numpy_helper.from_array(array, one.name).SerializeToString()
+            files[f"test_data_set_0/{side}_{k}.pb"] = raw
+    return files
+
+
+def test_the_highest_target_that_the_runtime_runs(lift):
+    model = old("Softmax", 9, {"x": X}, ir=8)
+    report, made = lift(model)
+    assert (report.outcome, codes(report)) == ("passed", [])
+    facts = report.facts
+    assert (facts["source"], facts["changed"]) == (9, True)
+    assert facts["rules"] == ["softmax-flattened"]
+    assert results(report) == [(facts["target"], "equal")]
+    assert facts["described"]["opset"] == facts["target"] > 20
+    assert facts["parity"]["judges"] == ["original", "reference"]
+    assert facts["parity"]["datasets"] == {"generated": 4, "varied": 6}
+    assert facts["parity"]["worst"]["max_abs"] == 0
+    proof = Proof.from_json(facts["proof"])
+    assert (proof.strength, proof.generated, proof.nodes, proof.ran) == ("full", 10, 1, 1)
+    assert len({row["dataset"] for row in report.measures}) == 10
+    assert all(row["agrees"] for row in report.measures)
+    assert report.outputs == [{"name": f"model.opset{facts['target']}.onnx"}]
+    new = onnx.load(made / report.outputs[0]["name"])
+    close(run(new, {"x": X}), run(model, {"x": X}))
+
+
+def test_already_there_is_no_success_story(lift):
+    report, _ = lift(old("Relu", 17, {"x": X}, ir=8), 17)
+    assert (report.outcome, report.outputs, report.measures) == ("passed", [], [])
+    facts = report.facts
+    assert (facts["source"], facts["target"], facts["changed"]) == (17, 17, False)
+
+
+def test_a_downgrade_on_request(lift):
+    constants = {"axes": np.array([0], np.int64)}
+    model = old("Unsqueeze", 17, {"x": X, **constants}, constants=constants, ir=8)
+    report, made = lift(model, 11)
+    assert (report.outcome, results(report)) == ("passed", [(11, "equal")])
+    assert report.outputs == [{"name": "model.opset11.onnx"}]
+    close(run(onnx.load(made / "model.opset11.onnx"), {"x": X}), [X[None]])
+
+
+def test_a_model_newer_than_the_runtime_comes_down(lift):
+    report, made = lift(old("Relu", 28, {"x": X}, ir=14))
+    target = report.facts["target"]
+    assert (report.outcome, report.facts["parity"]["judges"]) == ("passed", ["reference"])
+    assert target < 28
+    new = onnx.load(made / f"model.opset{target}.onnx")
+    assert new.ir_version < 14
+    close(run(new, {"x": X}), [np.maximum(X, 0)])
+
+
+def test_a_target_that_the_runtime_does_not_run_is_judged_by_the_reference(lift):
+    report, _ = lift(old("Relu", 17, {"x": X}, ir=8), 28)
+    assert (report.outcome, results(report)) == ("passed", [(28, "equal")])
+    assert report.facts["parity"]["runtime"] == "onnx-reference"
+
+
+@pytest.mark.skipif(
+    probing.highest()[1] >= onnx.IR_VERSION, reason="the runtime reads the newest IR version"
+)
+def test_the_ir_version_alone_is_brought_down(lift):
+    opset, ir_version = probing.highest()
+    report, made = lift(old("Relu", opset, {"x": X}, ir=ir_version + 1))
+    assert (report.outcome, report.facts["rules"]) == ("passed", ["ir-version-lowered"])
+    assert (report.facts["source"], report.facts["target"]) == (opset, opset)
+    assert report.facts["changed"]
+    assert onnx.load(made / report.outputs[0]["name"]).ir_version == ir_version
+
+
+def test_an_old_model_is_judged_by_its_own_data_and_the_reference(lift):
+    feeds = {"a": X, "b": floats(3, 4, seed=1), "c": floats(4, seed=2)}
+    model = old("Gemm", 6, feeds, ir=3, broadcast=1)
+    expected = [feeds["a"] @ feeds["b"] + feeds["c"]]
+    files = {"model.onnx": model.SerializeToString(), **data_set(model, feeds.values(), expected)}
+    report, _ = lift(files)
+    assert report.outcome == "passed"
+    assert report.facts["parity"]["judges"] == ["bundled-data", "reference"]
+    assert report.facts["parity"]["datasets"] == {"bundled": 1, "generated": 4}
+
+
+def test_a_reference_that_misses_the_bundled_data_is_not_asked(lift):
+    """It lays the second input along the last axes, whatever the axis says."""
+    feeds = [X, floats(2, seed=1)]
+    model = old("Add", 6, {"a": X, "b": feeds[1]}, ir=3, broadcast=1, axis=0)
+    expected = [X + feeds[1][:, None]]
+    files = {"model.onnx": model.SerializeToString(), **data_set(model, feeds, expected)}
+    report, _ = lift(files)
+    assert (report.outcome, report.facts["rules"]) == ("passed", ["broadcast-axis"])
+    assert report.facts["parity"]["judges"] == ["bundled-data"]
+    assert "not asked" in report.facts["parity"]["notes"][-1]
+
+
+def test_wrong_data_of_a_model_that_nobody_runs_is_parity_lost(lift):
+    feeds = [X, floats(2, seed=1)]
+    model = old("Add", 6, {"a": X, "b": feeds[1]}, ir=3, broadcast=1, axis=0)
+    files = {"model.onnx": model.SerializeToString(), **data_set(model, feeds, [X])}
+    report, _ = lift(files)
+    assert (report.outcome, report.outputs) == ("failed", [])
+    assert codes(report) == ["parity-lost"]
+    assert "outside the tolerance" in report.findings[0].message
+
+
+def test_a_blocking_node_is_named(lift):
+    text = TensorProto.STRING
+    node = helper.make_node("StringConcat", ["x", "x"], ["y"], name="the_node")
+    model = samples.model([node], [port("x", (2,), text)], [port("y", (2,), text)], opset=20)
+    report, _ = lift(model, 17)
+    assert (report.outcome, report.outputs) == ("failed", [])
+    (finding,) = report.findings
+    assert (finding.code, finding.where) == ("upgrade-blocked", "the_node")
+    assert "(StringConcat)" in finding.message
+    (step,) = report.facts["steps"]
+    assert (step["result"], step["blocking"][0]["op"]) == ("blocked", "StringConcat")
+
+
+def test_the_target_steps_down_to_where_the_runtime_has_a_kernel(lift):
+    feeds = {
+        "x": floats(1, 1, 6, 6),
+        "rois": np.array([[0, 0, 4, 4]], np.float32),
+        "batch": np.array([0], np.int64),
+    }
+    model = old("RoiAlign", 16, feeds, ir=8, output_height=2, output_width=2)
+    expected = run(model, feeds)
+    files = {"model.onnx": model.SerializeToString(), **data_set(model, feeds.values(), expected)}
+    report, _ = lift(files)
+    assert report.outcome == "passed"
+    assert codes(report) == ["upgrade-stepped-down"]
+    assert report.facts["target"] == 21
+    steps = results(report)
+    assert steps[-1] == (21, "equal")
+    assert {result for _, result in steps[:-1]} == {"not-loading"}
+
+
+def test_chance_proves_nothing(lift):
+    nodes = [
+        helper.make_node("RandomNormalLike", ["x"], ["r"]),
+        helper.make_node("Softmax", ["r"], ["y"], axis=1),
+    ]
+    model = samples.model(nodes, [port("x", (2, 3))], [port("y", (2, 3))], opset=9)
+    report, _ = lift(model, 13)
+    assert (report.outcome, codes(report)) == ("failed", ["parity-not-proven"])
+    assert "RandomNormalLike" in report.findings[0].message
+
+
+def test_the_registry_stands_in_where_no_operator_changed(lift):
+    nodes = [
+        helper.make_node("Mystery", ["x"], ["h"], domain="com.x"),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    model = samples.model(nodes, [port("x", (2, 3))], [port("y", (2, 3))], domains=[("com.x", 1)])
+    report, _ = lift(model)
+    assert (report.outcome, codes(report)) == ("passed", ["parity-by-registry"])
+    assert report.facts["parity"]["judges"] == ["schema-registry"]
+    assert report.facts["parity"]["datasets"] == {}
+    assert not report.measures
+
+
+def test_nothing_to_judge_by_makes_no_variant(lift):
+    nodes = [
+        helper.make_node("Mystery", ["x"], ["h"], domain="com.x"),
+        helper.make_node("Softmax", ["h"], ["y"], axis=-1),
+    ]
+    model = samples.model(
+        nodes, [port("x", (2, 3))], [port("y", (2, 3))], domains=[("com.x", 1)], opset=12
+    )
+    report, _ = lift(model)
+    assert (report.outcome, report.outputs) == ("failed", [])
+    assert codes(report) == ["parity-not-proven"]
+
+
+def test_a_model_that_imports_nothing_is_not_guessed_at(lift):
+    model = old("Relu", 9, {"x": X}, ir=8)
+    del model.opset_import[:]
+    report, _ = lift(model)
+    assert (report.outcome, codes(report)) == ("failed", ["upgrade-unreadable"])
+
+
+def test_external_data_stay_beside_the_model(lift, tmp_path):
+    weights = floats(40, 40)
+    model = old("MatMul", 9, {"x": floats(2, 40), "w": weights}, constants={"w": weights}, ir=8)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin")
+    raw = (tmp_path / "w.bin").read_bytes()
+    files = {"deep/m.onnx": (tmp_path / "m.onnx").read_bytes(), "deep/w.bin": raw}
+    report, made = lift(files, entry="deep/m.onnx")
+    assert report.outcome == "passed", report.findings
+    name = f"m.opset{report.facts['target']}.onnx"
+    assert report.outputs == [{"name": name}]
+    (made / "w.bin").write_bytes(raw)
+    new = onnx.load(made / name)
+    np.testing.assert_array_equal(numpy_helper.to_array(new.graph.initializer[0]), weights)
+    assert report.facts["described"]["external_files"][0]["path"] == "deep/w.bin"
+
+
+def test_a_crash_of_the_runtime_is_a_step_and_no_crash_of_ours(lift):
+    """INT64_MIN / -1 on constants ends the runtime at load, before and after."""
+    low = numpy_helper.from_array(np.array([np.iinfo(np.int64).min]), "low")
+    minus = numpy_helper.from_array(np.array([-1], np.int64), "minus")
+    nodes = [
+        helper.make_node("Div", ["low", "minus"], ["q"]),
+        helper.make_node("Add", ["x", "q"], ["s"]),
+        helper.make_node("Unsqueeze", ["s"], ["y"], axes=[0]),
+    ]
+    model = samples.model(
+        nodes,
+        [port("x", (1,), TensorProto.INT64)],
+        [port("y", None, TensorProto.INT64)],
+        [low, minus],
+        opset=11,
+    )
+    report, _ = lift(model, 13)
+    assert report.outcome == "failed"
+    assert not report.outputs
+
+
+def test_a_refused_model_gets_no_further_than_the_scan(lift):
+    report, _ = lift({"model.onnx": samples.oversized_tensor()})
+    assert (report.outcome, codes(report)) == ("failed", ["tensor-size-mismatch"])
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted", "rungs"),
+    [
+        (17, None, [27, 26, 25, 23, 21, 18]),
+        (27, None, []),
+        (28, None, [27, 26, 25, 23, 21, 18, 17, 13]),
+        (17, 21, [21]),
+        (17, 17, []),
+        (0, None, []),
+    ],
+)
+def test_the_ladder_begins_where_the_runtime_ends(source, wanted, rungs):
+    survey = Survey(source, ir_version=8, highest=27, highest_ir=13)
+    assert task.ladder(survey, wanted) == rungs
+
+
+def test_the_first_node_that_gives_other_values_is_named(tmp_path):
+    nodes = [
+        helper.make_node("Abs", ["x"], ["a"], name="first"),
+        helper.make_node("Mul", ["a", "a"], ["b"], name="second"),
+        helper.make_node("Neg", ["b"], ["y"], name="third"),
+    ]
+    model = samples.model(nodes, [port("x", (2, 3))], [port("y", (2, 3))])
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    other.graph.node[1].op_type = "Add"
+    forms = []
+    for name, one in (("old", model), ("new", other)):
+        onnx.save(one, tmp_path / f"{name}.onnx")
+        forms.append(Form(tmp_path / f"{name}.onnx", tmp_path))
+    write(tmp_path / "sets", DataSet("test_data_set_0", "bundled", {"x": X}), model)
+    found = candidates.first_difference(*forms, tmp_path / "sets", "test_data_set_0", "fp32")
+    assert (found["name"], found["op"]) == ("second", "Add")
+    same = candidates.first_difference(
+        forms[0], forms[0], tmp_path / "sets", "test_data_set_0", "fp32"
+    )
+    assert same is None
+
+
+def test_a_crash_of_the_converter_is_named_and_the_job_goes_on(lift):
+    """Split-18 with more outputs than it says ends the process in shape inference."""
+    report, _ = lift({"model.onnx": samples.split_killer()})
+    assert (report.outcome, report.outputs) == ("failed", [])
+    assert set(codes(report)) == {"converter-crashed"}
+    assert "crashed with SIGABRT" in report.findings[0].message
+    assert {result for _, result in results(report)} == {"crashed"}
+    assert len(results(report)) > 1
+
+
+def test_a_model_that_ends_the_runtime_does_not_stand_on_the_registry(lift):
+    """A Max with a missing input passes every check and ends ONNX Runtime when it runs."""
+    report, made = lift(old("Max", 13, {"x": X, "": None}))
+    assert report.outcome == "failed"
+    assert "parity-by-registry" not in codes(report)
+    assert list(made.iterdir()) == []

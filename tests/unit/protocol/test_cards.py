@@ -1,0 +1,57 @@
+"""The front matter of a card is read once; what has another shape is empty."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from hub.protocol.cards import Card, CardDataset, Emissions
+
+SHAPES = [None, 3, "x", True, [1], {"a": 2}, [[None]], [{"results": 3}], {"emissions": "nan"}]
+
+
+def test_a_front_matter_is_read():
+    card = Card.read(
+        {
+            "license": ["mit", "other", None],
+            "license_name": "Own 1.0",
+            "pipeline_tag": "fill-mask",
+            "tags": "one",
+            "base_model": ["a/b", 3, False],
+            "datasets": ["squad", {"name": "x", "rows": 5}],
+            "training_data": {"iri": "https://a.example", "doi": "10.1/x", "personal_data": True},
+            "model-index": [{"results": [{"dataset": {"type": "t", "name": "n"}}]}],
+            "eval_results": [{"dataset": {"id": "i"}}, "y"],
+            "personal_data": {"status": "No"},
+            "co2_eq_emissions": {"emissions": "12", "source": ["CodeCarbon"], "kind": "Measured"},
+        }
+    )
+    assert card.licenses == ("mit", "other")
+    assert (card.license_name, card.task, card.keywords) == ("Own 1.0", "fill-mask", ("one",))
+    assert card.base_models == ("a/b", "3")
+    assert card.datasets == (CardDataset(name="squad"), CardDataset(name="x", is_described=True))
+    (trained,) = card.training_data
+    assert trained.names == ("https://a.example", "doi:10.1/x")
+    assert (trained.personal_data, trained.is_described) == ("yes", True)
+    assert card.evaluated_on == (CardDataset(type="t", name="n", is_described=True),
+                                 CardDataset(id="i"))  # fmt: skip
+    assert card.personal_data == "no"
+    assert card.emissions == Emissions(12.0, "measured", ("CodeCarbon",))
+    assert card.emissions.kilograms == 0.012
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=json.dumps)
+def test_no_shape_of_a_field_is_an_error(shape):
+    names = {
+        "license", "license_name", "pipeline_tag", "tags", "summary", "library_name", "language",
+        "base_model", "datasets", "training_data", "validated_on", "tested_on", "model-index",
+        "eval_results", "personal_data", "co2_eq_emissions", "carbon_method", "inputs",
+    }  # fmt: skip
+    card = Card.read(dict.fromkeys(names, shape))
+    assert card.personal_data in (None, "unknown", "yes")
+    assert card.emissions.grams in (None, 3.0)
+    assert all(isinstance(word, str) for word in card.keywords)
+    assert hash(dataclasses.replace(card, inputs=())) is not None
+    assert Card.read(shape).licenses == ()
