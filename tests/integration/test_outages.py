@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -27,9 +28,10 @@ ROWS = 3_000_000
 OUTAGE_SECONDS = 12.0
 
 
-def model(seed):
-    """A model of 24 MB whose bytes no other one has."""
-    values = np.random.default_rng(seed).standard_normal((ROWS, 2)).astype(np.float32)
+def model():
+    """A model of 24 MB whose bytes no other one has, so that the hub must receive and check them."""
+    rng = np.random.default_rng(secrets.randbits(64))
+    values = rng.standard_normal((ROWS, 2)).astype(np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
         "outage",
@@ -117,10 +119,10 @@ def hub(tmp_path_factory, postgres):
 class Push:
     """`hub push` of one model, with its standard error."""
 
-    def __init__(self, hub, folder, name, seed):
+    def __init__(self, hub, folder, name):
         self.name = name
         (folder / name).mkdir()
-        (folder / name / "model.onnx").write_bytes(model(seed))
+        (folder / name / "model.onnx").write_bytes(model())
         environment = hub.environment | {
             "HUB_URL": hub.address,
             "HUB_TOKEN": hub.token,
@@ -148,9 +150,7 @@ def push(hub, tmp_path):
     running = []
 
     def start(prefix):
-        running.extend(
-            Push(hub, tmp_path, f"{prefix}-{at}", at + len(prefix) * 100) for at in range(PUSHES)
-        )
+        running.extend(Push(hub, tmp_path, f"{prefix}-{at}") for at in range(PUSHES))
         return running
 
     yield start
@@ -188,10 +188,12 @@ def test_pushes_outlive_a_database_that_is_killed(hub, postgres, push, moment):
         last = f"models/zoo/{running[-1].name}/versions/1"
         wait_for(lambda: hub.call("GET", last)[2].get("state") == "submitted", "its checks", 60)
     postgres.kill()
-    time.sleep(OUTAGE_SECONDS)
-    # On a busy machine a body may still be on its way, which needs no database.
-    wait_for(lambda: any(push.has_retried() for push in running), "a push to ask again")
-    postgres.start()
+    try:
+        time.sleep(OUTAGE_SECONDS)
+        # On a busy machine a body may still be on its way, which needs no database.
+        wait_for(lambda: any(push.has_retried() for push in running), "a push to ask again")
+    finally:
+        postgres.start()
     check(hub, running)
 
 
