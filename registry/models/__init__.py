@@ -3,7 +3,7 @@
 from registry.models.access import AccessRequest
 from registry.models.blobs import Blob, BlobCheck
 from registry.models.commits import Branch, Commit, CommitFile
-from registry.models.datasets import Dataset
+from registry.models.datasets import Dataset, DatasetFile, DatasetVersion
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
 from registry.models.mentions import Mention, NameConfirmation
@@ -35,6 +35,8 @@ __all__ = [
     "Commit",
     "CommitFile",
     "Dataset",
+    "DatasetFile",
+    "DatasetVersion",
     "Delivery",
     "DocumentFacets",
     "DocumentFact",

@@ -6,6 +6,15 @@ from django.db import models
 
 HEX64 = r"^[0-9a-f]{64}$"
 HEX40 = r"^[0-9a-f]{40}$"
+# The column ``path`` is relative, and stays within its folder.
+RELATIVE_PATH = (
+    ~models.Q(path="")
+    & ~models.Q(path__startswith="/")
+    & ~models.Q(path__endswith="/")
+    & ~models.Q(path__contains="//")
+    & ~models.Q(path__contains="\\")
+    & ~models.Q(path__regex=r"(^|/)\.\.?(/|$)")
+)
 
 
 def one_of(field: str, choices: type[models.TextChoices], table: str) -> models.CheckConstraint:

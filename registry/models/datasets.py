@@ -1,12 +1,20 @@
-"""Data sets as things of their own: what they hold, whose they are, under which terms."""
+"""Data sets as things of their own: what they hold, whose they are, under which terms.
+
+An entry describes data; its versions, where it has any, hold files of them that never change.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
+
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from registry.models.constraints import matches, one_of
+from hub.protocol.splits import Split, read_stored
+from registry.models.blobs import Blob
+from registry.models.constraints import HEX64, RELATIVE_PATH, matches, one_of
 from registry.models.namespaces import Namespace
 
 # No dot, so that an address with an ending names one thing; lower case, as IRIs have it.
@@ -25,7 +33,7 @@ class PersonalData(models.TextChoices):
 
 
 class Dataset(models.Model):
-    """A namespace's public description of a data set; the data themselves are elsewhere."""
+    """A namespace's public description of a data set; its data are elsewhere, or in versions."""
 
     PersonalData = PersonalData
 
@@ -77,3 +85,61 @@ class Dataset(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class DatasetVersion(models.Model):
+    """Files of a data set that never change, and how the rows of each split are read.
+
+    ``sha256`` is the digest of its manifest: paths, digests and splits as canonical JSON.
+    """
+
+    dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    splits = models.JSONField(help_text="as hub.protocol.splits writes them")
+    message = models.CharField(max_length=500, blank=True, default="")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="dataset_versions"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "number"], name="datasetversion_number_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["dataset", "sha256"], name="datasetversion_content_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(number__gte=1), name="datasetversion_number_positive"
+            ),
+            matches("sha256", HEX64, "datasetversion"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.dataset.slug}@{self.number}"
+
+    @cached_property
+    def typed_splits(self) -> tuple[Split, ...]:
+        """Its splits, in the order of their description."""
+        return read_stored(self.splits)
+
+
+class DatasetFile(models.Model):
+    """A path inside a version of a data set, pointing at a blob."""
+
+    version = models.ForeignKey(DatasetVersion, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=512)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="dataset_files")
+
+    class Meta:
+        ordering = ["path", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "path"], name="datasetfile_path_unique"),
+            models.CheckConstraint(condition=RELATIVE_PATH, name="datasetfile_path_relative"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path

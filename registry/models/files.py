@@ -10,7 +10,7 @@ from django.db.models import Q
 from hub.protocol import proofs
 from hub.protocol.facts import Facts
 from registry.models.blobs import Blob
-from registry.models.constraints import HEX40, matches, one_of
+from registry.models.constraints import HEX40, RELATIVE_PATH, matches, one_of
 from registry.models.versions import Version
 
 
@@ -29,15 +29,7 @@ class File(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["version", "path"], name="file_path_unique"),
             matches("git_oid", HEX40, "file"),
-            models.CheckConstraint(
-                condition=~Q(path="")
-                & ~Q(path__startswith="/")
-                & ~Q(path__endswith="/")
-                & ~Q(path__contains="//")
-                & ~Q(path__contains="\\")
-                & ~Q(path__regex=r"(^|/)\.\.?(/|$)"),
-                name="file_path_relative",
-            ),
+            models.CheckConstraint(condition=RELATIVE_PATH, name="file_path_relative"),
         ]
 
     def __str__(self) -> str:

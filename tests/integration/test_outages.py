@@ -29,7 +29,7 @@ OUTAGE_SECONDS = 12.0
 
 
 def model():
-    """A model of 24 MB whose bytes no other one has, so that the hub must receive and check them."""
+    """A model of 24 MB whose bytes no other one has: the hub must receive and check them."""
     rng = np.random.default_rng(secrets.randbits(64))
     values = rng.standard_normal((ROWS, 2)).astype(np.float32)
     graph = helper.make_graph(

@@ -1,0 +1,216 @@
+"""How the rows of a data set are read: its splits, with their files, inputs and targets.
+
+A split names files of one version of a data set and says how a reader turns them into rows. Each
+row has one value for each input, and a target: what a model should answer.
+
+================  =================================================================================
+reader            files, and the meaning of ``columns``
+================  =================================================================================
+``csv``           UTF-8 with a header line (RFC 4180), in order; columns of the table
+``parquet``       Apache Parquet, in order; columns of the table
+``npz``           one NumPy archive; one array of it, whose first axis counts the rows
+``images``        one ZIP archive with a folder of pictures for each class; no columns, and the
+                  target is the folder's name
+================  =================================================================================
+
+Several columns of a table become one tensor of shape ``[rows, columns]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from hub.protocol import problems
+
+Reader = Literal["csv", "parquet", "npz", "images"]
+Task = Literal["classification", "regression"]
+READERS: tuple[Reader, ...] = get_args(Reader)
+TASKS: tuple[Task, ...] = get_args(Task)
+MOST_SPLITS, MOST_FILES, MOST_INPUTS, MOST_COLUMNS, MOST_LABELS = 16, 256, 64, 4096, 10_000
+LONGEST = 200
+# Files of these readers are one archive.
+_ONE_FILE: tuple[Reader, ...] = ("npz", "images")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitInput:
+    """What a model gets of a row: the name of its input, and the columns that it comes from."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The input as a data set's description has it."""
+        return {"name": self.name, "columns": list(self.columns)}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a model should answer: a column of class numbers, class names or values.
+
+    ``labels`` are the names of the classes in the order of their numbers; where the column holds
+    names they are needed. The column is empty where the reader is ``images``.
+    """
+
+    column: str = ""
+    labels: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The target as a data set's description has it."""
+        return {"column": self.column, "labels": list(self.labels)}
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a data set that models are measured on: files of one version, and their reader."""
+
+    name: str
+    task: Task
+    reader: Reader
+    files: tuple[str, ...]
+    inputs: tuple[SplitInput, ...]
+    target: Target = field(default_factory=Target)
+
+    def document(self) -> dict[str, Any]:
+        """The split as a data set's description has it."""
+        return {
+            "name": self.name,
+            "task": self.task,
+            "reader": self.reader,
+            "files": list(self.files),
+            "inputs": [one.document() for one in self.inputs],
+            "target": self.target.document(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A value with its JSON pointer (RFC 6901), and where its errors go."""
+
+    value: Any
+    pointer: str
+    errors: list[dict[str, str]]
+
+    def error(self, detail: str) -> None:
+        self.errors.append({"pointer": self.pointer, "detail": detail})
+
+    def fields(self, *names: str) -> dict[str, _Place]:
+        """The values of these keys; any other key is an error, and so is what is no object."""
+        if not isinstance(self.value, dict):
+            self.error("This must be an object.")
+            return {}
+        for name in self.value.keys() - set(names):
+            self.error(f"{str(name)[:60]!r} is not a valid key. Valid keys: {', '.join(names)}.")
+        return {
+            name: _Place(self.value.get(name), f"{self.pointer}/{name}", self.errors)
+            for name in names
+        }
+
+    def items(self, most: int) -> list[_Place]:
+        """The values of a list; none and None are an empty one."""
+        rows = [] if self.value is None else self.value
+        if not isinstance(rows, list) or len(rows) > most:
+            self.error(f"This must be a list of at most {most:,}.")
+            return []
+        return [_Place(row, f"{self.pointer}/{at}", self.errors) for at, row in enumerate(rows)]
+
+    def text(self, noun: str) -> str:
+        """A text that is not empty; empty after an error."""
+        if isinstance(self.value, str) and 0 < len(self.value.strip()) <= LONGEST:
+            return self.value.strip()
+        self.error(f"Give {noun} of 1 to {LONGEST} characters.")
+        return ""
+
+    def texts(self, noun: str, most: int) -> tuple[str, ...]:
+        """Texts that differ from each other."""
+        found = tuple(one.text(noun) for one in self.items(most))
+        if len(set(found)) != len(found):
+            self.error(f"Name {noun} only once.")
+        return found
+
+    def word(self, words: tuple[Any, ...]) -> Any:
+        """One of these words; the first of them after an error."""
+        if self.value in words:
+            return self.value
+        self.error(f"This must be one of {', '.join(words)}.")
+        return words[0]
+
+
+def parse(document: Any, paths: frozenset[str], pointer: str = "/splits") -> tuple[Split, ...]:
+    """Parse the splits of a version whose files have these ``paths``.
+
+    Raises InvalidRequest with the JSON pointer of each error.
+    """
+    errors: list[dict[str, str]] = []
+    rows = _Place(document, pointer, errors).items(MOST_SPLITS)
+    splits = tuple(_split(row, paths) for row in rows)
+    names = [split.name for split in splits]
+    if len(set(names)) != len(names):
+        errors.append({"pointer": pointer, "detail": "Give each split a name of its own."})
+    if errors:
+        raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)
+    return splits
+
+
+def read_stored(document: Any) -> tuple[Split, ...]:
+    """The splits of a stored version, which were valid when they were stored."""
+    paths = frozenset(path for split in document for path in split["files"])
+    return parse(document, paths)
+
+
+def _split(row: _Place, paths: frozenset[str]) -> Split:
+    keys = row.fields("name", "task", "reader", "files", "inputs", "target")
+    if not keys:
+        return Split("", "classification", "csv", (), ())
+    reader: Reader = keys["reader"].word(READERS)
+    files = keys["files"].texts("a file", MOST_FILES)
+    if not files or (reader in _ONE_FILE and len(files) > 1):
+        one = "exactly one file" if reader in _ONE_FILE else "at least one file"
+        keys["files"].error(f"The reader {reader} needs {one}.")
+    for path in files:
+        if path and path not in paths:
+            keys["files"].error(f"{path!r} is not a file of this version.")
+    inputs = tuple(_input(one, reader) for one in keys["inputs"].items(MOST_INPUTS))
+    if not inputs:
+        keys["inputs"].error("Name at least one input.")
+    elif len({one.name for one in inputs}) != len(inputs):
+        keys["inputs"].error("Name each input only once.")
+    elif reader == "images" and len(inputs) > 1:
+        keys["inputs"].error("A row of pictures has exactly one input.")
+    return Split(
+        name=keys["name"].text("a name"),
+        task=keys["task"].word(TASKS),
+        reader=reader,
+        files=files,
+        inputs=inputs,
+        target=_target(keys["target"], reader),
+    )
+
+
+def _input(row: _Place, reader: Reader) -> SplitInput:
+    keys = row.fields("name", "columns")
+    if not keys:
+        return SplitInput("")
+    columns = keys["columns"].texts("a column", MOST_COLUMNS)
+    if reader == "images" and columns:
+        keys["columns"].error("Pictures have no columns.")
+    elif reader == "npz" and len(columns) != 1:
+        keys["columns"].error("Name exactly one array of the archive.")
+    elif reader != "images" and not columns:
+        keys["columns"].error("Name at least one column.")
+    return SplitInput(keys["name"].text("the name of an input"), columns)
+
+
+def _target(row: _Place, reader: Reader) -> Target:
+    if row.value is None and reader == "images":
+        return Target()
+    keys = row.fields("column", "labels")
+    if not keys:
+        return Target()
+    labels = keys["labels"].texts("a label", MOST_LABELS)
+    if reader == "images":
+        if keys["column"].value:
+            keys["column"].error("The target of pictures is the name of their folder.")
+        return Target("", labels)
+    return Target(keys["column"].text("the column of the target"), labels)
