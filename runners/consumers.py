@@ -65,6 +65,7 @@ def _on_published(subject: outbox.Subject) -> None:
     if version is not None:
         verification.owe(version)
         networks.owe(version)
+        differences.owe(version)
         scheduling.owe(version)
 
 

@@ -37,7 +37,7 @@ def find_cycle(version: Version) -> list[str]:
         for key in waiting:
             for base in _bases(cards[key]):
                 if base == own:
-                    return _path(descendant_of, key)
+                    return _path(descendant_of, key) or [_reference(own)]
                 if base not in descendant_of:
                     descendant_of[base] = key
                     bases.append(base)
@@ -49,9 +49,13 @@ def find_cycle(version: Version) -> list[str]:
 def _path(descendant_of: dict[Key, Key], key: Key) -> list[str]:
     path = []
     while key in descendant_of:
-        path.append("{}/{}@{}".format(*key))
+        path.append(_reference(key))
         key = descendant_of[key]
     return path[::-1]
+
+
+def _reference(key: Key) -> str:
+    return "{}/{}@{}".format(*key)
 
 
 def _cards(keys: list[Key], version: Version) -> dict[Key, Any]:

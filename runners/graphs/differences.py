@@ -1,4 +1,6 @@
-"""Differences between two graphs of one model: made when somebody asks, kept in their job's report.
+"""Differences between two graphs of one model, kept in their job's report.
+
+Those between neighbouring versions are made ahead, others when somebody asks.
 
 The job belongs to the later version and names the files of the earlier one by their SHA-256. When
 the earlier one is withdrawn, what was said of its graph goes too.
@@ -12,7 +14,7 @@ from hub.protocol import problems, stored
 from registry.core.permissions import require_user
 from registry.models import File, Version
 from runners.models import Job
-from runners.queue import services
+from runners.queue import order, services
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -25,6 +27,24 @@ _HOLDERS = frozenset({"Constant", "ConstantOfShape"})
 # The folder under which a job sees the files of the earlier version.
 AGAINST = ".against"
 _URGENT = 2
+
+
+def owe(version: Version) -> int:
+    """Queue the differences to the served versions just before and after; returns how many jobs.
+
+    Of each version it takes the first variant, and nothing where both have the same files.
+    """
+    served = Version.objects.filter(model=version.model_id, state__in=Version.SERVED)
+    earlier = served.filter(number__lt=version.number).order_by("-number").first()
+    later = served.filter(number__gt=version.number).order_by("number").first()
+    queued = 0
+    for pair in ((earlier, version), (version, later)):
+        before, after = (_first_variant(of) for of in pair)
+        if before is None or after is None or _digests(before) == _digests(after):
+            continue
+        _enqueue(before, after, order.DEEP)
+        queued += 1
+    return queued
 
 
 def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
@@ -45,14 +65,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
         raise problems.InvalidRequest("Only graphs of the same model can be compared.")
     if before.pk == after.pk:
         raise problems.InvalidRequest("Both sides are the same variant. Choose another one.")
-    return services.enqueue(
-        kind=KIND,
-        version=after.version,
-        entry=after.entry.path,
-        given=_given(before, after),
-        priority=_URGENT,
-        once=True,
-    )
+    return _enqueue(before, after, _URGENT)
 
 
 def of(before: Variant, after: Variant) -> Job | None:
@@ -129,13 +142,35 @@ def forget(version: Version) -> int:
     return deleted
 
 
+def _enqueue(before: Variant, after: Variant, priority: int) -> Job:
+    return services.enqueue(
+        kind=KIND,
+        version=after.version,
+        entry=after.entry.path,
+        given=_given(before, after),
+        priority=priority,
+        once=True,
+    )
+
+
+def _first_variant(version: Version | None) -> Variant | None:
+    if version is None:
+        return None
+    return version.variants.select_related("entry", "version").order_by("pk").first()
+
+
+def _digests(variant: Variant) -> dict[str, str]:
+    """The SHA-256 of each file that a variant is loaded from, by path."""
+    rows = File.objects.filter(version=variant.version_id, path__in=variant.paths)
+    return dict(sorted(rows.values_list("path", "blob")))
+
+
 def _given(before: Variant, after: Variant) -> dict[str, Any]:
     """What tells the sides: their names for people, and the earlier one's files by digest."""
-    rows = File.objects.filter(version=before.version_id, path__in=before.paths)
     return {
         "variant": after.name,
         "against": f"{AGAINST}/{before.entry.path}",
         "against_version": before.version.number,
         "against_variant": before.name,
-        "against_files": dict(sorted(rows.values_list("path", "blob"))),
+        "against_files": _digests(before),
     }

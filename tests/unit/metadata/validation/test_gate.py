@@ -129,6 +129,14 @@ def test_a_version_is_no_ancestor_of_its_own(shapes, ada):
 
 
 @pytest.mark.django_db
+def test_a_version_cannot_name_itself_as_its_base(shapes, ada):
+    card = "---\nlicense: mit\nbase_model: ada/net@1\n---\n"
+    version = factories.submitted(ada, card=card)
+    [finding] = card_of(version).report["files"][0]["findings"]
+    assert (finding["code"], finding["line"]) == ("lineage-circle", 3)
+
+
+@pytest.mark.django_db
 def test_a_circle_through_what_is_hidden_tells_nothing_of_it(ada, bob, settings):
     hidden = factories.published(
         bob,
