@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django import template
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -114,6 +116,16 @@ _STATES = {
 def place(context: template.Context, view: str, *more: object) -> str:
     """Give the address of a page of the version that the page is about."""
     return version_head.place(context["version"], view, *more)
+
+
+@register.simple_tag(takes_context=True)
+def sign_in_url(context: template.Context) -> str:
+    """Give the address of the page to sign in, which leads back to this one."""
+    login = reverse("login")
+    request = context["request"]
+    if request.path == login:
+        return str(request.get_full_path())
+    return f"{login}?{urlencode({'next': request.get_full_path()})}"
 
 
 @register.simple_tag

@@ -390,3 +390,10 @@ def test_queries_do_not_grow_with_rows(reader, ada, version):
 def test_model_page_has_a_fixed_number_of_queries(guest, version, django_assert_max_num_queries):
     with django_assert_max_num_queries(21):
         guest.page("/models/ada/net/v/1")
+
+
+def test_the_link_to_sign_in_leads_back_to_the_page(guest):
+    assert 'href="/login?next=%2Fmodels%3Fq%3Dresnet"' in guest.page("/models?q=resnet")
+    page = guest.page("/login?next=%2Fmodels")
+    assert 'href="/login?next=%2Fmodels"' in page
+    assert "next=%2Flogin" not in page
