@@ -125,8 +125,8 @@ SIGNED = {
     "namespace": "/account/namespaces/zoo",
     "namespace-new": "/account/namespaces/new",
     "member-remove": "/account/namespaces/zoo/members/admin",
-    "admin": "/admin",
-    "accounts": "/admin/accounts",
+    "administration": "/administration",
+    "accounts": "/administration/accounts",
     "password": "/account/password",
     "tokens": "/account/tokens",
 }

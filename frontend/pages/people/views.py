@@ -98,7 +98,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def admin(request: HttpRequest) -> HttpResponse:
+def administration(request: HttpRequest) -> HttpResponse:
     """What an administrator looks after: parts, files that killed workers, people."""
     require_admin(request.user)
     live = jobs.live_workers()

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 # Words that are addresses of the hub itself, or of the Hub protocol.
 RESERVED = frozenset(
     """
-    about account admin agents api benchmarks blob blobs buckets collections commit compare datasets
-    devices docs federated fleets health healthz help home jobs kernels keys latest licences login
-    logout main metrics models ns oauth onnx-hub papers problems query raw readyz resolve runtimes
-    scoreboard settings spaces sparql static tasks tests theme tokens trainings tree upload uploads
+    about account administration agents api benchmarks blob blobs buckets collections commit
+    compare datasets devices docs federated fleets health healthz help home jobs kernels keys
+    latest licences login logout main metrics models ns oauth onnx-hub papers problems query raw
+    readyz resolve runtimes scoreboard settings spaces sparql static tasks tests theme tokens
+    trainings tree upload uploads
     """.split()  # noqa: SIM905 - a list of fifty quoted words is harder to read
 )
 
@@ -41,6 +42,11 @@ def create(
     """Make a namespace that ``actor`` owns; raises NameTaken, NameReserved, InvalidName."""
     user = require_user(actor, "admin")
     return open_for(user, slug=slug, display_name=display_name, kind=kind)
+
+
+def open_personal(user: User) -> Namespace:
+    """Make the namespace of a user's own name; raises NameTaken, NameReserved, InvalidName."""
+    return open_for(user, slug=user.username, kind=Namespace.Kind.USER)
 
 
 def open_for(

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from hub.protocol import problems, refs
 from registry.core import events
 from registry.core.permissions import require_admin, require_user
-from registry.models import Namespace, User
+from registry.models import User
 from registry.people.services import namespaces
 
 if TYPE_CHECKING:
@@ -24,15 +24,13 @@ def create(
     """Make a user and their namespace; raises NameTaken, NameReserved, InvalidName."""
     refs.check_name(username)
     make = User.objects.create_superuser if superuser else User.objects.create_user
-    if not superuser:
-        namespaces.check_free_word(username)
+    namespaces.check_free_word(username)
     try:
         with transaction.atomic():
             user = make(username=username, email=email, password=password)
     except IntegrityError as error:
         raise problems.NameTaken(f"User {username} already exists.") from error
-    if not superuser:
-        namespaces.open_for(user, slug=username, kind=Namespace.Kind.USER)
+    namespaces.open_personal(user)
     return user
 
 

@@ -76,7 +76,7 @@ def test_an_administrator_adds_people(api, ada, admin):
     assert made.json()["password"] not in str(list(Event.objects.values()))
     assert Membership.objects.get(user=eve).namespace.slug == "eve"
     problem(api(admin).post("users", {"username": "Eve"}), 409, "name-taken")
-    problem(api(admin).post("users", {"username": "admin"}), 422, "name-reserved")
+    problem(api(admin).post("users", {"username": "models"}), 422, "name-reserved")
     assert User.objects.filter(username__iexact="eve").count() == 1
     listed = api(admin).get("users").json()["items"]
     assert listed[0]["username"] == "eve"

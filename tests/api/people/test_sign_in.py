@@ -220,7 +220,7 @@ def test_a_reset_ends_every_session_and_token(client, api, ada, admin, way):
     elif way == "page":
         browser = Client()
         browser.force_login(admin)
-        assert browser.post("/admin/accounts/ada/password").status_code == 200
+        assert browser.post("/administration/accounts/ada/password").status_code == 200
     else:
         command = Command()
         command._get_pass = lambda *_, **__: "another long password"

@@ -86,6 +86,12 @@ def writer(api, ada):
 # Repositories.
 
 
+def test_an_administrator_makes_a_model_in_the_namespace_of_that_name(api, admin):
+    made = api(admin).post("/api/repos/create", {"name": "net"})
+    assert (made.status_code, made.json()["name"]) == (200, "admin/net")
+    assert api(admin).get("/api/whoami-v2").json()["name"] == "admin"
+
+
 def test_a_model_is_made_and_made_again(writer, db):
     first = writer.post("/api/repos/create", {"name": "net", "organization": None})
     assert first.status_code == 200

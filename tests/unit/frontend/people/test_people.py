@@ -12,6 +12,7 @@ from registry.models import Membership, Namespace, User
 from tests import factories
 
 pytestmark = pytest.mark.django_db
+ACCOUNTS = "/administration/accounts"
 
 
 @pytest.fixture
@@ -82,7 +83,11 @@ def test_a_namespace_is_made(owner):
     made = owner.post("/account/namespaces/new", {"slug": "works", "display_name": "The Works"})
     assert made["Location"] == "/account/namespaces/works"
     assert "The Works" in owner.get("/account/namespaces/works").content.decode()
-    for slug, words in (("works", "already exists"), ("admin", "an address of the hub"), ("-", "")):
+    for slug, words in (
+        ("works", "already exists"),
+        ("jobs", "an address of the hub"),
+        ("-", ""),
+    ):
         again = owner.post("/account/namespaces/new", {"slug": slug})
         assert again.status_code == 422
         assert words in again.content.decode()
@@ -101,27 +106,31 @@ def test_an_administrator_changes_a_quota(owner, chief):
 
 
 def test_an_account_is_made_renewed_closed_and_opened(chief):
-    page = chief.post("/admin/accounts", {"username": "eve", "email": ""}).content.decode()
+    page = chief.post(ACCOUNTS, {"username": "eve", "email": ""}).content.decode()
     first = _secret(page)
     assert authenticate(username="eve", password=first)
-    assert first not in chief.get("/admin/accounts").content.decode()
-    assert "already exists" in chief.post("/admin/accounts", {"username": "eve"}).content.decode()
-    second = _secret(chief.post("/admin/accounts/eve/password").content.decode())
+    assert first not in chief.get(ACCOUNTS).content.decode()
+    assert "already exists" in chief.post(ACCOUNTS, {"username": "eve"}).content.decode()
+    second = _secret(chief.post(f"{ACCOUNTS}/eve/password").content.decode())
     assert authenticate(username="eve", password=first) is None
-    chief.post("/admin/accounts/eve/close")
+    chief.post(f"{ACCOUNTS}/eve/close")
     assert authenticate(username="eve", password=second) is None
-    chief.post("/admin/accounts/eve/close", {"open": "1"})
+    chief.post(f"{ACCOUNTS}/eve/close", {"open": "1"})
     assert authenticate(username="eve", password=second)
-    assert "No accounts match this name" in chief.get("/admin/accounts?q=nobody").content.decode()
-    assert "eve" in chief.get("/admin/accounts?q=EV").content.decode()
+    assert "No accounts match this name" in chief.get(f"{ACCOUNTS}?q=nobody").content.decode()
+    assert "eve" in chief.get(f"{ACCOUNTS}?q=EV").content.decode()
 
 
 def test_administration_is_the_administrators(owner, chief, guest):
-    for path in ("/admin", "/admin/accounts", "/admin/accounts/ada/close"):
+    for path in (
+        "/administration",
+        ACCOUNTS,
+        f"{ACCOUNTS}/ada/close",
+    ):
         assert owner.get(path).status_code == 403
         assert guest.get(path)["Location"] == f"/login?next={path}"
         assert chief.get(path).status_code == 200
-    assert owner.post("/admin/accounts", {"username": "eve"}).status_code == 403
+    assert owner.post(ACCOUNTS, {"username": "eve"}).status_code == 403
     assert not User.objects.filter(username="eve").exists()
 
 

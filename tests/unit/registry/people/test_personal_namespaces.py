@@ -1,0 +1,55 @@
+"""Every user has a namespace of their own name, administrators as well."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+
+from registry.models import Membership, Namespace, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+MIGRATION = import_module("registry.migrations.0025_personal_namespaces")
+
+
+def owned(username):
+    rows = Membership.objects.filter(user__username=username, role="owner")
+    return sorted(rows.filter(namespace__kind="user").values_list("namespace__slug", flat=True))
+
+
+def add_superuser(username, monkeypatch):
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "a long enough password")
+    call_command("createsuperuser", username=username, email="", interactive=False, verbosity=0)
+
+
+def test_the_first_administrator_has_one():
+    factories.admin()
+    assert owned("admin") == ["admin"]
+
+
+def test_createsuperuser_opens_one(monkeypatch):
+    add_superuser("chief", monkeypatch)
+    assert User.objects.get(username="chief").is_superuser
+    assert owned("chief") == ["chief"]
+
+
+@pytest.mark.parametrize("username", ["models", "LAB", "a+b"])
+def test_createsuperuser_adds_nobody_whose_namespace_cannot_be(monkeypatch, username):
+    factories.namespace(factories.somebody("ada"), "lab")
+    with pytest.raises(CommandError, match="No administrator was added"):
+        add_superuser(username, monkeypatch)
+    assert not User.objects.filter(username=username).exists()
+
+
+def test_users_of_earlier_releases_get_theirs():
+    factories.namespace(factories.somebody("ada"), "lab")
+    for username, active in (("admin", True), ("Lab", True), ("models", True), ("gone", False)):
+        User.objects.create(username=username, is_active=active)
+    User.objects.create(username="a b")
+    MIGRATION.open_namespaces(apps, None)
+    assert owned("admin") == ["admin"]
+    assert owned("ada") == ["ada"]
+    assert {row.slug for row in Namespace.objects.all()} == {"ada", "lab", "admin"}
