@@ -1,4 +1,7 @@
-"""Commits and refs: the versions of a model, as git shows them."""
+"""Commits and refs: the versions of a model, as git shows them.
+
+Writers see each commit that was made; the public sees one for each version.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from django.utils.html import escape
 from rest_framework.response import Response
 
 from registry.api.parameters import accepts
-from registry.models import File, Ref, Version
+from registry.models import Commit, CommitFile, File, Ref, Version
 from registry.protocols.huggingface import addresses, revisions, shapes
 from registry.protocols.huggingface.views import HubView
-from registry.versions import git_names, lifecycle
-from registry.versions.history import FIRST_MESSAGE
+from registry.versions import git_names, history, lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from registry.core.permissions import Actor
-    from registry.protocols.huggingface.revisions import Revision
+    from registry.protocols.huggingface.revisions import Reader, Revision
 
 PAGE = 50
 LONGEST_PAGE = 1_000
 AT_ONCE = 20
+_LONG_TEXT = ("readme", "notes", "card")
 
 
 class Commits(HubView):
@@ -74,6 +77,14 @@ def commits_of(actor: Actor, at: Revision) -> list[Revision]:
     """The commits from a revision back to the first, leaving out what the actor may not see."""
     if at.version is None:
         return [at]
+    reader = revisions.Reader(actor, at.model)
+    versions = _versions_back(reader, at)
+    return _with_amended(versions) if reader.writes else versions
+
+
+def _versions_back(reader: Reader, at: Revision) -> list[Revision]:
+    """One commit for each version, from the revision's back to the first."""
+    assert at.version is not None  # noqa: S101 - told the type checker what the caller asks
     parents = dict(
         Version.objects.filter(model=at.model, number__lte=at.version.number).values_list(
             "pk", "parent"
@@ -81,9 +92,7 @@ def commits_of(actor: Actor, at: Revision) -> list[Revision]:
     )
     visible = {
         version.pk: version
-        for version in revisions.Reader(actor, at.model)
-        .versions.filter(number__lt=at.version.number)
-        .defer("readme", "notes", "card")
+        for version in reader.versions.filter(number__lt=at.version.number).defer(*_LONG_TEXT)
     }
     before = at.version.parent or lifecycle.parent_of(at.version)
     commits = [at]
@@ -92,6 +101,28 @@ def commits_of(actor: Actor, at: Revision) -> list[Revision]:
         if version := visible.get(here):
             commits.append(revisions.Revision(at.model, version, str(version.commit_id)))
         here = parents.pop(here, None)
+    return commits
+
+
+def _with_amended(versions: list[Revision]) -> list[Revision]:
+    """The commits of writers: behind each version those that it amended, newest first."""
+    rows = (
+        Commit.objects.filter(version__in=[each.version for each in versions])
+        .select_related("version__model__namespace", "author")
+        .defer(*(f"version__{name}" for name in _LONG_TEXT))
+        .order_by("-pk")
+    )
+    by_version: dict[int, list[Commit]] = {}
+    for row in rows:
+        by_version.setdefault(row.version_id, []).append(row)
+    commits = []
+    for each in versions:
+        commits.append(each)
+        made = by_version.get(each.version.pk, []) if each.version else []
+        own = next((at for at, row in enumerate(made) if row.commit_id == each.commit_id), -1)
+        for row in made[own + 1 :]:
+            head = history.of_commit(row)
+            commits.append(revisions.Revision(each.model, head.version, head.commit_id, row))
     return commits
 
 
@@ -115,18 +146,22 @@ def _contents(commits: list[Revision]) -> Iterator[dict[str, str]]:
     files = dict(commits[0].files().values_list("path", "git_oid"))
     yield files | git_names.folder_ids(files.items())
     for start in range(1, len(commits), AT_ONCE):
-        some = [each.version.pk for each in commits[start : start + AT_ONCE] if each.version]
-        contents: dict[int, dict[str, str]] = {pk: {} for pk in some}
-        rows = File.objects.filter(version__in=some, derived=False)
-        for path, oid, version in rows.values_list("path", "git_oid", "version"):
-            contents[version][path] = oid
+        some = commits[start : start + AT_ONCE]
+        contents: dict[str, dict[str, str]] = {each.commit_id: {} for each in some}
+        published = File.objects.filter(
+            version__in=[each.version for each in some if each.commit is None], derived=False
+        )
+        amended = CommitFile.objects.filter(commit__in=[each.commit for each in some])
+        for rows, key in ((published, "version__commit_id"), (amended, "commit__commit_id")):
+            for path, oid, commit_id in rows.values_list("path", "git_oid", key):
+                contents[commit_id][path] = oid
         for files in contents.values():
             yield files | git_names.folder_ids(files.items())
 
 
 def _message(of: Revision) -> str:
     if of.version is None:
-        return FIRST_MESSAGE
+        return history.FIRST_MESSAGE
     return of.version.message or f"Version {of.version.number}"
 
 
@@ -140,7 +175,9 @@ def _title(of: Revision) -> dict[str, Any]:
 
 def _commit(of: Revision, *, formatted: bool) -> dict[str, Any]:
     title, _, message = _message(of).partition("\n")
-    author = of.version.created_by.username if of.version else of.model.namespace.slug
+    author = of.model.namespace.slug
+    if of.version is not None:
+        author = (of.commit.author if of.commit else of.version.created_by).username
     commit = _title(of) | {
         "message": message.strip(),
         "authors": [{"user": author, "avatar": ""}],

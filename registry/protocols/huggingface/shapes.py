@@ -64,6 +64,10 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
     files = list(at.files())
     front: dict[str, Any] = version.card if version else {}
     card = version.typed_card if version else Card()
+    task, keywords = model.task, model.keywords
+    if version is not None and version.state not in version.VISIBLE:
+        # What only its writers see says of itself what its card says.
+        task, keywords = card.task or task, list(card.keywords) or keywords
     info = {
         "_id": opaque_id(model.pk),
         "id": model.ref,
@@ -79,13 +83,13 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
         "downloadsAllTime": model.downloads,
         "likes": 0,
         "tags": tags_of(
-            model.keywords,
+            keywords,
             model.license,
-            model.task,
+            task,
             card,
             has_onnx=any(file.path.lower().endswith(".onnx") for file in files),
         ),
-        **described(model.task, card),
+        **described(task, card),
         "cardData": front,
         "siblings": [sibling(file, blobs=blobs) for file in files],
         "spaces": [],

@@ -61,6 +61,9 @@ urlpatterns = [
     path(f"{MODEL}/paths-info/<path:rest>", trees.PathsInfo.as_view()),
     path(f"{MODEL}/commits/<path:rest>", history.Commits.as_view()),
     path(f"{MODEL}/refs", history.Refs.as_view()),
+    path(f"{MODEL}/super-squash/<path:rest>", views.NoSquashing.as_view()),
+    path(f"{MODEL}/discussions", views.NoDiscussions.as_view()),
+    path(f"{MODEL}/discussions/<path:rest>", views.NoDiscussions.as_view()),
     path(f"{REPO}/resolve/<path:rest>", resolve.Resolve.as_view()),
     path(f"{REPO}/raw/<path:rest>", resolve.Raw.as_view()),
     # After the full names: a model may be called `tree`, but then it has a namespace.

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems, refs
 from registry.api import parameters
 from registry.api.inputs import FilesParser
-from registry.protocols.huggingface import errors
+from registry.protocols.huggingface import errors, revisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +91,34 @@ class BareName(HubView):
         return response
 
     head = post = get
+
+
+class NoDiscussions(HubView):
+    """Discussions and pull requests, which this hub does not have."""
+
+    def get(self, request: Request, namespace: str, name: str, rest: str = "") -> HttpResponse:
+        """Say so, for models that the caller may see."""
+        revisions.repo(request.user, namespace, name)
+        raise errors.Refused(
+            "This hub has no discussions and no pull requests. To propose a change, commit to a "
+            "branch: create_branch, then upload with revision=<branch>.",
+            status=400,
+        )
+
+    post = get
+
+
+class NoSquashing(HubView):
+    """Squashing a branch, which would take away commits that somebody may have pinned."""
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> HttpResponse:
+        """Say so, for models that the caller may see."""
+        revisions.repo(request.user, namespace, name)
+        raise errors.Refused(
+            "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
+            "publication become one version by themselves, and a draft can be deleted.",
+            status=400,
+        )
 
 
 class OtherKind(HubView):

@@ -205,6 +205,55 @@ def test_several_commits_before_it_is_public_are_one_version_and_each_id_resolve
     assert Version.objects.get(number=2).parent.number == 1
 
 
+def test_writers_see_each_commit_and_the_public_one_for_each_version(writer, api, net):
+    made(commit(writer, added("config.json", b"{}"), summary="First"))
+    made(commit(writer, added("model.onnx", ONNX), summary="Second"))
+    third = made(commit(writer, added("notes.txt", b"x"), summary="Third"))
+    factories.work()
+    fourth = made(commit(writer, added("more.txt", b"y"), summary="Fourth"))
+
+    def titles(caller, revision="main"):
+        answer = caller.get(f"/api/models/ada/net/commits/{revision}")
+        return [row["title"] for row in answer.json()]
+
+    assert titles(writer) == ["Fourth", "Third", "Second", "First"]
+    assert titles(writer, third) == ["Third", "Second", "First"]
+    assert titles(api()) == ["Third"]
+    rows = writer.get("/api/models/ada/net/tree/main?expand=true").json()
+    assert {row["path"]: row["lastCommit"]["title"] for row in rows} == {
+        "config.json": "First",
+        "model.onnx": "Second",
+        "more.txt": "Fourth",
+        "notes.txt": "Third",
+    }
+    factories.work()
+    assert titles(api()) == ["Fourth", "Third"]
+    assert titles(api(), fourth) == ["Fourth", "Third"]
+
+
+def test_a_card_describes_its_model_from_its_commit_on(writer, net):
+    card = b"---\nlicense: mit\npipeline_tag: text-classification\ntags: [tiny]\n---\n"
+    made(commit(writer, added("README.md", card)))
+    info = writer.get("/api/models/ada/net").json()
+    assert info["pipeline_tag"] == "text-classification"
+    assert {"tiny", "text-classification", "license:mit"} <= set(info["tags"])
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("discussions", "no discussions"),
+        ("discussions/1", "no discussions"),
+        ("super-squash/main", "permanent"),
+    ],
+)
+def test_what_this_hub_has_not_is_refused_in_words(writer, api, net, path, words):
+    answer = writer.post(f"/api/models/ada/net/{path}", {})
+    refused(answer, 400)
+    assert words in answer["X-Error-Message"]
+    refused(api().post(f"/api/models/ada/none/{path}", {}), 401, "RepoNotFound")
+
+
 def test_the_public_reads_no_commit_that_was_amended(writer, api, net):
     first = made(commit(writer, added("model.onnx", ONNX), added("secret.txt", b"oops")))
     made(commit(writer, deleted("secret.txt")))
