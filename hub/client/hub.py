@@ -6,8 +6,6 @@ it, verified; everything else is asked of the hub each time.
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -377,57 +375,12 @@ class Hub:
         """Return the version, variant and files that a reference means.
 
         An earlier answer is requested again by its ETag only; a reference pinned by number
-        or digest, once known, and everything when offline, is answered from the cache.
+        or digest, once known, and everything when offline, is answered from the cache. While the
+        hub does not answer, an earlier answer is used, with a warning.
         """
-        parsed = refs.parse(ref)
-        if variant is not None:
-            if parsed.variant not in {None, refs.check_variant(variant)}:
-                raise problems.InvalidReference(
-                    f"{ref!r} names the variant {parsed.variant!r}, the call names {variant!r}. "
-                    "Give only one."
-                )
-            parsed = replace(parsed, variant=variant)
-        bare = replace(parsed, variant=None)
-        options = (parsed.variant or "", "" if opset is None else str(opset))
-        stored = self.cache.read_answer(self.config.url, (str(bare), *options))
-        if stored and (self.config.offline or parsed.is_pinned):
-            return _warned(Resolved.from_json(stored.content))
-        if self.config.offline:
-            raise problems.NotCached(
-                f"{ref} is not in the cache {self.config.cache}, and HUB_OFFLINE prevents "
-                f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
-            )
-        query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
-        headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
-        answer = self.transport.request("GET", "/api/v1/resolve", query=query, headers=headers)
-        if stored and answer.status == 304:
-            return _warned(Resolved.from_json(stored.content))
-        content = answer.json()
-        resolved = Resolved.from_json(content)
-        self._keep(bare, options, resolved, content, answer.headers.get("ETag"))
-        return _warned(resolved)
+        from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
-    def _keep(
-        self,
-        question: refs.Ref,
-        options: tuple[str, str],
-        resolved: Resolved,
-        content: dict[str, Any],
-        etag: str | None,
-    ) -> None:
-        """Keep an answer under its question and under the version's two lasting names."""
-        names = {str(question)}
-        if resolved.is_lasting:
-            names.add(str(resolved.ref))
-            if resolved.manifest:
-                names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
-        elif question.is_pinned:
-            return  # a draft may change, so its number does not pin it yet
-        # Without a place for it the answer is asked for again the next time.
-        with suppress(problems.CacheUnusable):
-            for name in names:
-                tag = etag if name == str(question) else None
-                self.cache.keep_answer(self.config.url, (name, *options), content, tag)
+        return references.resolve(self.transport, self.cache, ref, opset=opset, variant=variant)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
@@ -470,9 +423,3 @@ class Hub:
                 f"{verb}({subject!r}) needs the hub, and HUB_OFFLINE prevents requests to it. "
                 "Run it with HUB_OFFLINE=0."
             )
-
-
-def _warned(resolved: Resolved) -> Resolved:
-    if resolved.warning:
-        warnings.warn(f"{resolved.ref}: {resolved.warning}", UserWarning, stacklevel=4)
-    return resolved

@@ -7,6 +7,7 @@ it from answering is `Unreachable`. The token goes to the hub's own origin and n
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import threading
@@ -114,9 +115,12 @@ class Transport:
         query = f"?{parts.query}" if parts.query else ""
         return f"{self.config.url}{parts.path[start:]}{query}"
 
-    def retries(self, sleep: Callable[[float], object] | None = None) -> Retries:
+    def retries(
+        self, sleep: Callable[[float], object] | None = None, *, most_seconds: float = math.inf
+    ) -> Retries:
         """Return the retries of a new operation; `sleep` waits between its attempts."""
-        return Retries(self.config.retry_seconds, self.notices, sleep or self.sleep)
+        seconds = min(self.config.retry_seconds, most_seconds)
+        return Retries(seconds, self.notices, sleep or self.sleep)
 
     def request(
         self,

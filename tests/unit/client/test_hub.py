@@ -83,6 +83,49 @@ def test_offline_uses_the_cache_alone(fake, client, offline):
     assert fake.requests == []
 
 
+@pytest.fixture
+def later(fake, tmp_path, waits):
+    """A client of the same cache, without connections to the hub."""
+    client = Hub(fake.url, cache=tmp_path / "cache", retry_seconds=5)
+    client.transport.sleep = waits.append
+    return client
+
+
+@pytest.fixture
+def waits():
+    """The seconds that ``later`` would have waited between its attempts."""
+    return []
+
+
+def test_what_is_cached_is_used_while_the_hub_does_not_answer(fake, client, later, waits, caplog):
+    fake.add("zoo/ones", make_model())
+    folder = client.download("ones")
+    fake.close()
+    caplog.set_level("WARNING", "hub.client")
+    assert later.load("ones").graph.name == "ones"
+    assert "ones is taken from the cache as zoo/ones@1" in caplog.text
+    assert 0 < sum(waits) <= 2.0
+    assert later.download("ones") == folder
+    with pytest.raises(problems.Unreachable):
+        later.load("others")
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_without_its_hub_is_a_hub_that_does_not_answer(fake, client, later, status):
+    fake.add("zoo/ones", make_model())
+    client.load("ones")
+    fake.answers.extend([(status, {}, b"")] * 2_000)
+    assert later.load("ones").graph.name == "ones"
+
+
+def test_what_the_hub_refuses_is_not_taken_from_the_cache(fake, client):
+    fake.add("zoo/ones", make_model())
+    client.load("ones")
+    fake.versions.clear()
+    with pytest.raises(problems.NotFound):
+        client.load("ones")
+
+
 def test_offline_without_the_bytes_says_what_to_run(fake, client, offline):
     fake.add("zoo/ones", make_model())
     client.resolve("ones")

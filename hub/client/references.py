@@ -1,0 +1,110 @@
+"""What a reference means: asked of the hub, or taken from answers of before.
+
+An answer is kept under its question and, once the version can no longer change, under the version's
+number and digest as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hub.client.cache import Resolved
+from hub.client.retries import is_transient
+from hub.protocol import problems, refs
+
+if TYPE_CHECKING:
+    from hub.client.cache import Cache
+    from hub.client.transport import Transport
+
+# How long a hub that does not answer is waited for where the cache has an earlier answer.
+STALE_AFTER_SECONDS = 2.0
+
+log = logging.getLogger("hub.client")
+
+
+def resolve(
+    transport: Transport,
+    cache: Cache,
+    ref: str,
+    *,
+    opset: int | None = None,
+    variant: str | None = None,
+) -> Resolved:
+    """Return the version, variant and files that a reference means; see `Hub.resolve`."""
+    config = transport.config
+    parsed = refs.parse(ref)
+    if variant is not None:
+        if parsed.variant not in {None, refs.check_variant(variant)}:
+            raise problems.InvalidReference(
+                f"{ref!r} names the variant {parsed.variant!r}, the call names {variant!r}. "
+                "Give only one."
+            )
+        parsed = replace(parsed, variant=variant)
+    bare = replace(parsed, variant=None)
+    options = (parsed.variant or "", "" if opset is None else str(opset))
+    stored = cache.read_answer(config.url, (str(bare), *options))
+    if stored and (config.offline or parsed.is_pinned):
+        return _warned(Resolved.from_json(stored.content))
+    if config.offline:
+        raise problems.NotCached(
+            f"{ref} is not in the cache {config.cache}, and HUB_OFFLINE prevents "
+            f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
+        )
+    query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
+    headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
+    most = STALE_AFTER_SECONDS if stored else math.inf
+    try:
+        answer = transport.request(
+            "GET", "/api/v1/resolve", query=query, headers=headers,
+            retries=transport.retries(most_seconds=most),
+        )  # fmt: skip
+    except problems.HubError as error:
+        if stored is None or not (isinstance(error, problems.Unreachable) or is_transient(error)):
+            raise
+        resolved = Resolved.from_json(stored.content)
+        log.warning(
+            "The hub does not answer: %s is taken from the cache as %s, which may no longer be "
+            "what the hub would give (%s)", ref, resolved.ref, error,
+        )  # fmt: skip
+        return _warned(resolved)
+    if stored and answer.status == 304:
+        return _warned(Resolved.from_json(stored.content))
+    content = answer.json()
+    resolved = Resolved.from_json(content)
+    _keep(transport, cache, bare, options, resolved, content, answer.headers.get("ETag"))
+    return _warned(resolved)
+
+
+def _keep(
+    transport: Transport,
+    cache: Cache,
+    question: refs.Ref,
+    options: tuple[str, str],
+    resolved: Resolved,
+    content: dict[str, Any],
+    etag: str | None,
+) -> None:
+    """Keep an answer under its question and under the version's two lasting names."""
+    names = {str(question)}
+    if resolved.is_lasting:
+        names.add(str(resolved.ref))
+        if resolved.manifest:
+            names.add(str(replace(resolved.ref, number=None, digest=resolved.manifest)))
+    elif question.is_pinned:
+        return  # a draft may change, so its number does not pin it yet
+    # Without a place for it the answer is asked for again the next time.
+    with suppress(problems.CacheUnusable):
+        for name in names:
+            tag = etag if name == str(question) else None
+            cache.keep_answer(transport.config.url, (name, *options), content, tag)
+
+
+def _warned(resolved: Resolved) -> Resolved:
+    if resolved.warning:
+        warnings.warn(f"{resolved.ref}: {resolved.warning}", UserWarning, stacklevel=5)
+    return resolved
