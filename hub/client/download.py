@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from hub.client import download_locks
 from hub.client.cache import explained, mismatch
 from hub.client.partial_downloads import Partial
 from hub.protocol import problems
@@ -109,6 +110,20 @@ def fetch(
         path = cache.put(read_small(transport, file), file.sha256)
         report(file.size)
         return path
+    with download_locks.alone(cache, file.sha256, file.size, transport.sleep) as present:
+        if present is not None:
+            report(file.size)
+            return present
+        return _receive(transport, cache, file, ranges, report)
+
+
+def _receive(
+    transport: Transport,
+    cache: Cache,
+    file: RemoteFile,
+    ranges: int,
+    report: Callable[[int], None],
+) -> Path:
     with explained(cache.folder):
         while True:
             partial = Partial.open(cache, file.sha256, file.size)

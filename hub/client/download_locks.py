@@ -1,0 +1,83 @@
+"""One download of a file for all processes and threads that share a cache.
+
+The first to ask holds a lock on `partial/<sha256>.lock`, which the system takes back when its
+process ends; the others wait for its blob. Where the file system has no locks, or the holder
+receives nothing for a minute, each downloads for itself, as it may: a blob appears in one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING
+
+from hub.client.cache import explained
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from hub.client.cache import Cache
+
+POLL_SECONDS = 0.2
+STALLED_SECONDS = 60.0
+
+
+@contextlib.contextmanager
+def alone(
+    cache: Cache, sha256: str, size: int, sleep: Callable[[float], object] = time.sleep
+) -> Iterator[Path | None]:
+    """Give the path of a blob that another process downloaded meanwhile, or `None`: download it."""
+    with contextlib.ExitStack() as stack:
+        path = cache.prepare(cache.partial) / f"{sha256}.lock"
+        began = time.time()
+        while not _take(path, cache.folder, stack):
+            if blob := cache.find(sha256, size):
+                yield blob
+                return
+            if time.time() - max(began, _written_at(cache, sha256)) > STALLED_SECONDS:
+                break
+            sleep(POLL_SECONDS)
+        yield cache.find(sha256, size)
+
+
+def _take(path: Path, folder: Path, stack: contextlib.ExitStack) -> bool:
+    """Whether this caller may go on: it has the lock until the stack ends, or there are none."""
+    if fcntl is None:
+        return True
+    with explained(folder):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return False
+    except OSError:
+        os.close(handle)
+        return True
+    # The one before removes its file with the lock on it: then this is a lock on nothing.
+    try:
+        is_current = os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        is_current = False
+    if not is_current:
+        os.close(handle)
+        return False
+    stack.callback(os.close, handle)
+    stack.callback(path.unlink, missing_ok=True)
+    return True
+
+
+def _written_at(cache: Cache, sha256: str) -> float:
+    """When a download of this blob last received something, in seconds since the epoch."""
+    times = []
+    for partial in cache.partial.glob(f"{sha256}.*@*"):
+        with contextlib.suppress(OSError):
+            times.append(partial.stat().st_mtime)
+    return max(times, default=0.0)
