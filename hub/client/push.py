@@ -6,6 +6,7 @@ draft, which a later push with `resume=True` takes up; bytes that arrived are no
 
 from __future__ import annotations
 
+import base64
 import time
 import uuid
 from contextlib import suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from hub import counting
 from hub.client.local_files import CARD, select
 from hub.client.progress import Bar, say
 from hub.client.retries import is_transient
@@ -21,11 +23,15 @@ from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hub.client.cache import Cache
     from hub.client.local_files import LocalFile, Selected
     from hub.client.transport import Transport
 
+# A file up to this size travels with others in one request, which a hub takes up to 5 MiB of.
+SMALL_BYTES = 256 << 10
+BATCH_FILES, BATCH_BYTES = 100, 3 << 20
 CARD_TYPE = "text/markdown; charset=utf-8"
 WAIT_SECONDS = 3600.0
 POLL_SECONDS = 0.5
@@ -166,29 +172,69 @@ class Push:
         for path in present.keys() - {file.path for file in files} - {CARD}:
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
                 self._transport.request("DELETE", self._file_address(path))
+        changed: list[LocalFile] = []
+        unchanged: list[LocalFile] = []
+        for file in files:
+            is_there = present.get(file.path) == digests.format(file.sha256)
+            (unchanged if is_there else changed).append(file)
         total = sum(file.size for file in files)
         with Bar(self._ref.name, total, files=len(files), is_shown=self._progress) as bar:
-            for file in files:
-                if present.get(file.path) == digests.format(file.sha256) or self._link(
-                    file, file.sha256
-                ):
+
+            def end(done: Iterable[LocalFile]) -> None:
+                for file in done:
                     bar.advance(file.size)
                     bar.end_file()
-                    continue
-                blob = Upload(self._transport, self._cache, file, bar.advance).run()
-                if not self._link(file, digests.parse(blob)):
-                    raise problems.BlobUnknown(
-                        f"The hub stored {file.path} but cannot find it. Try again."
-                    )
-                bar.end_file()
 
-    def _link(self, file: LocalFile, sha256: str) -> bool:
-        content = {"blob": digests.format(sha256)}
-        try:
-            self._transport.request("PUT", self._file_address(file.path), content=content)
-        except problems.BlobUnknown:
-            return False
-        return True
+            end(unchanged)
+            missing: list[LocalFile] = []
+            for batch in _batches(changed, lambda _: 0):
+                lacking = self._put_all(batch, with_content=False)
+                paths = {file.path for file in lacking}
+                end(file for file in batch if file.path not in paths)
+                missing += lacking
+            # Equal files travel once.
+            firsts = {file.sha256: file for file in reversed(missing)}
+            small = [file for file in firsts.values() if file.size <= SMALL_BYTES]
+            for batch in _batches(small, lambda file: file.size):
+                self._expect_stored(self._put_all(batch, with_content=True))
+                end(batch)
+            for file in firsts.values():
+                if file.size > SMALL_BYTES:
+                    Upload(self._transport, self._cache, file, bar.advance).run()
+                    self._expect_stored(self._put_all([file], with_content=False))
+                    bar.end_file()
+            copies = [file for file in missing if firsts[file.sha256] is not file]
+            for batch in _batches(copies, lambda _: 0):
+                self._expect_stored(self._put_all(batch, with_content=False))
+                end(batch)
+        sent = sum(file.size for file in firsts.values())
+        say(
+            f"{self._ref.name}: {len(firsts)} files sent ({counting.size(sent)}), "
+            f"{len(changed) - len(firsts)} already on the hub, "
+            f"{len(unchanged)} unchanged",
+            is_shown=self._progress,
+        )
+
+    def _put_all(self, files: Sequence[LocalFile], *, with_content: bool) -> list[LocalFile]:
+        """Set the blobs of some files of the draft; return those whose bytes the hub needs."""
+        rows = []
+        for file in files:
+            row = {"path": file.path, "blob": digests.format(file.sha256)}
+            if with_content:
+                with file.open() as reader:
+                    row["content"] = base64.b64encode(reader.read()).decode()
+            rows.append(row)
+        answer = self._transport.request(
+            "POST", f"{self._version}/files", content={"files": rows}, repeatable=True
+        ).json()
+        missing = set(answer["missing"])
+        return [file for file in files if file.path in missing]
+
+    def _expect_stored(self, missing: Sequence[LocalFile]) -> None:
+        if missing:
+            raise problems.BlobUnknown(
+                f"The hub stored {missing[0].path} but cannot find it. Try again."
+            )
 
     def _file_address(self, path: str) -> str:
         return f"{self._version}/files/{quote(path, safe='/')}"
@@ -252,6 +298,21 @@ class Push:
             self._transport.sleep(pause)
             pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
             version = self.version()
+
+
+def _batches(
+    files: Sequence[LocalFile], weight: Callable[[LocalFile], int]
+) -> Iterator[list[LocalFile]]:
+    """Divide files into batches of one request each; ``weight`` gives the bytes of a file in it."""
+    batch: list[LocalFile] = []
+    for file in files:
+        is_full = len(batch) == BATCH_FILES or sum(map(weight, batch)) + weight(file) > BATCH_BYTES
+        if batch and is_full:
+            yield batch
+            batch = []
+        batch.append(file)
+    if batch:
+        yield batch
 
 
 def _news(version: dict[str, Any]) -> list[str]:

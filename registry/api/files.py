@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse, HttpResponseBase
@@ -14,7 +15,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
-from registry.api.inputs import parse
+from registry.api.inputs import FilesParser, parse
 from registry.api.versions import version_data
 from registry.cards import cards
 from registry.catalogue import summaries
@@ -24,6 +25,41 @@ from registry.versions.services import files
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+
+
+class FileList(APIView):
+    """The files of a draft, many at once."""
+
+    parser_classes = [FilesParser]
+
+    @extend_schema(
+        operation_id="files_put_all", request=shapes.FilesInput, responses=shapes.FilesOutput
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Set the blobs of many paths, all or none; small files may bring their content."""
+        version = selectors.version(request.user, namespace, name, number)
+        rows = parse(shapes.FilesInput, request.data)["files"]
+        named = {row["path"]: row["blob"] for row in rows}
+        if len(named) != len(rows):
+            raise problems.InvalidRequest.at("/files", "Name each path only once.")
+        for at, row in enumerate(rows):
+            if "content" in row:
+                files.store_content(
+                    request.user,
+                    version=version,
+                    path=row["path"],
+                    content=_decoded(row["content"], f"/files/{at}/content"),
+                    digest=row["blob"],
+                )
+        missing = files.put_all(request.user, version=version, digests_of=named)
+        return Response({"missing": missing})
+
+
+def _decoded(text: str, pointer: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise problems.InvalidRequest.at(pointer, "The content is not valid base64.") from error
 
 
 class FileDetail(APIView):

@@ -244,6 +244,34 @@ class FileInput(Input):
     blob = serializers.CharField()
 
 
+class NewFileInput(Input):
+    """A path and its blob, with the content of a small file."""
+
+    path = serializers.CharField(max_length=512)
+    blob = serializers.CharField()
+    content = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        allow_blank=True,
+        help_text="in base64 (RFC 4648 section 4)",
+    )
+
+
+class FilesInput(Input):
+    """Files of a draft; the whole body may have 5 MiB."""
+
+    files = Items(child=NewFileInput(), max_length=1000)
+
+
+class FilesOutput(serializers.Serializer[Any]):
+    """What a draft holds now of the files that were named."""
+
+    missing = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="paths whose blob you have not uploaded: send them with content, or upload them",
+    )
+
+
 class ProofOutput(serializers.Serializer[Any]):
     """The proof that an upgraded variant equals its original."""
 

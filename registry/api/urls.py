@@ -38,6 +38,7 @@ urlpatterns = [
     path("cards/check", cards.CardCheck.as_view()),
     path(f"{VERSION}/card", files.CardDetail.as_view()),
     path(f"{VERSION}/card/import", cards.CardImport.as_view()),
+    path(f"{VERSION}/files", files.FileList.as_view()),
     path(f"{VERSION}/files/<path:path>", files.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in versions.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", refs.RefDetail.as_view()),

@@ -31,7 +31,7 @@ from registry.people import selectors as people
 from registry.versions import moves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from uuid import UUID
 
     from django.db.models import QuerySet
@@ -288,23 +288,31 @@ def stored_blob(sha256: str) -> Blob:
     return blob
 
 
-def linkable_blob(actor: Actor, sha256: str) -> Blob:
-    """A blob that the actor uploaded or may read; raises BlobUnknown: a digest is no right."""
+def linkable_blobs(actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
+    """The blobs among these that the actor uploaded or may read: a digest is no right."""
     user = require_user(actor, any_namespace=True)
-    uploaded = Upload.objects.of(user).filter(blob=sha256, state=Upload.State.STORED)
-    blob = (
-        Blob.objects.filter(pk=sha256, erased_at=None)
-        .filter(pk__in=uploaded.values("blob"))
-        .first()
+    uploaded = Upload.objects.of(user).filter(blob__in=sha256s, state=Upload.State.STORED)
+    readable = File.objects.filter(
+        blob__in=sha256s,
+        version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
+        version__model__in=RegisteredModel.objects.all().readable_by(actor),
     )
-    if blob is None:
-        try:
-            blob = readable_blob(actor, sha256)
-        except problems.NotFound as error:
-            raise problems.BlobUnknown(
-                f"You have not uploaded sha256:{sha256}. Upload it first (POST /api/v1/uploads)."
-            ) from error
-    return blob
+    own = set(uploaded.values_list("blob", flat=True))
+    if len(own) < len(set(sha256s)):
+        own |= set(readable.values_list("blob", flat=True))
+    return {blob.pk: blob for blob in Blob.objects.filter(pk__in=own, erased_at=None)}
+
+
+def linkable_blob(actor: Actor, sha256: str) -> Blob:
+    """A blob that the actor uploaded or may read; raises BlobUnknown and AccessNeeded."""
+    if blob := linkable_blobs(actor, [sha256]).get(sha256):
+        return blob
+    try:
+        return readable_blob(actor, sha256)
+    except problems.NotFound as error:
+        raise problems.BlobUnknown(
+            f"You have not uploaded sha256:{sha256}. Upload it first (POST /api/v1/uploads)."
+        ) from error
 
 
 def upload(actor: Actor, uuid: UUID) -> Upload:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -147,7 +146,7 @@ def _make(
     after = _apply(before, changes, stored)
     if after == before:
         return CommitResult(head_id, None)
-    _check_shadows(after)
+    file_services.check_paths(after.keys())
     _check_models(before, after)
     version = _amendable(user, head, branch)
     if version is None:
@@ -196,11 +195,6 @@ def _apply(
             _delete(after, change)
         else:
             after[refs.check_path(change.path)] = _entry(change, stored)
-    if len(after) > settings.HUB_LIMITS_FILES:
-        raise problems.QuotaExceeded(
-            f"A version may hold {settings.HUB_LIMITS_FILES} files, and this commit makes it "
-            f"{len(after)}. Pack small files together."
-        )
     return after
 
 
@@ -228,17 +222,6 @@ def _entry(change: Add, stored: dict[str, Blob]) -> _Entry:
             f"{change.path}: sha256:{change.sha256} has {blob.size} bytes, not {change.size}."
         )
     return _Entry(blob.pk, blob.size, **file_services.git_names(change.path, blob))
-
-
-def _check_shadows(after: dict[str, _Entry]) -> None:
-    """A path cannot be a file and a folder at once."""
-    for path in after:
-        parts = path.split("/")
-        for count in range(1, len(parts)):
-            if (folder := "/".join(parts[:count])) in after:
-                raise problems.PathInvalid(
-                    f"{path} and {folder} cannot both exist: one is a folder."
-                )
 
 
 def _check_models(before: dict[str, _Entry], after: dict[str, _Entry]) -> None:

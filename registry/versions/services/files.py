@@ -20,6 +20,8 @@ from registry.versions import git_names as version_git_names
 from registry.versions import lifecycle, selectors
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
     from registry.core.permissions import Actor
 
 
@@ -41,27 +43,81 @@ def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File
 
 
 @transaction.atomic
+def put_all(actor: Actor, *, version: Version, digests_of: Mapping[str, str]) -> list[str]:
+    """Point paths of a draft at blobs, all of them or none; returns the paths that are left.
+
+    Those are the ones whose blob the actor has not uploaded and may not read. A card is written by
+    itself. Raises what ``put`` does for the others, and InvalidRequest for a card.
+    """
+    if cards.CARD_PATH in digests_of:
+        raise problems.InvalidRequest(f"Write {cards.CARD_PATH} by itself: PUT …/card.")
+    version = _locked(actor, version, digests_of)
+    wanted = {path: digests.parse(digest) for path, digest in digests_of.items()}
+    linkable = selectors.linkable_blobs(actor, set(wanted.values()))
+    known = {path: linkable[sha256] for path, sha256 in wanted.items() if sha256 in linkable}
+    _point(version, known)
+    return [path for path in wanted if path not in known]
+
+
+def store_content(
+    actor: Actor, *, version: Version, path: str, content: bytes, digest: str
+) -> None:
+    """Store the bytes of a small file that came inside a request, for a draft to name.
+
+    Raises DigestMismatch where they are not what ``digest`` says, and what uploads raise.
+    """
+    lifecycle.expect(version, "draft")
+    actual = digests.hash_bytes(content)
+    if actual != digests.parse(digest):
+        raise problems.DigestMismatch(
+            f"{path}: the content has the digest {digests.format(actual)}, not {digest}. Did the "
+            "file change? Send it again."
+        )
+    uploads.take(actor, model=version.model, content=content)
+
+
+@transaction.atomic
 def _put(actor: Actor, version: Version, path: str, digest: str) -> tuple[File, bool]:
+    version = _locked(actor, version, [path])
+    blob = selectors.linkable_blob(actor, digests.parse(digest))
+    if path == cards.CARD_PATH:
+        take_card(version, store().read(blob.sha256, cards.LIMIT_BYTES + 1))
+    created = _point(version, {path: blob})
+    return File.objects.select_related("blob").get(version=version, path=path), bool(created)
+
+
+def _locked(actor: Actor, version: Version, paths: Iterable[str]) -> Version:
+    """The draft, locked together with the room of its namespace, for files of these paths."""
     require(actor, "version.edit", version.model)
-    refs.check_path(path)
-    sha256 = digests.parse(digest)
+    for path in paths:
+        refs.check_path(path)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
     quotas.lock(version.model.namespace)
-    blob = selectors.linkable_blob(actor, sha256)
-    blobs.hold([sha256])
-    if path.lower().endswith(".onnx"):
-        file_types.expect_onnx(path, store().read(sha256, file_types.HEAD_BYTES), blob.size)
-    _check_count(version, path)
-    if path == cards.CARD_PATH:
-        take_card(version, store().read(sha256, cards.LIMIT_BYTES + 1))
-    file, created = File.objects.update_or_create(
-        version=version, path=path, defaults={"blob": blob, **git_names(path, blob)}
+    return version
+
+
+def _point(version: Version, blob_of: Mapping[str, Blob]) -> set[str]:
+    """Point paths of a locked draft at blobs; returns the paths that are new."""
+    held = set(blobs.hold({blob.sha256 for blob in blob_of.values()}))
+    for path, blob in blob_of.items():
+        if path.lower().endswith(".onnx"):
+            file_types.expect_onnx(path, store().read(blob.pk, file_types.HEAD_BYTES), blob.size)
+    present = set(version.files.values_list("path", flat=True))
+    check_paths(present | set(blob_of))
+    rows = [
+        File(version=version, path=path, blob=blob, **git_names(path, blob))
+        for path, blob in blob_of.items()
+    ]
+    File.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["version", "path"],
+        update_fields=["blob", "git_oid", "lfs"],
     )
-    _check_shadow(version, path)
-    quotas.expect(version.model.namespace, blob.size)
-    Blob.objects.filter(pk=sha256).update(touched_at=timezone.now())
-    return file, created
+    quotas.expect(version.model.namespace, sum(blob.size for blob in blob_of.values()))
+    Blob.objects.filter(pk__in=held).update(touched_at=timezone.now())
+    return set(blob_of) - present
 
 
 @transaction.atomic
@@ -102,7 +158,7 @@ def _write_card(actor: Actor, version: Version, content: bytes, instead_of: str 
             "The card changed since you read it. Review the change, then save yours again."
         )
     take_card(version, content)
-    _check_count(version, cards.CARD_PATH)
+    check_paths({*version.files.values_list("path", flat=True), cards.CARD_PATH})
     blob = uploads.take(actor, model=version.model, content=content)
     File.objects.update_or_create(
         version=version,
@@ -141,20 +197,17 @@ def save_card(version: Version, front: dict[str, Any], readme: str) -> None:
     version.save(update_fields=["card", "readme"])
 
 
-def _check_count(version: Version, path: str) -> None:
-    if version.files.exclude(path=path).count() >= settings.HUB_LIMITS_FILES:
+def check_paths(paths: Collection[str]) -> None:
+    """Raise QuotaExceeded for too many files, and PathInvalid for one that is a folder as well."""
+    if len(paths) > settings.HUB_LIMITS_FILES:
         raise problems.QuotaExceeded(
-            f"A version may hold {settings.HUB_LIMITS_FILES} files. Pack small files together."
+            f"A version may hold {settings.HUB_LIMITS_FILES} files, and this makes it "
+            f"{len(paths)}. Pack small files together."
         )
-
-
-def _check_shadow(version: Version, path: str) -> None:
-    """A path cannot be a file and a folder at once."""
-    parts = path.split("/")
-    parents = ["/".join(parts[:count]) for count in range(1, len(parts))]
-    clash = (
-        version.files.filter(path__in=parents).first()
-        or version.files.filter(path__startswith=f"{path}/").first()
-    )
-    if clash:
-        raise problems.PathInvalid(f"{path} and {clash.path} cannot both exist: one is a folder.")
+    for path in paths:
+        parts = path.split("/")
+        for count in range(1, len(parts)):
+            if (folder := "/".join(parts[:count])) in paths:
+                raise problems.PathInvalid(
+                    f"{path} and {folder} cannot both exist: one is a folder."
+                )

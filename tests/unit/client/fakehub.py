@@ -241,6 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)", self._model),
             (r"/api/v1/models/([^/]+/[^/]+)/versions", self._versions),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)", self._version),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/files", self._files),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/files/(.+)", self._file),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/card", self._card),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
@@ -386,22 +387,37 @@ class _Handler(BaseHTTPRequestHandler):
             }
         ]
 
-    def _file(self, name: str, number: str, path: str, body, **_) -> None:
+    def _draft(self, name: str, number: str) -> dict:
         version = self._find(name, number)
         if version["state"] != "draft":
             raise problems.DraftFrozen("The version is not a draft.")
+        return version
+
+    def _files(self, name: str, number: str, body, **_) -> None:
+        version = self._draft(name, number)
+        missing = []
+        for row in json.loads(body)["files"]:
+            path, sha256 = row["path"], row["blob"].removeprefix("sha256:")
+            if "content" in row:
+                content = base64.b64decode(row["content"])
+                assert hashlib.sha256(content).hexdigest() == sha256
+                self.hub.blobs[sha256] = content
+                self.hub.linkable.add(sha256)
+                self.hub.received_bytes += len(content)
+            if sha256 not in self.hub.linkable:
+                missing.append(path)
+                continue
+            kept = [file for file in version["files"] if file["path"] != path]
+            version["files"] = [*kept, self.hub.file(path, sha256)]
+        self._json({"missing": missing})
+
+    def _file(self, name: str, number: str, path: str, body, **_) -> None:
+        version = self._draft(name, number)
         kept = [file for file in version["files"] if file["path"] != path]
-        if self.command == "DELETE":
-            if kept == version["files"]:
-                raise problems.NotFound("There is no such file.")
-            version["files"] = kept
-            self._send(204, {})
-            return
-        sha256 = json.loads(body)["blob"].removeprefix("sha256:")
-        if sha256 not in self.hub.linkable:
-            raise problems.BlobUnknown("Upload it first.")
-        version["files"] = [*kept, self.hub.file(path, sha256)]
-        self._json(version["files"][-1], 201)
+        if kept == version["files"]:
+            raise problems.NotFound("There is no such file.")
+        version["files"] = kept
+        self._send(204, {})
 
     def _card(self, name: str, number: str, body, **_) -> None:
         version = self._find(name, number)

@@ -11,6 +11,12 @@ from tests.unit.client.conftest import make_model
 CARD = "---\nlicense: apache-2.0\n---\n# Ones\n"
 
 
+@pytest.fixture(autouse=True)
+def _sizes(monkeypatch):
+    """The model and its weights are uploads of their own; only `data/` travels in one request."""
+    monkeypatch.setattr(pushing, "SMALL_BYTES", 20)
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A folder of a model with external data, a card, and things that must not be sent."""
@@ -165,7 +171,7 @@ EFFECTS = [
     ("POST", "/models"),
     ("POST", "/versions"),
     ("POST", "/uploads"),
-    ("PUT", "/files/model.onnx"),
+    ("POST", "/files"),
     ("PUT", "/card"),
     ("POST", "/submit"),
 ]
@@ -178,8 +184,26 @@ def test_an_answer_lost_after_its_effect_doubles_nothing(fake, client, folder, l
     assert (version["ref"], version["state"]) == ("ada/ones@1", "published")
     assert [one["number"] for one in fake.versions["ada/ones"]] == [1]
     assert fake.versions["ada/ones"][0]["card"] == CARD
-    assert len(fake.uploads) == 3
+    assert len(fake.uploads) == 2
     assert not fake.lost
+
+
+def test_many_small_files_take_few_requests(fake, client, folder, monkeypatch, capsys):
+    monkeypatch.setattr(pushing, "SMALL_BYTES", 1000)
+    monkeypatch.setattr(pushing, "BATCH_BYTES", 300)
+    for at in range(150):
+        (folder / "data" / f"{at}.txt").write_text(f"{at:010}")
+        (folder / "data" / f"{at}-again.txt").write_text(f"{at:010}")
+    client.push("ada/ones", folder, progress=True)
+    files = fake.versions["ada/ones"][0]["files"]
+    assert len(files) == 303
+    for file in files:
+        content = (folder / file["path"]).read_bytes()
+        assert fake.blobs[file["sha256"].removeprefix("sha256:")] == content
+    assert fake.uploads == {}
+    assert fake.count("POST", "/files") < 20
+    assert fake.received_bytes == sum(map(len, fake.blobs.values()))
+    assert "153 files sent (1.7 kB), 150 already on the hub, 0 unchanged" in capsys.readouterr().err
 
 
 def test_a_file_removed_by_an_attempt_whose_answer_was_lost(fake, client, folder, impatient):
