@@ -156,6 +156,7 @@ def publish_version(
         for path, sha256 in sorted(sha256s.items())
     )
     Blob.objects.filter(pk__in=named).update(touched_at=timezone.now())
+    dataset.save(update_fields=["updated_at"])
     events.record(
         "dataset.published", dataset, actor=actor, number=version.number, sha256=version.sha256
     )
