@@ -58,6 +58,12 @@ def versions(of: Dataset) -> QuerySet[DatasetVersion]:
     )
 
 
+def newest_numbers(of: Sequence[Dataset]) -> dict[int, int]:
+    """The number of the newest version of each data set that has one, by the data set's id."""
+    rows = DatasetVersion.objects.filter(dataset__in=of).order_by().values_list("dataset")
+    return dict(rows.annotate(newest=Max("number")))
+
+
 def version(of: Dataset, number: int) -> DatasetVersion:
     """A version with its files and their blobs; raises NotFound."""
     row = versions(of).prefetch_related("files__blob").filter(number=number).first()
