@@ -181,6 +181,11 @@ urlpatterns = [
     path("datasets/new", dataset_views.new, name="dataset-new"),
     path("datasets/<slug:slug>.<ending:ending>", page(dataset_views.graph), name="dataset-graph"),
     path("datasets/<slug:slug>", page(dataset_views.show), name="dataset"),
+    path(
+        "datasets/<slug:slug>/v<number:number>",
+        page(dataset_views.show_version),
+        name="dataset-version",
+    ),
     path("datasets/<slug:slug>/edit", dataset_views.edit, name="dataset-edit"),
     path("datasets/<slug:slug>/withdraw", dataset_views.withdraw, name="dataset-withdraw"),
     path("datasets/<slug:slug>/restore", dataset_views.restore, name="dataset-restore"),

@@ -25,6 +25,7 @@ _KINDS = {
     ".yaml": "YAML",
     ".yml": "YAML",
     ".csv": "table",
+    ".parquet": "table",
     ".zip": "archive",
 }
 

@@ -1,6 +1,8 @@
-"""The manifest of a version: the sorted list of its uploaded files, and the digest of that list.
+"""The manifests of versions, of models and of data sets, and their digests.
 
-Equal files give an equal digest, in any order of adding them, on client and server alike.
+That of a model's version is the sorted list of its uploaded files; that of a data set's version is
+canonical JSON of its files and splits. Equal files give an equal digest, in any order of adding
+them, on client and server alike.
 """
 
 from __future__ import annotations
@@ -8,10 +10,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from hub.protocol import digests, problems, refs
+from hub.protocol import canonical, digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from hub.protocol.splits import Split
 
 
 def lines(entries: Iterable[tuple[str, str, int]]) -> bytes:
@@ -36,3 +40,15 @@ def lines(entries: Iterable[tuple[str, str, int]]) -> bytes:
 def digest(entries: Iterable[tuple[str, str, int]]) -> str:
     """Return the 64 hex digits that name these (path, sha256 hex, size) entries."""
     return hashlib.sha256(lines(entries)).hexdigest()
+
+
+def dataset_digest(files: Mapping[str, str], splits: Iterable[Split]) -> str:
+    """Return the 64 hex digits that name a version of a data set: path -> sha256 hex, and splits.
+
+    They are of `{"files": {path: "sha256:<hex>"}, "splits": [...]}` in RFC 8785's form.
+    """
+    manifest = {
+        "files": {path: digests.format(hex_digits) for path, hex_digits in files.items()},
+        "splits": [split.document() for split in splits],
+    }
+    return hashlib.sha256(canonical.encode(manifest)).hexdigest()

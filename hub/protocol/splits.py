@@ -18,6 +18,7 @@ Several columns of a table become one tensor of shape ``[rows, columns]``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -29,6 +30,8 @@ READERS: tuple[Reader, ...] = get_args(Reader)
 TASKS: tuple[Task, ...] = get_args(Task)
 MOST_SPLITS, MOST_FILES, MOST_INPUTS, MOST_COLUMNS, MOST_LABELS = 16, 256, 64, 4096, 10_000
 LONGEST = 200
+# Control characters and lone surrogates: no database and no canonical JSON takes all of them.
+_UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # Files of these readers are one archive.
 _ONE_FILE: tuple[Reader, ...] = ("npz", "images")
 
@@ -118,7 +121,10 @@ class _Place:
     def text(self, noun: str) -> str:
         """A text that is not empty; empty after an error."""
         if isinstance(self.value, str) and 0 < len(self.value.strip()) <= LONGEST:
-            return self.value.strip()
+            if not _UNFIT.search(self.value):
+                return self.value.strip()
+            self.error(f"Give {noun} without control characters.")
+            return ""
         self.error(f"Give {noun} of 1 to {LONGEST} characters.")
         return ""
 

@@ -1,6 +1,7 @@
-"""What a new hub begins with: an administrator, the house's own namespace and sample models.
+"""What a new hub begins with: an administrator, the house's own namespace, and its samples.
 
-The samples go the way of every model: drafted, submitted, checked by the worker, then published.
+The data sets come first, so that the cards of the models name something of this hub. The models go
+the way of every model: drafted, submitted, checked by the worker, then published.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import structlog
+import yaml
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol.refs import DEFAULT_NAMESPACE
 from hub.server import samples
-from registry.models import Namespace, RegisteredModel, RetiredName, Upload, User, Version
+from registry.datasets import services as datasets
+from registry.models import Dataset, Namespace, RegisteredModel, RetiredName, Upload, User, Version
 from registry.people.services import namespaces, users
 from registry.storage.services import blobs
 from registry.storage.services.uploads import LIFETIME
@@ -39,11 +42,16 @@ def make_admin(password: str) -> User:
 
 
 def plant() -> None:
-    """Submit each sample that this hub has not got yet."""
+    """Publish each sample data set and submit each sample model that this hub has not got yet."""
     admin = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
     zoo = Namespace.objects.filter(slug=DEFAULT_NAMESPACE).first()
     if admin is None or zoo is None:
         return
+    for data_set in samples.DATA_SETS:
+        known = Q(slug=data_set.slug) | Q(iri__iexact=data_set.iri)
+        if not Dataset.objects.filter(known).exists():
+            _publish(admin, zoo, data_set)
+            log.info("sample_dataset_published", dataset=data_set.slug)
     for sample in samples.SAMPLES:
         ref = f"{zoo.slug}/{sample.name}"
         exists = RegisteredModel.objects.filter(namespace=zoo, name__iexact=sample.name).exists()
@@ -72,6 +80,29 @@ def _first_versions() -> QuerySet[Version]:
         model__namespace__slug=DEFAULT_NAMESPACE,
         model__name__in=[sample.name for sample in samples.SAMPLES],
         model__deleted_at=None,
+    )
+
+
+@transaction.atomic
+def _publish(admin: User, zoo: Namespace, sample: samples.DataSet) -> None:
+    entry = datasets.create(
+        admin,
+        namespace=zoo,
+        slug=sample.slug,
+        title=sample.title,
+        description=sample.description,
+        iri=sample.iri,
+        license=sample.license,
+        personal_data=sample.personal_data,
+        source=sample.source,
+        rows=sample.rows,
+    )
+    datasets.publish_version(
+        admin,
+        dataset=entry,
+        files={path: _store(admin, file) for path, file in samples.dataset_files(sample).items()},
+        splits=yaml.safe_load(sample.splits.read_text(encoding="utf-8")),
+        message="Rows that the sample models never saw",
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
 from hub.protocol.cards import dataset_rows, results
+from metadata.graphs import entity_labels
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import count, foreign, link, moment, part, string, typed, words
@@ -19,7 +20,12 @@ from registry.cards import licences, mentions, personal_data, resolution
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metadata.graphs.facts import DatasetFacts, VersionFacts
+    from metadata.graphs.facts import (
+        DatasetFacts,
+        DatasetVersionFacts,
+        FileFacts,
+        VersionFacts,
+    )
 
 LISTED = 200
 # Fields of a card that list data sets -> the terms that say what was done with them.
@@ -126,7 +132,78 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
         },
     )
     _personal(graph, dataset, of.personal_data, of.categories, of.legal_basis)
+    for version in of.versions:
+        _version(graph, dataset, of, version)
+    for newest in of.versions[:1]:
+        node = dataset_version(dataset, newest.number)
+        graph.add(dataset, "dcat:hasCurrentVersion", link(node))
+        for file in newest.files:
+            graph.add(dataset, "dcat:distribution", link(_file_of(node, file.path)))
     return graph.text()
+
+
+def dataset_version(dataset: str, number: int) -> str:
+    """The IRI of a version of the data set with this IRI."""
+    return f"{dataset}#v{number}"
+
+
+def dataset_split(dataset: str, number: int, name: str) -> str:
+    """The IRI of a split of a version of the data set with this IRI."""
+    return f"{dataset_version(dataset, number)}-split-{part(name)}"
+
+
+def _file_of(version: str, path: str) -> str:
+    return f"{version}-file-{part(path, '/')}"
+
+
+def _version(graph: Graph, dataset: str, of: DatasetFacts, version: DatasetVersionFacts) -> None:
+    """Describe a version, its files, and its splits as parts of it."""
+    node = dataset_version(dataset, version.number)
+    graph.add(dataset, "dcat:hasVersion", link(node))
+    graph.describe(
+        node,
+        "dcat:Dataset dcat:Resource prov:Entity",
+        {
+            "dcterms:title": words(f"{of.title}, version {version.number}"),
+            "dcterms:description": words(version.message),
+            "dcterms:identifier": string(f"sha256:{version.sha256}"),
+            "dcat:isVersionOf": link(dataset),
+            "dcat:version": string(str(version.number)),
+            "dcterms:issued": moment(version.created_at),
+            "dcterms:license": [link(graph.places.licence(name)) for name in of.licenses or ("",)],
+        },
+    )
+    for file in version.files:
+        _distribution(graph, node, of.slug, version.number, file)
+    for name, paths in version.splits:
+        split = dataset_split(dataset, version.number, name)
+        graph.add(node, "dcterms:hasPart", link(split))
+        graph.describe(
+            split,
+            "dcat:Dataset dcat:Resource prov:Entity",
+            {
+                "dcterms:title": words(name),
+                "dcterms:isPartOf": link(node),
+                "dcat:distribution": [link(_file_of(node, path)) for path in paths],
+            },
+        )
+
+
+def _distribution(graph: Graph, version: str, slug: str, number: int, of: FileFacts) -> None:
+    node = _file_of(version, of.path)
+    address = f"{graph.places.home}/api/v1/datasets/{slug}/versions/{number}"
+    graph.add(version, "dcat:distribution", link(node))
+    graph.describe(
+        node,
+        "dcat:Distribution",
+        {
+            "dcterms:title": string(of.path),
+            "dcat:downloadURL": link(f"{address}/files/{part(of.path, '/')}"),
+            "dcat:byteSize": count(of.size_bytes),
+            "dcterms:format": link(entity_labels.format_of(graph.places, of.path)),
+        },
+    )
+    graph.add_checksum(node, f"{version}-sha256-{part(of.path, '/')}", of.sha256)
 
 
 def describe_uses(graph: Graph, version: str, card: dict[str, Any], names: Names) -> None:

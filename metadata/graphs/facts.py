@@ -184,6 +184,18 @@ class EntryFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class DatasetVersionFacts:
+    """A version of a data set; ``splits`` are names with the paths of their files."""
+
+    number: int
+    sha256: str
+    created_at: datetime
+    message: str = ""
+    files: tuple[FileFacts, ...] = ()
+    splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetFacts:
     """Everything that a data set's graph tells; ``publisher`` is the namespace whose word it is."""
 
@@ -202,6 +214,8 @@ class DatasetFacts:
     rows: int | None = None
     size_bytes: int | None = None
     collected_on: date | None = None
+    # The newest first, which alone has its files and splits.
+    versions: tuple[DatasetVersionFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
 # Names without a number that are resolved; no real merge has more.
 _MOST_BASES = 10
+# Versions of a data set that its graph names.
+_MOST_DATASET_VERSIONS = 200
 
 
 def is_public(version: Version) -> bool:
@@ -187,7 +189,23 @@ def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
         publisher=_namespace(dataset.namespace),
         licenses=licences.named(dataset.license),
         categories=tuple(map(str, dataset.categories)),
+        versions=tuple(_dataset_versions(dataset)),
     )
+
+
+def _dataset_versions(dataset: Dataset) -> Iterator[facts.DatasetVersionFacts]:
+    """The newest with its files and splits, and those before it without."""
+    rows = list(dataset.versions.order_by("-number")[:_MOST_DATASET_VERSIONS])
+    for index, row in enumerate(rows):
+        is_newest = index == 0
+        files = row.files.select_related("blob") if is_newest else ()
+        splits = row.typed_splits if is_newest else ()
+        yield _fill(
+            facts.DatasetVersionFacts,
+            row,
+            files=tuple(facts.FileFacts(file.path, file.blob_id, file.blob.size) for file in files),
+            splits=tuple((split.name, split.files) for split in splits),
+        )
 
 
 def agent_facts(login: str) -> facts.AgentFacts | None:

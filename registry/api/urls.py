@@ -9,6 +9,7 @@ from registry.api import (
     accounts,
     cards,
     converters,  # noqa: F401 - registers forms
+    dataset_versions,
     datasets,
     files,
     models,
@@ -22,6 +23,7 @@ from registry.api import (
 
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
+DATASET = "datasets/<slug:slug>"
 
 urlpatterns = [
     path("models", models.ModelList.as_view()),
@@ -43,9 +45,15 @@ urlpatterns = [
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in versions.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", refs.RefDetail.as_view()),
     path("datasets", datasets.DatasetList.as_view()),
-    path("datasets/<slug:slug>", datasets.DatasetDetail.as_view()),
-    path("datasets/<slug:slug>/withdraw", datasets.DatasetWithdraw.as_view()),
-    path("datasets/<slug:slug>/restore", datasets.DatasetRestore.as_view()),
+    path(DATASET, datasets.DatasetDetail.as_view()),
+    path(f"{DATASET}/withdraw", datasets.DatasetWithdraw.as_view()),
+    path(f"{DATASET}/restore", datasets.DatasetRestore.as_view()),
+    path(f"{DATASET}/versions", dataset_versions.DatasetVersionList.as_view()),
+    path(f"{DATASET}/versions/<number:number>", dataset_versions.DatasetVersionDetail.as_view()),
+    path(
+        f"{DATASET}/versions/<number:number>/files/<path:path>",
+        dataset_versions.DatasetFileDetail.as_view(),
+    ),
     path("resolve", refs.Resolve.as_view()),
     path("blobs/<sha256:sha256>", files.BlobDetail.as_view()),
     path("uploads", uploads.UploadList.as_view()),

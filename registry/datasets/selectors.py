@@ -1,19 +1,29 @@
-"""Finding data sets, and who uses them: everyone sees the entries, and visible models."""
+"""Finding data sets, their versions and files, and who uses them.
+
+Everyone sees the entries, their versions and their files; who uses them, as far as models are
+visible.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import BigIntegerField, Count, F, Func, Max, Q, Sum
+from django.db.models.functions import Coalesce
 
 from hub.protocol import problems
 from registry.cards import resolution
-from registry.models import Dataset, Version
+from registry.core.permissions import require_user
+from registry.core.prepared_queries import Prepared
+from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Upload, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
+
+    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
+    from registry.models import Namespace
     from registry.models.versions import VersionQuerySet
 
 PAGE = 50
@@ -40,6 +50,98 @@ def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]
             | Q(iri__icontains=word)
         )
     return list(rows.order_by("slug")[:limit])
+
+
+def versions(of: Dataset) -> QuerySet[DatasetVersion]:
+    """The versions of a data set, newest first, each with its ``file_count`` and ``size_bytes``."""
+    return of.versions.select_related("dataset", "created_by").annotate(
+        file_count=Count("files"), size_bytes=Coalesce(Sum("files__blob__size"), 0)
+    )
+
+
+def newest_numbers(of: Sequence[Dataset]) -> dict[int, int]:
+    """The number of the newest version of each data set that has one, by the data set's id."""
+    rows = DatasetVersion.objects.filter(dataset__in=of).order_by().values_list("dataset")
+    return dict(rows.annotate(newest=Max("number")))
+
+
+def version(of: Dataset, number: int) -> DatasetVersion:
+    """A version with its files and their blobs; raises NotFound."""
+    row = versions(of).prefetch_related("files__blob").filter(number=number).first()
+    if row is None:
+        raise problems.NotFound(
+            f"Data set {of.slug} has no version {number}. See /datasets/{of.slug} for the list."
+        )
+    return row
+
+
+def file(of: Dataset, number: int, path: str) -> DatasetFile:
+    """A file of a version with its blob; raises NotFound, and Withdrawn with the reason."""
+    if of.withdrawn_at is not None:
+        raise problems.Withdrawn(f"The data set {of.slug} was withdrawn: {of.reason}")
+    rows = DatasetFile.objects.filter(version__dataset=of, version__number=number, path=path)
+    row = rows.select_related("blob").first()
+    if row is None:
+        raise problems.NotFound(f"Version {number} of data set {of.slug} has no file {path}.")
+    return row
+
+
+def expect_linkable(actor: Actor, sha256s: Collection[str]) -> None:
+    """Raise BlobUnknown where bytes are neither an upload of the actor's nor public here already.
+
+    Its member ``missing`` names all of them. What a model holds does not count: its files may be
+    private, and those of a data set are public.
+    """
+    user = require_user(actor, any_namespace=True)
+    uploaded = Upload.objects.of(user).filter(blob__in=sha256s, state=Upload.State.STORED)
+    missing = set(sha256s).difference(
+        uploaded.values_list("blob", flat=True),
+        public_files(sha256s).values_list("blob", flat=True),
+    )
+    if missing:
+        raise problems.BlobUnknown(
+            f"You have not uploaded sha256:{min(missing)}. Upload it first (POST /api/v1/uploads).",
+            missing=[f"sha256:{sha256}" for sha256 in sorted(missing)],
+        )
+
+
+def public_files(sha256s: Collection[str]) -> QuerySet[DatasetFile]:
+    """Files of data sets, none of them withdrawn, with some bytes."""
+    return DatasetFile.objects.filter(blob__in=sha256s, version__dataset__withdrawn_at=None)
+
+
+def holding(blob: Any) -> list[QuerySet[Any]]:
+    """Queries that are empty where no data set has a blob; withdrawn ones can be restored."""
+    return [DatasetFile.objects.filter(blob=blob)]
+
+
+def size(namespace: Namespace) -> int:
+    """Bytes of the data sets of a namespace, the same bytes counted once."""
+    ((total,),) = _SIZE.rows(namespace.pk)
+    return int(total or 0)
+
+
+def bytes_to_add(namespace: Namespace, adding: Iterable[Blob]) -> int:
+    """By how much ``size`` grows with these blobs."""
+    by_digest = {blob.pk: blob.size for blob in adding}
+    for sha256 in _blobs_of(namespace.pk).filter(blob__in=by_digest).distinct():
+        del by_digest[sha256]
+    return sum(by_digest.values())
+
+
+def _blobs_of(namespace: int) -> QuerySet[DatasetFile, str]:
+    rows = DatasetFile.objects.filter(version__dataset__namespace=namespace)
+    return rows.order_by().values_list("blob", flat=True)
+
+
+def _sum_of(namespace: int) -> QuerySet[Blob, Any]:
+    # An aggregate would group the rows.
+    total = Func(F("size"), function="SUM", output_field=BigIntegerField())
+    return Blob.objects.filter(pk__in=_blobs_of(namespace)).order_by().values_list(total)
+
+
+# Every upload asks for this sum.
+_SIZE = Prepared(_sum_of)
 
 
 def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:

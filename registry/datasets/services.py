@@ -1,6 +1,6 @@
-"""Describing data sets, and withdrawing what should not have been described.
+"""Describing data sets, publishing versions of them, and withdrawing what should not be there.
 
-An entry is public from its first moment: it describes data, and holds none of them.
+An entry is public from its first moment, and so are the files of its versions, which never change.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import digests, manifests, problems, refs
+from hub.protocol.splits import parse as parse_splits
 from registry.cards import mentions, personal_data
 from registry.core import events
 from registry.core.permissions import require
-from registry.models import Dataset
+from registry.datasets import selectors
+from registry.models import Blob, Dataset, DatasetFile, DatasetVersion
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
+from registry.storage.services import blobs, quotas
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from registry.core.permissions import Actor
     from registry.models import Namespace
 
@@ -102,6 +108,89 @@ def restore(actor: Actor, *, dataset: Dataset) -> Dataset:
         dataset.save(update_fields=["withdrawn_at", "reason"])
         events.record("dataset.restored", dataset, actor=actor)
     return dataset
+
+
+@transaction.atomic
+def publish_version(
+    actor: Actor,
+    *,
+    dataset: Dataset,
+    files: Mapping[str, str],
+    splits: Any,
+    message: str = "",
+) -> tuple[DatasetVersion, bool]:
+    """Publish ``files`` (path -> `sha256:<hex>`) as the next version; says whether it is new.
+
+    ``splits`` are a document as hub.protocol.splits parses it. Files and splits that a version has
+    already are that version. A digest is no right: its bytes must be an upload of the actor's, or
+    in a public data set. Raises InvalidRequest, PathInvalid, BlobUnknown, QuotaExceeded,
+    StateConflict.
+    """
+    user = require(actor, "dataset.edit", dataset.namespace)
+    sha256s = _check_files(files)
+    parsed = parse_splits(splits, frozenset(files))
+    digest = manifests.dataset_digest(sha256s, parsed)
+    dataset = _lock(dataset)
+    if dataset.withdrawn_at is not None:
+        raise problems.StateConflict(
+            f"The data set {dataset.slug} is withdrawn. Restore it before you publish a version."
+        )
+    if same := dataset.versions.filter(sha256=digest).first():
+        return same, False
+    namespace = quotas.lock(dataset.namespace)
+    named = set(sha256s.values())
+    selectors.expect_linkable(actor, named)
+    held = blobs.hold(named)
+    quotas.expect(namespace, adding=selectors.bytes_to_add(namespace, held.values()))
+    newest = dataset.versions.aggregate(newest=Max("number"))["newest"] or 0
+    version = DatasetVersion.objects.create(
+        dataset=dataset,
+        number=newest + 1,
+        sha256=digest,
+        splits=[split.document() for split in parsed],
+        message=message.strip(),
+        created_by=user,
+    )
+    DatasetFile.objects.bulk_create(
+        DatasetFile(version=version, path=path, blob=held[sha256])
+        for path, sha256 in sorted(sha256s.items())
+    )
+    Blob.objects.filter(pk__in=named).update(touched_at=timezone.now())
+    dataset.save(update_fields=["updated_at"])
+    events.record(
+        "dataset.published", dataset, actor=actor, number=version.number, sha256=version.sha256
+    )
+    return version, True
+
+
+def _check_files(files: Mapping[str, str]) -> dict[str, str]:
+    """The paths with the hex digits of their digests; raises InvalidRequest, PathInvalid."""
+    if not files:
+        raise problems.InvalidRequest.at("/files", "A version needs at least one file.")
+    most = settings.HUB_LIMITS_FILES
+    if len(files) > most:
+        raise problems.InvalidRequest.at(
+            "/files", f"A version may hold at most {most:,} files. Pack small files together."
+        )
+    paths = {refs.check_path(path) for path in files}
+    for path in paths:
+        if clash := paths.intersection(_parents(path)):
+            raise problems.PathInvalid(
+                f"{path} and {min(clash)} cannot both exist: one is a folder."
+            )
+    sha256s = {}
+    for path, digest in files.items():
+        try:
+            sha256s[path] = digests.parse(digest)
+        except problems.InvalidRequest as error:
+            place = path.replace("~", "~0").replace("/", "~1")
+            raise problems.InvalidRequest.at(f"/files/{place}", error.detail) from error
+    return sha256s
+
+
+def _parents(path: str) -> Iterable[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
 
 
 def _lock(dataset: Dataset) -> Dataset:

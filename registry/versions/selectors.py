@@ -13,6 +13,7 @@ from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
 from registry.core.permissions import is_bound_elsewhere, require, require_user, role_in
+from registry.datasets import selectors as datasets
 from registry.models import (
     AccessRequest,
     AccessToken,
@@ -257,15 +258,18 @@ def require_files(actor: Actor, of: RegisteredModel) -> None:
 
 
 def readable_blob(actor: Actor, sha256: str) -> Blob:
-    """A blob that some version the actor may read holds; raises NotFound and AccessNeeded."""
+    """A blob that a version the actor may read holds, or a data set; raises NotFound, AccessNeeded.
+
+    The latter where the model is gated.
+    """
     files = File.objects.filter(
         blob=sha256,
         version__in=Version.objects.visible_to(actor).exclude(state=Version.State.WITHDRAWN),
     )
     open_to = files.filter(version__model__in=RegisteredModel.objects.all().readable_by(actor))
-    blob = (
-        Blob.objects.filter(pk=sha256, erased_at=None).filter(pk__in=open_to.values("blob")).first()
-    )
+    public = datasets.public_files([sha256])
+    held = Q(pk__in=open_to.values("blob")) | Q(pk__in=public.values("blob"))
+    blob = Blob.objects.filter(pk=sha256, erased_at=None).filter(held).first()
     if blob is None:
         gated = files.filter(blob__erased_at=None).select_related("version__model__namespace")
         for file in gated.order_by("pk")[:1]:

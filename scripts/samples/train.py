@@ -6,6 +6,7 @@
     samples-venv/bin/python scripts/samples/train.py wine-gbt   # one
     samples-venv/bin/python scripts/samples/train.py --check    # train aside, compare with ours
     python scripts/samples/train.py --cards                     # only the cards; needs no packages
+    python scripts/samples/train.py --datasets                  # only the data sets; needs onnx
 
 The data sets are the ones scikit-learn bundles: nothing is downloaded. Every seed is fixed and one
 thread does the work, so the same packages on the same kind of CPU give the same bytes; only the
@@ -71,6 +72,12 @@ def _check(names: list[str]) -> int:
     return 1 if differing else 0
 
 
+def _write_datasets() -> None:
+    """Make the data sets of the hub from the held-out rows of its samples."""
+    held_out = importlib.import_module("held_out")  # --cards runs without packages
+    held_out.write(SAMPLES, SAMPLES / "datasets")
+
+
 def main() -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Make the sample models of the hub.")
@@ -78,6 +85,7 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="compare a fresh training with ours")
     mode.add_argument("--cards", action="store_true", help="only write the cards")
+    mode.add_argument("--datasets", action="store_true", help="only write the data sets")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BUILDERS]
     if unknown:
@@ -89,7 +97,9 @@ def main() -> int:
         for name in names:
             cards.write(SAMPLES / name)
         return 0
-    _build(names, SAMPLES)
+    if not options.datasets:
+        _build(names, SAMPLES)
+    _write_datasets()
     return 0
 
 

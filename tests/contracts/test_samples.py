@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import re
@@ -17,7 +18,8 @@ import pytest
 import yaml
 from onnx import numpy_helper
 
-from hub.server.samples import SAMPLES, Sample, files
+from hub.protocol import splits
+from hub.server.samples import DATA_SETS, SAMPLES, Sample, dataset_files, files
 
 ROOT = Path(__file__).resolve().parents[2]
 RESNET50, *TRAINED = SAMPLES
@@ -203,6 +205,36 @@ def test_the_accuracy_can_be_measured_again_from_the_held_out_rows(sample):
     # another processor's int8 kernels may round one close call the other way
     assert abs(correct - metrics["correct"]) <= (1 if sample.name.endswith("int8") else 0)
     assert metrics["accuracy"] == round(metrics["correct"] / len(truth), 4)
+
+
+@pytest.fixture
+def remade(tmp_path, monkeypatch):
+    """The data sets as scripts/samples makes them from the samples."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts/samples"))
+    importlib.import_module("held_out").write(ROOT / "hub/server/samples", tmp_path)
+    return tmp_path
+
+
+def test_the_data_sets_are_the_held_out_rows_of_the_samples(remade):
+    ours = ROOT / "hub/server/samples/datasets"
+    made = {path.relative_to(remade): path.read_bytes() for path in remade.rglob("*.*")}
+    kept = {path.relative_to(ours): path.read_bytes() for path in ours.rglob("*.*")}
+    assert made == kept, "run scripts/samples/train.py --datasets"
+    assert {path.parts[0] for path in kept} == {one.slug for one in DATA_SETS}
+
+
+@trained_sample
+def test_each_claim_of_a_sample_is_about_a_split_of_a_data_set(sample):
+    (index,) = front_matter(card_of(sample))["model-index"]
+    named = index["results"][0]["dataset"]
+    (of,) = [one for one in DATA_SETS if one.iri == named["type"]]
+    document = yaml.safe_load(of.splits.read_text(encoding="utf-8"))
+    parsed = splits.parse(document, frozenset(dataset_files(of)))
+    (split,) = [one for one in parsed if one.name == named["split"]]
+    graph = onnx.load(files(sample)["model.onnx"]).graph
+    assert [one.name for one in split.inputs] == [value.name for value in graph.input]
+    truth = (sample.folder / "labels.txt").read_text(encoding="utf-8").splitlines()
+    assert split.target.labels == tuple(truth)
 
 
 def test_resnet50_is_what_its_card_says():

@@ -1,4 +1,4 @@
-"""Data sets: the list, the page of one with who uses it, and the form that describes it."""
+"""Data sets: the list, the page of one with its files and uses, and the form that describes it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from frontend.pages.datasets import versions
 from frontend.pages.datasets.forms import DatasetForm, NewDatasetForm
 from frontend.pages.linked_data import graph_views
 from frontend.parts import addresses, labels
@@ -41,6 +42,7 @@ def every(request: HttpRequest) -> HttpResponse:
     rows = selectors.page(text, after=after, limit=PAGE + 1)
     shown = rows[:PAGE]
     counts = selectors.use_counts(request.user, shown)
+    numbers = selectors.newest_numbers(shown)
     return render(
         request,
         "datasets/list.html",
@@ -48,7 +50,13 @@ def every(request: HttpRequest) -> HttpResponse:
             "section": "datasets",
             "text": text,
             "rows": [
-                (row, labels.PERSONAL[row.personal_data], counts.get(row.pk, 0)) for row in shown
+                (
+                    row,
+                    labels.PERSONAL[row.personal_data],
+                    counts.get(row.pk, 0),
+                    numbers.get(row.pk),
+                )
+                for row in shown
             ],
             "first": addresses.join(request.path, {"q": text}) if after else "",
             "next": addresses.join(request.path, {"q": text, "after": shown[-1].slug})
@@ -72,7 +80,17 @@ def show(request: HttpRequest, slug: str) -> HttpResponseBase:
     )
 
 
-def _page(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+@require_safe
+def show_version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The page of a data set with the files of one of its versions."""
+    dataset = selectors.dataset(slug)
+    if dataset.slug != slug:
+        return HttpResponseRedirect(reverse("dataset-version", args=[dataset.slug, number]))
+    return _page(request, dataset, number)
+
+
+def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> HttpResponse:
+    version, newest = versions.shown(dataset, number)
     uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
     return render(
         request,
@@ -84,6 +102,8 @@ def _page(request: HttpRequest, dataset: Dataset) -> HttpResponse:
             "licence": labels.licence(dataset.license),
             "categories": [personal_data.CATEGORIES.get(one, one) for one in dataset.categories],
             "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),
+            "version": version,
+            "newest": newest,
             "uses": uses[: selectors.USES],
             "more": len(uses) > selectors.USES,
             "may_edit": can(request.user, "dataset.edit", dataset.namespace),

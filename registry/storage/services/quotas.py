@@ -23,6 +23,7 @@ from registry.core.prepared_queries import Prepared
 from registry.models import (
     Blob,
     CommitFile,
+    DatasetFile,
     File,
     Membership,
     Namespace,
@@ -245,7 +246,12 @@ def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
     commits = CommitFile.objects.filter(
         there, blob=OuterRef("blob"), commit__model__deleted_at=None
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
-    pending = uploads.filter(~Exists(files), ~Exists(commits), blob__isnull=False)
+    datasets = DatasetFile.objects.filter(
+        blob=OuterRef("blob"), version__dataset__namespace__memberships__user=OuterRef("owner")
+    )
+    pending = uploads.filter(
+        ~Exists(files), ~Exists(commits), ~Exists(datasets), blob__isnull=False
+    )
     return Blob.objects.filter(pk__in=pending.order_by().values("blob"), erased_at=None)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.test import Client
 
+from frontend.parts.formatting import grouped, size
+from registry.datasets import services
 from registry.models import Dataset
 from tests import factories
 
@@ -109,3 +111,70 @@ def test_a_withdrawn_entry_says_so(ada, guest, reader):
     assert "stones" not in guest.page("/datasets")
     reader.post("/datasets/stones/restore")
     assert "withdrawn" not in guest.page("/datasets/stones")
+
+
+SPLIT = {
+    "name": "test",
+    "task": "classification",
+    "reader": "csv",
+    "files": ["test.csv"],
+    "inputs": [{"name": "features", "columns": ["weight", "<b>"]}],
+    "target": {"column": "kind", "labels": ["basalt", "granite"]},
+}
+
+
+def test_a_page_shows_the_newest_version_and_links_the_others(ada, guest):
+    stones = factories.dataset(ada, "stones")
+    factories.dataset_version(ada, stones, {"old & new.csv": b"weight\n"}, message="Bare rows")
+    factories.dataset_version(ada, stones, {"test.csv": b"weight,kind\n"}, splits=[SPLIT])
+    page = guest.page("/datasets/stones")
+    assert 'href="/api/v1/datasets/stones/versions/2/files/test.csv" download' in page
+    assert 'href="/datasets/stones/v1"' in page
+    for words in ("Split test", "CSV table", "features", "&lt;b&gt;", "basalt, granite", size(12)):
+        assert words in page, words
+    first = guest.page("/datasets/stones/v1")
+    assert 'href="/api/v1/datasets/stones/versions/1/files/old%20%26%20new.csv" download' in first
+    assert "declares no splits" in first
+    assert "Bare rows" in first
+    guest.page("/datasets/stones/v3", 404)
+    assert guest.get("/datasets/STONES/v1")["Location"] == "/datasets/stones/v1"
+
+
+def test_a_page_without_versions_tells_its_writers_how_to_publish(ada, guest, reader):
+    factories.dataset(ada, "stones")
+    assert "hub dataset push stones" in reader.page("/datasets/stones")
+    page = guest.page("/datasets/stones")
+    assert "No versions yet" in page
+    assert "hub dataset push" not in page
+
+
+def test_the_list_has_the_newest_version(ada, guest):
+    factories.dataset(ada, "pebbles")
+    stones = factories.dataset(ada, "stones")
+    for content in (b"first", b"second"):
+        factories.dataset_version(ada, stones, {"test.csv": content})
+    page = guest.page("/datasets")
+    assert '<td class="num">2</td>' in page
+    assert page.count("no files") == 1
+
+
+def test_a_withdrawn_data_set_links_no_files(ada, guest):
+    version = factories.dataset_version(ada)
+    services.withdraw(ada, dataset=version.dataset, reason="Not ours.")
+    assert " download " not in guest.page("/datasets/stones")
+
+
+def test_many_files_columns_and_labels_are_cut_and_counted(ada, guest):
+    columns = [f"column{at}" for at in range(50)]
+    labels = [f"label{at}" for at in range(1_045)]
+    many = SPLIT | {
+        "inputs": [{"name": "features", "columns": columns}],
+        "target": {"column": "kind", "labels": labels},
+    }
+    files = {"test.csv": b"rows"} | {f"x{at:03}.csv": b"rows" for at in range(204)}
+    factories.dataset_version(ada, contents=files, splits=[many])
+    page = guest.page("/datasets/stones")
+    assert "And 5 more" in page
+    assert "and 10 more" in page
+    assert f"and {grouped(1_005)} more" in page
+    assert "column40" not in page

@@ -173,3 +173,36 @@ def test_a_data_set_is_rdf_at_its_address(ada, stones):
     services.withdraw(ada, dataset=stones, reason="Not ours.")
     assert client.get("/datasets/stones.ttl").status_code == 410
     assert client.get("/datasets/none.ttl").status_code == 404
+
+
+def test_a_graph_has_versions_and_the_files_and_splits_of_the_newest(ada, stones):
+    split = {
+        "name": "hold out",
+        "task": "regression",
+        "reader": "csv",
+        "files": ["rows/a b.csv"],
+        "inputs": [{"name": "x", "columns": ["weight"]}],
+        "target": {"column": "kind"},
+    }
+    factories.dataset_version(ada, stones, {"old.csv": b"old"}, message="First")
+    newest = factories.dataset_version(ada, stones, {"rows/a b.csv": b"rows"}, splits=[split])
+    outbox.deliver()
+    graph = text(STONES)
+    dcat, spdx = "http://www.w3.org/ns/dcat#", "http://spdx.org/rdf/terms#"
+    file = f"{STONES}#v2-file-rows/a%20b.csv"
+    address = f"{HOME}/api/v1/datasets/stones/versions/2/files/rows/a%20b.csv"
+    for line in (
+        f"<{STONES}> <{dcat}hasVersion> <{STONES}#v1>",
+        f"<{STONES}> <{dcat}hasCurrentVersion> <{STONES}#v2>",
+        f"<{STONES}> <{dcat}distribution> <{file}>",
+        f'<{STONES}#v2> <{dcat}version> "2"',
+        f'<{STONES}#v2> <http://purl.org/dc/terms/identifier> "sha256:{newest.sha256}"',
+        f"<{STONES}#v2-split-hold%20out> <{dcat}distribution> <{file}>",
+        f"<{file}> <{dcat}downloadURL> <{address}>",
+        f'<{file}> <{dcat}byteSize> "4"^^',
+        f'<{STONES}#v2-sha256-rows/a%20b.csv> <{spdx}checksumValue> "{newest.files.get().blob_id}"',
+    ):
+        assert line in graph, line
+    assert "old.csv" not in graph
+    assert b"".join(Client().get(address).streaming_content) == b"rows"
+    call_command("rebuild_graphs", "--check")

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
+from registry.datasets import services as datasets
 from registry.models import Blob, File, Upload
 from registry.storage import collector, verification
 from registry.storage.files import BlobStore, store
@@ -58,6 +59,16 @@ def test_what_somebody_uploaded_stays_until_the_upload_is_over(
     Blob.objects.update(touched_at=timezone.now() - timedelta(days=2))
     assert collect(django_capture_on_commit_callbacks) == 0
     assert store().path(sha256).exists()
+
+
+def test_what_a_data_set_holds_stays_also_while_it_is_withdrawn(
+    ada, django_capture_on_commit_callbacks
+):
+    version = factories.dataset_version(ada, contents={"test.csv": b"rows"})
+    datasets.withdraw(ada, dataset=version.dataset, reason="Not ours.")
+    age()
+    assert collect(django_capture_on_commit_callbacks) == 0
+    assert store().read(version.files.get().blob_id, 10) == b"rows"
 
 
 def test_what_an_amended_commit_holds_stays(ada, django_capture_on_commit_callbacks):

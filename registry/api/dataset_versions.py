@@ -1,0 +1,180 @@
+"""The REST API over versions of data sets: their files and splits, which everyone may read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.views import APIView
+
+from hub.protocol import splits
+from registry.api import downloads, etags, pagination
+from registry.api.inputs import FilesParser, Input, parse
+from registry.api.parameters import PAGED, asks
+from registry.api.serializers import Digest, api_url
+from registry.datasets import selectors, services
+from registry.models import DatasetFile, DatasetVersion
+
+if TYPE_CHECKING:
+    from django.http import HttpResponseBase
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+
+class SplitInputOutput(serializers.Serializer[Any]):
+    """What a model gets of a row."""
+
+    name = serializers.CharField(help_text="name of a model's input")
+    columns = serializers.ListField(child=serializers.CharField())
+
+
+class TargetOutput(serializers.Serializer[Any]):
+    """What a model should answer."""
+
+    column = serializers.CharField(allow_blank=True)
+    labels = serializers.ListField(
+        child=serializers.CharField(), help_text="class names in the order of their numbers"
+    )
+
+
+class SplitOutput(serializers.Serializer[Any]):
+    """A part of a data set, and how its rows are read; see docs/datasets.md."""
+
+    name = serializers.CharField()
+    task = serializers.ChoiceField(splits.TASKS)
+    reader = serializers.ChoiceField(splits.READERS)
+    files = serializers.ListField(child=serializers.CharField())
+    inputs = SplitInputOutput(many=True)
+    target = TargetOutput()
+
+
+class DatasetFileOutput(serializers.Serializer[DatasetFile]):
+    """A file of a version of a data set."""
+
+    path = serializers.CharField()
+    size = serializers.IntegerField(source="blob.size")
+    sha256 = Digest(source="blob_id")
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, file: DatasetFile) -> str:
+        return f"{version_url(file.version)}/files/{quote(file.path)}"
+
+
+class DatasetVersionSummaryOutput(serializers.Serializer[DatasetVersion]):
+    """A version of a data set, as shown in lists."""
+
+    number = serializers.IntegerField()
+    sha256 = Digest(help_text="digest of its manifest: files and splits as canonical JSON")
+    message = serializers.CharField()
+    file_count = serializers.IntegerField()
+    size_bytes = serializers.IntegerField()
+    created_by = serializers.CharField(source="created_by.username")
+    created_at = serializers.DateTimeField()
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, version: DatasetVersion) -> str:
+        return version_url(version)
+
+
+class DatasetVersionOutput(DatasetVersionSummaryOutput):
+    """A version of a data set with its files and splits."""
+
+    files = serializers.SerializerMethodField()
+    splits = serializers.SerializerMethodField()
+
+    @extend_schema_field(DatasetFileOutput(many=True))
+    def get_files(self, version: DatasetVersion) -> Any:
+        files = list(version.files.all())
+        for file in files:
+            file.version = version
+        many: Any = DatasetFileOutput
+        return many(files, many=True).data
+
+    @extend_schema_field(SplitOutput(many=True))
+    def get_splits(self, version: DatasetVersion) -> list[dict[str, Any]]:
+        return [split.document() for split in version.typed_splits]
+
+
+@extend_schema_field(SplitOutput(many=True))
+class SplitsField(serializers.JSONField):
+    """Splits as they are sent; the service parses them."""
+
+
+class DatasetVersionInput(Input):
+    """A version to be published."""
+
+    files = serializers.DictField(
+        child=serializers.CharField(max_length=71),
+        help_text="path of each file -> `sha256:<hex>` of its bytes, uploaded before",
+    )
+    splits = SplitsField(default=None)
+    message = serializers.CharField(max_length=500, allow_blank=True, default="")
+
+
+def version_url(version: DatasetVersion) -> str:
+    """The address of a version in the API."""
+    return api_url("datasets", version.dataset.slug, "versions", str(version.number))
+
+
+def version_data(version: DatasetVersion) -> dict[str, Any]:
+    """A version as the API returns it."""
+    row = selectors.version(version.dataset, version.number)
+    return dict(DatasetVersionOutput(row).data)
+
+
+class DatasetVersionList(APIView):
+    """The versions of a data set."""
+
+    parser_classes = [FilesParser]
+
+    @extend_schema(
+        operation_id="dataset_versions_list",
+        responses=pagination.paged(DatasetVersionSummaryOutput),
+    )
+    @asks(*PAGED)
+    def get(self, request: Request, slug: str) -> Response:
+        """List versions, newest first."""
+        rows = selectors.versions(selectors.dataset(slug))
+        return pagination.highest_first(request, DatasetVersionSummaryOutput, rows, "number")
+
+    @extend_schema(
+        operation_id="dataset_versions_create",
+        request=DatasetVersionInput,
+        responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Publish a version of files that you uploaded; 200 where the same version exists."""
+        version, is_new = services.publish_version(
+            request.user,
+            dataset=selectors.dataset(slug),
+            **parse(DatasetVersionInput, request.data),
+        )
+        response = etags.respond(request, version_data(version), status=201 if is_new else 200)
+        response["Location"] = version_url(version)
+        return response
+
+
+class DatasetVersionDetail(APIView):
+    """One version of a data set."""
+
+    @extend_schema(operation_id="dataset_versions_read", responses=DatasetVersionOutput)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Read a version with its files and splits."""
+        version = selectors.version(selectors.dataset(slug), number)
+        return etags.respond(request, dict(DatasetVersionOutput(version).data))
+
+
+class DatasetFileDetail(APIView):
+    """One file of a version of a data set."""
+
+    @extend_schema(
+        operation_id="dataset_files_read", responses={(200, "application/octet-stream"): bytes}
+    )
+    def get(self, request: Request, slug: str, number: int, path: str) -> HttpResponseBase:
+        """The content of the file; supports ranges and conditional requests."""
+        blob = selectors.file(selectors.dataset(slug), number, path).blob
+        return downloads.send(request._request, blob, path, immutable=True)  # noqa: SLF001
+
+    head = get
