@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from django.db import transaction
 from django.db.models import Exists, FilteredRelation, OuterRef, Q
 
 from registry.models import DocumentSpeed, PredictedSpeed
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from registry.catalogue.speeds import Setup
     from registry.models import SearchDocument
 
-# Share of models whose latency lies within the interval of its prediction.
-COVERAGE = 0.8
 # The column that `predicted` orders by.
 P50 = "expected__p50_ms"
 
@@ -38,10 +35,8 @@ class Prediction(NamedTuple):
     high_ms: float
 
 
-@transaction.atomic
-def keep(setup: Setup, title: str, predictions: Sequence[Prediction], models_measured: int) -> None:
-    """Make these the predictions of a setup, which is called ``title``."""
-    PredictedSpeed.objects.filter(**setup._asdict()).delete()
+def add(setup: Setup, title: str, predictions: Sequence[Prediction], models_measured: int) -> None:
+    """Add predictions of a setup on a device called ``title``."""
     PredictedSpeed.objects.bulk_create(
         [
             PredictedSpeed(
@@ -57,6 +52,7 @@ def keep(setup: Setup, title: str, predictions: Sequence[Prediction], models_mea
             for one in predictions
         ],
         batch_size=500,
+        ignore_conflicts=True,  # another process had the same idea
     )
 
 
