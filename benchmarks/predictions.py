@@ -21,6 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+# Below this, starting a run takes most of its time.
+LONG_MS = 1
+
 
 def features_of(path: Path, inputs: Any) -> Any:
     """The features of a model at the sizes that it was measured with."""
@@ -105,6 +108,12 @@ def main() -> None:
             f"{sum(error <= math.log(1.5) for error in errors)} within 1.5, "
             f"{sum(error <= math.log(2) for error in errors)} within 2.0"
         )
+        long = sorted(
+            abs(math.log(ratio)) for at, ratio in ratios.items() if latencies[at] > LONG_MS
+        )
+        if long:
+            middle = math.exp(statistics.median(long))
+            print(f"of these {len(long)} take more than {LONG_MS} ms: {middle:.2f} in the median")
         print(f"shown: {within} predictions, {covered} intervals hold the measured figure")
         for at, ratio in sorted(ratios.items(), key=lambda pair: pair[1]):
             took = latencies[at]
