@@ -272,7 +272,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
         ({"license": ("other",)}, "licence other"),
         ({"personal_data": ("unknown", "yes")}, "unknown"),
         ({"tags": ("onnx",)}, "Tags"),
-        ({"sort": "fastest", "predicted": True}, "Predictions are not in the graphs"),
+        ({"max_p50": 9.0, "predicted": True}, "Predictions are not in the graphs"),
     ],
 )
 def test_what_no_graph_says_is_said_in_words(store, given, said):
