@@ -13,7 +13,7 @@ from django.conf import settings
 
 from registry.core import usage
 from runners import pools
-from runners.benchmarks import scheduling
+from runners.benchmarks import predictions, scheduling
 from runners.federated import jobs
 from runners.models import Job
 from runners.proofs import verification
@@ -68,6 +68,12 @@ def sweep() -> None:
 def refresh_downloads() -> None:
     """Have lists sort by the downloads counted since."""
     usage.refresh_lists()
+
+
+@shared_task(name="runners.predict_latencies", ignore_result=True)  # type: ignore[untyped-decorator]
+def predict_latencies() -> None:
+    """Have lists show predictions of what was not measured."""
+    predictions.keep_up()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]

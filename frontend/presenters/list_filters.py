@@ -18,7 +18,7 @@ from frontend.parts.options import Option
 from frontend.presenters import licences
 from hub.protocol import problems
 from registry.catalogue import search, speeds
-from registry.catalogue.query import Query
+from registry.catalogue.query import USUAL_SORT, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +34,7 @@ SORTS = {
     "carbon": "Least carbon",
     "macs": "Fewest operations",
     "memory": "Least memory",
+    "parameters": "Fewest parameters",
     "name": "Name",
 }
 
@@ -71,7 +72,7 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "contains": ("Name or summary", str),
 }
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it.
-PARAMETERS = ("q", "sort", "cursor", "on", *GROUPS, *MORE, *speeds.Setup._fields)
+PARAMETERS = ("q", "sort", "cursor", "on", "predicted", *GROUPS, *MORE, *speeds.Setup._fields)
 # Of these one value at most is chosen; all but the last are numbers.
 _MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OPSETS = ("opset_max", "opset")
@@ -122,21 +123,39 @@ def read(data: QueryDict) -> Query:
     groups |= {
         name: value.strip()[:96] for name, value in zip(speeds.Setup._fields, setup, strict=False)
     }
-    sort = data.get("sort") or "updated"
-    if sort not in SORTS:
+    sort = data.get("sort", "")
+    if sort and sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    return Query(
+    query = Query(
         text=data.get("q", "").strip()[:200],
-        sort=sort,
         contains=data.get("contains", "").strip()[:200],
         max_p50=_milliseconds(data.get("max_p50", "").strip()),
+        predicted=_is_on(data.get("predicted", "")),
         **groups,
+    )
+    return replace(query, sort=sort or query.default_sort)
+
+
+def sorts(query: Query, available: Sequence[speeds.Offer]) -> tuple[Option, ...]:
+    """The orders of the list; where nothing was measured there is no fastest.
+
+    The default one has no value, so that it stays out of the address and follows the limits.
+    """
+    words = SORTS if available else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
+    return tuple(
+        Option(text, "" if sort == query.default_sort else sort, on=sort == query.sort)
+        for sort, text in words.items()
     )
 
 
-def sorts(available: Sequence[speeds.Offer]) -> dict[str, str]:
-    """The orders of the list in words; where nothing was measured there is no fastest."""
-    return SORTS if available else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
+def order_reason(query: Query) -> str:
+    """Why the list is in its order, where a limit decided that; empty elsewhere."""
+    if query.sort != query.default_sort or not query.limits:
+        return ""
+    title = MORE["max_p50"][0] if query.max_p50 is not None else GROUPS[query.limits[0]][0]
+    if query.sort == USUAL_SORT:
+        return "Newest first, since several limits are set. To sort by one of them, use Sort."
+    return f"{SORTS[query.sort]} first, because of the limit “{title}”."
 
 
 def settled(query: Query, available: Sequence[speeds.Offer]) -> Query:
@@ -152,7 +171,11 @@ def address(query: Query, cursor: str = "") -> str:
     for name in (*GROUPS, *MORE):
         pairs += [(name, value) for value in _chosen(query, name)]
     pairs += list(query.setup._asdict().items())
-    pairs += [("sort", "" if query.sort == "updated" else query.sort), ("cursor", cursor)]
+    pairs += [
+        ("predicted", "1" if query.predicted else ""),
+        ("sort", "" if query.sort == query.default_sort else query.sort),
+        ("cursor", cursor),
+    ]
     written = urlencode([(name, value) for name, value in pairs if value])
     return f"{reverse('models')}?{written}" if written else reverse("models")
 
@@ -213,11 +236,24 @@ def groups(
     return listed
 
 
+def latency_limit(query: Query) -> str:
+    """The latency limit as its field takes it, without an exponent; empty where there is none."""
+    if query.max_p50 is None:
+        return ""
+    return f"{query.max_p50:.9f}".rstrip("0").rstrip(".")
+
+
 def _number(name: str, text: str) -> int | None:
     number = addresses.whole(text, _MOST_DIGITS[name])
     if text and number is None:
         raise problems.InvalidRequest(f"The {_NUMBERS[name]} {text[:20]!r} is not a number.")
     return number
+
+
+def _is_on(text: str) -> bool:
+    if text not in ("", "0", "1"):
+        raise problems.InvalidRequest(f"predicted is 1 or 0, not {text[:20]!r}.")
+    return text == "1"
 
 
 def _milliseconds(text: str) -> float | None:
@@ -241,7 +277,7 @@ def _chosen(query: Query, name: str) -> tuple[str, ...]:
         bound = getattr(query, name)
         return () if bound is None else (str(bound),)
     if name == "max_p50":
-        return () if query.max_p50 is None else (f"{query.max_p50:g}",)
+        return (latency_limit(query),) if query.max_p50 is not None else ()
     if name == "contains":
         return (query.contains,) if query.contains else ()
     value: tuple[str, ...] = getattr(query, name)
@@ -252,7 +288,13 @@ def _drop(query: Query, name: str, value: str) -> str:
     if name == "q":
         return address(replace(query, text=""))
     if name in _ONE:
-        return address(query.without(name))
+        return address(without(query, name))
     left = tuple(other for other in _chosen(query, name) if other != value)
     changed: dict[str, Any] = {name: left}
     return address(replace(query, **changed))
+
+
+def without(query: Query, name: str) -> Query:
+    """The query without a choice, in the order that follows from the rest unless one was asked."""
+    wider = query.without(name)
+    return replace(wider, sort=wider.default_sort) if query.sort == query.default_sort else wider

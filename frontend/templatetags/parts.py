@@ -50,6 +50,7 @@ register.filter("basename", posixpath.basename)
 KINDS = {
     "measured": ("pass", "Measured in a stored run; follow the link for details."),
     "recorded": ("accent", "Recorded by the hub."),
+    "predicted": ("part", "Predicted from measurements of other models in the same setup."),
     "declared": ("part", "Stated by the publisher or the file; not verified by the hub."),
     "estimated": ("part", "Computed with the formula shown."),
     "none": ("", "Not measured, recorded or declared."),

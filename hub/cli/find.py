@@ -28,18 +28,29 @@ def add_find(commands: Any) -> None:
     find = commands.add_parser(
         "find",
         help="find models by latency, memory, operations, size and licence",
-        description="Find models that keep every limit, the best first. Models without the "
-        "measurement or the count that a limit needs are left out.",
+        description="Find models that keep every limit, the best first: sorted by latency, or by "
+        "the only limit. Models without the measurement or the count that a limit needs are left "
+        "out.",
     )
     find.add_argument("query", nargs="*", help="words to search for")
     find.add_argument("--task", help="such as image-classification")
     find.add_argument("--license", help="SPDX identifier of the licence")
     find.add_argument("--precision", help="such as fp32 or int8")
     find.add_argument("--passes-on", metavar="RUNTIME", help="passes conformance on this runtime")
-    find.add_argument("--on", metavar="DEVICE", help="class of device on which latency is measured")
+    find.add_argument(
+        "--on",
+        metavar="DEVICE",
+        help="class of device on which latency is measured; 'this machine' for that of this one",
+    )
     find.add_argument("--runtime", help="runtime with which latency is measured")
     for name in LIMITS:
         find.add_argument(f"--{name.replace('_', '-')}", metavar="LIMIT", help=_HELP[name])
+    find.add_argument(
+        "--predicted",
+        action="store_true",
+        help="include models that were not measured there, if the upper end of the predicted "
+        "latency keeps the limit",
+    )
     find.add_argument(
         "--limit", type=positive, default=20, help="maximum number of results (default: 20)"
     )
@@ -48,7 +59,10 @@ def add_find(commands: Any) -> None:
 
 
 def _find(options: argparse.Namespace) -> int:
-    names = ("on", "task", "license", "precision", "passes_on", "runtime", "limit", *LIMITS)
+    names = (
+        *("on", "task", "license", "precision", "passes_on", "runtime", "predicted", "limit"),
+        *LIMITS,
+    )
     models = api.find(
         " ".join(options.query) or None, **{name: getattr(options, name) for name in names}
     )
@@ -66,16 +80,27 @@ def _find(options: argparse.Namespace) -> int:
 def _reasons(model: dict[str, Any]) -> list[str]:
     """Why a model fits, in figures; what is not known is left out."""
     latest = model.get("latest") or {}
-    speed = model.get("speed")
     reasons = []
-    if speed:
-        noisy = " noisy" if speed["status"] == "noisy" else ""
-        reasons.append(f"p50 {speed['p50_ms']:.3g} ms{noisy}")
+    if speed := model.get("speed"):
+        reasons.append(_latency(speed))
     if latest.get("memory_bytes") is not None:
         reasons.append(f"{size(latest['memory_bytes'])} of memory")
     if latest.get("macs") is not None:
         reasons.append(f"{counting.quantity(latest['macs'])} MACs")
+    if any(fit["constraint"] == "max_parameters" for fit in model.get("fits") or ()):
+        reasons.append(f"{counting.quantity(latest['parameters'])} parameters")
     reasons.append(f"{size(latest.get('size'))} of files")
     if model.get("license"):
         reasons.append(plain(str(model["license"])))
     return reasons
+
+
+def _latency(speed: dict[str, Any]) -> str:
+    """The p50 with its interval; a noisy or predicted one says so."""
+    about = "\N{ALMOST EQUAL TO} " if speed.get("predicted") else ""
+    words = f"p50 {about}{speed['p50_ms']:.3g} ms"
+    if speed.get("low_ms") is not None and speed.get("high_ms") is not None:
+        words += f" [{speed['low_ms']:.3g}, {speed['high_ms']:.3g}]"
+    if speed.get("device"):
+        words += f" on {plain(str(speed['device']))}"
+    return words if speed["status"] == "accepted" else f"{words} {speed['status']}"

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     import argparse
 
 # The orders of the API's list of models.
-SORTS = ("updated", "downloads", "name", "size", "carbon", "macs", "memory", "fastest")
+SORTS = (
+    "updated",
+    "downloads",
+    "name",
+    "size",
+    "carbon",
+    "macs",
+    "memory",
+    "parameters",
+    "fastest",
+)
 _FILTERS = (
     "namespace", "license", "task", "keyword", "precision", "opset_max",
     "sort", "device", "runtime", "provider",
@@ -99,7 +109,7 @@ def _speed(result: dict[str, Any] | None) -> str:
     """The median time of one run, which is not ranked where it is noisy."""
     if not result:
         return "not measured"
-    noisy = " noisy" if result["status"] == "noisy" else ""
+    noisy = "" if result["status"] == "accepted" else f" {result['status']}"
     p50 = result["p50_ms"]
     return f"{p50:.3g} ms{noisy}" if p50 < 1000 else f"{p50:.0f} ms{noisy}"
 

@@ -1,4 +1,4 @@
-"""Models by what they must achieve: limits with units, and the order that follows from them."""
+"""Models by what they must achieve: limits with units, as filters of the list of models."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ LIMITS: Final[dict[str, tuple[str, dict[str, float]]]] = {
     "max_macs": ("max_macs", _DECIMAL),
     "max_parameters": ("max_parameters", _DECIMAL),
 }
-# What is limited first decides the order.
-_ORDERS = {
-    "max_p50": "fastest", "max_memory": "memory", "max_macs": "macs", "max_size": "size",
-}  # fmt: skip
 _EXAMPLES = {"max_p50": "20ms", "max_memory": "500MB", "max_size": "100MB", "max_macs": "1G"}
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
 
 
 def filters(limits: dict[str, str | float | None], device: str | None) -> dict[str, Any]:
-    """The filters of `GET /models` for these limits; raises InvalidRequest for a bad one."""
+    """The filters of `GET /models` for these limits; raises InvalidRequest for a bad one.
+
+    With a limit the hub decides the order, as on its page.
+    """
     for name in limits.keys() - LIMITS.keys():
         known = ", ".join(LIMITS)
         raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {known}.")
     given = {name: value for name, value in limits.items() if value is not None}
+    chosen: dict[str, Any] = {"device": device or None}
     if device and "max_p50" not in given:
-        order = "fastest"
-    else:
-        order = next((sort for name, sort in _ORDERS.items() if name in given), "downloads")
-    chosen: dict[str, Any] = {"sort": order, "device": device or None}
+        chosen["sort"] = "fastest"
+    elif not given:
+        chosen["sort"] = "downloads"
     for name, value in given.items():
         field, units = LIMITS[name]
         amount = quantity(name, value, units)

@@ -207,25 +207,31 @@ class Hub:
         license: str | None = None,  # noqa: A002 - the word of the API
         precision: str | None = None,
         passes_on: str | None = None,
+        predicted: bool = False,
         limit: int = 20,
         **limits: str | float | None,
     ) -> list[dict[str, Any]]:
         """Models that keep every limit, the best first, at most `limit` of them.
 
         `limits` are `max_p50` (milliseconds, or "20ms") of an accepted result `on` a class of
-        devices with a `runtime`, `max_memory` and `max_size` (bytes, or "500MB"), `max_macs` and
-        `max_parameters` (a number, or "1G"). What is limited first, in this order, decides the
-        order. Models without the figure that a limit needs are left out.
+        devices ("this machine" for that of this one) with a `runtime`, `max_memory` and `max_size`
+        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). Latency, or else
+        the only limit, decides the order; with several others the newest come first. Models
+        without the figure that a limit needs are left out; with `predicted` a prediction counts
+        where nothing was measured. `fits` of each model has its values.
 
         Raises InvalidRequest for a limit that is none, and NotFound where nothing that matches has
-        an accepted result on the device that is named without a limit.
+        an accepted result on the device that is named without a limit, or nothing at all was
+        measured on machines like this one.
         """
-        from hub.client import find  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client import find, speeds  # noqa: PLC0415  (each verb imports what it needs)
 
         self.require_network(query or "", "hub.find")
+        if on == speeds.THIS_MACHINE:
+            on = speeds.this_machine(self.transport.get("/api/v1/devices"))
         asked = find.filters(limits, on) | {
             "runtime": runtime, "task": task, "license": license, "precision": precision,
-            "passes_on": passes_on,
+            "passes_on": passes_on, "predicted": "true" if predicted else None,
         }  # fmt: skip
         return list(self._pages(query, limit, asked))
 

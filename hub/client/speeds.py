@@ -1,13 +1,15 @@
-"""Lists of models by speed, which make sense only where something was measured."""
+"""Speeds of models, which make sense only where something was measured."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from hub.protocol import problems
+from hub.protocol import devices, problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+THIS_MACHINE: Final = "this machine"
 
 
 def require(page: Mapping[str, Any]) -> None:
@@ -31,3 +33,19 @@ def require(page: Mapping[str, Any]) -> None:
         "speed. Use fewer filters, another order or another device (listed at /api/v1/devices; "
         "default: the most measured one)."
     )
+
+
+def this_machine(page: Mapping[str, Any]) -> str:
+    """The name of this machine's device class, which must be in the hub's list of devices.
+
+    Raises `NotFound` where the hub has no measurement on such a machine.
+    """
+    own = devices.this_machine()
+    if own.name not in (device["name"] for device in page["items"]):
+        raise problems.NotFound(
+            f"The hub has no measurements on machines like this one ({own.title}). Contribute one "
+            "with `hub bench MODEL --contribute`, or ask for another device (listed at "
+            "/api/v1/devices). The list of models shows what the hub's own workers measured: its "
+            "administrator can run one on this machine."
+        )
+    return own.name

@@ -18,6 +18,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 300.0,
         "options": {"queue": "light", "expires": 300.0},
     },
+    "predictions": {
+        "task": "runners.predict_latencies",
+        "schedule": 300.0,
+        "options": {"queue": "light", "expires": 300.0},
+    },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
     "scrub": {
         "task": "runners.scrub",

@@ -44,6 +44,7 @@ _ORDER = {
     "carbon": "?kg ?created",
     "macs": "?macs ?created",
     "memory": "?memory ?created",
+    "parameters": "?parameters ?created",
     "name": "?name",
     # Of two results alike the older model comes first; of models without one the newest.
     "fastest": "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
@@ -54,6 +55,7 @@ _SORTED_BY = {
     "carbon": "hub:trainingCO2eKg ?kg",
     "macs": "hub:macs ?macs",
     "memory": "hub:memoryBytes ?memory",
+    "parameters": "it6:totalNumberOfParameters ?parameters",
 }
 _SIZE = """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
       ?version a fair4ml:MLModel ; dcat:distribution ?file .
@@ -112,7 +114,7 @@ def of(
     ]
     column = {
         "size": " ?size", "carbon": " ?kg", "fastest": " ?p50", "macs": " ?macs",
-        "memory": " ?memory",
+        "memory": " ?memory", "parameters": " ?parameters",
     }.get(query.sort, "")  # fmt: skip
     body = "\n".join(f"  {line}" for line in lines)
     text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {_ORDER[query.sort]}\n"
@@ -205,6 +207,8 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         )
     if query.sort == "downloads":
         notes.append("Downloads are not in the graphs. The query sorts by date instead.")
+    if query.predicted and (query.max_p50 is not None or query.sort == "fastest"):
+        notes.append("Predictions are not in the graphs. The query lists only what was measured.")
     if query.tags:
         notes.append("Tags are not in the graphs. The query ignores them.")
     for group, write in _WRITERS.items():

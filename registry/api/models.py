@@ -10,7 +10,7 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry.api import etags, pagination, queries
+from registry.api import etags, listed_models, pagination, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
@@ -22,8 +22,6 @@ from registry.versions import selectors
 from registry.versions.services import registered_models
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rest_framework.request import Request
 
     from registry.core.permissions import Actor
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
 
 LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
 PLAIN = (
-    "sort", "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
-    "contains", *speeds.Setup._fields,
+    "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
+    "predicted", "contains", *speeds.Setup._fields,
 )  # fmt: skip
 
 
@@ -63,26 +61,14 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     return {"facets": data, "facets_capped": facets.capped}
 
 
-def _listed(rows: Sequence[summaries.Summary], setup: speeds.Setup | None) -> list[dict[str, Any]]:
-    """Models as a list gives them, with their speeds where a setup was asked for."""
-    items = [shapes.model_summary(row) for row in rows]
-    if setup is not None:
-        by_document = speeds.of_documents([row.pk for row in rows], setup)
-        for row, item in zip(rows, items, strict=True):
-            item["speed"] = (
-                shapes.speed(by_document[row.pk], row) if row.pk in by_document else None
-            )
-    return items
-
-
 class ModelList(APIView):
     """Every model the caller may see."""
 
     @extend_schema(
         operation_id="models_list",
         responses=pagination.paged(
-            shapes.ListedModelOutput,
-            setup=shapes.SetupOutput(
+            listed_models.ListedModelOutput,
+            setup=listed_models.SetupOutput(
                 required=False,
                 allow_null=True,
                 help_text="the setup in which the speeds were measured",
@@ -105,16 +91,17 @@ class ModelList(APIView):
 
         With `sort=fastest`, `max_p50`, `device`, `runtime` or `provider` each model has its
         `speed` in the `setup` that these name. With `fastest` models are ordered by it, each with
-        its own input; that is no ranking (see /benchmarks).
+        its own input; that is no ranking (see /benchmarks). Models without a result there may have
+        a prediction. If constraints are given, `fits` has each model's value for them.
         """
         lists = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
-        plain = {
-            key: request.query_params[key] for key in ("q", *PLAIN) if key in request.query_params
-        }
+        given = request.query_params
+        plain = {key: given[key] for key in ("q", "sort", *PLAIN) if key in given}
         data = parse(queries.ModelsQuery, plain | lists)
         chosen: dict[str, Any] = {key: data[key] for key in PLAIN}
         chosen |= {key: tuple(data[key]) for key in LISTS}
         query = Query(text=data["q"], **chosen)
+        query = replace(query, sort=data.get("sort") or query.default_sort)
         timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)
         if timed:
             offers = speeds.offers(request.user)
@@ -129,7 +116,7 @@ class ModelList(APIView):
         )
         return pagination.answer(
             request,
-            _listed(page.items, query.setup if timed else None),
+            listed_models.of(page.items, query, is_timed=timed),
             page.next,
             count=page.count,
             count_capped=page.capped,

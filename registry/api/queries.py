@@ -53,7 +53,12 @@ class ModelsQuery(serializers.Serializer[Any]):
     """What a list of models is asked for; repeat a group for alternatives."""
 
     q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
-    sort = serializers.ChoiceField([*SORTS, FASTEST], default="updated")
+    sort = serializers.ChoiceField(
+        [*SORTS, FASTEST],
+        required=False,
+        help_text="default: `fastest` with `max_p50`, else the order of the only `max_` filter, "
+        "else `updated`",
+    )
     namespace = _any()
     license = _any()
     task = _any()
@@ -94,6 +99,12 @@ class ModelsQuery(serializers.Serializer[Any]):
         min_value=0,
         help_text="maximum median latency in milliseconds of an accepted result in the setup that "
         "`device`, `runtime` and `provider` name",
+    )
+    predicted = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="with `max_p50` and `fastest`: also models that were not measured in the setup, "
+        "by the upper end of their prediction",
     )
     device = _named(
         "device class whose speeds are shown and sorted by; filters only with `max_p50`"

@@ -12,7 +12,6 @@ from rest_framework import serializers
 from registry.api.inputs import Input, Items
 from registry.models import (
     Check,
-    DocumentSpeed,
     File,
     Membership,
     Ref,
@@ -111,30 +110,6 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
         return page_url(row.title)
 
 
-class SetupOutput(serializers.Serializer[Any]):
-    """The setups in which models are measured."""
-
-    device = serializers.CharField()
-    runtime = serializers.CharField()
-    provider = serializers.CharField()
-
-
-class SpeedOutput(serializers.Serializer[Any]):
-    """How fast a model's main variant ran in a setup, with its own input."""
-
-    status = serializers.ChoiceField(
-        DocumentSpeed.Status.choices, help_text="noisy results are not ranked"
-    )
-    p50_ms = serializers.FloatField()
-    url = serializers.CharField(help_text="URL of the result")
-
-
-class ListedModelOutput(ModelSummaryOutput):
-    """A model of a list, with its speed where a setup was asked for."""
-
-    speed = SpeedOutput(required=False, allow_null=True)
-
-
 _LATEST = tuple(LatestOutput().fields)
 
 
@@ -160,13 +135,6 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "url": page_url(row.title),
         "latest": latest and {key: latest.get(key) for key in _LATEST},
     }
-
-
-def speed(row: DocumentSpeed, of: Summary) -> dict[str, Any]:
-    """What ``SpeedOutput`` says."""
-    number = (of.latest or {})["number"]
-    place = f"{of.title}/versions/{number}/benchmarks/{row.result}"
-    return {"status": row.status, "p50_ms": row.p50_ms, "url": api_url("models", place)}
 
 
 class RefOutput(serializers.Serializer[Ref]):

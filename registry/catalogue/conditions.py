@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
-from registry.catalogue import full_text, tags
+from registry.catalogue import full_text, predictions, tags
 from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
@@ -30,7 +30,7 @@ CUMULATIVE = ("passes_on", "evidence")
 # Sorts by what not every model has, and its column: those without it are left out.
 SPARSE = {
     "size": "size", "largest": "size", "carbon": "carbon_kg", "parameters": "parameters",
-    "macs": "macs", "memory": "memory_bytes",
+    "most-parameters": "parameters", "macs": "macs", "memory": "memory_bytes",
 }  # fmt: skip
 
 
@@ -111,13 +111,19 @@ def _has_facts(query: Query) -> Q:
 
 
 def _is_fast(query: Query) -> Q:
-    """The condition that an accepted result in the query's setup keeps its limit."""
+    """The condition that an accepted result in the query's setup keeps its limit.
+
+    Where predictions count, the upper end of one does as well.
+    """
     if query.max_p50 is None:
         return Q()
     results = DocumentSpeed.objects.filter(
         **query.setup._asdict(), status=DocumentSpeed.Status.ACCEPTED, p50_ms__lte=query.max_p50
     )
-    return Q(pk__in=results.values("document_id"))
+    fast = Q(pk__in=results.values("document_id"))
+    if query.predicted:
+        fast |= Q(pk__in=predictions.within(query.setup, query.max_p50).values("document_id"))
+    return fast
 
 
 def _has_tag(tag: str) -> Q:

@@ -7,6 +7,13 @@ from typing import Any
 
 from registry.catalogue import speeds
 
+USUAL_SORT = "updated"
+# Limit of one number -> the sort that puts first what keeps it best.
+_SORT_OF = {
+    "max_p50": "fastest", "max_bytes": "size", "max_parameters": "parameters", "max_macs": "macs",
+    "max_memory": "memory",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -18,7 +25,7 @@ class Query:
 
     text: str = ""
     contains: str = ""
-    sort: str = "updated"
+    sort: str = USUAL_SORT
     namespace: tuple[str, ...] = ()
     license: tuple[str, ...] = ()
     domain: tuple[str, ...] = ()
@@ -49,6 +56,9 @@ class Query:
     provider: str = ""
     """These three name the setup whose speeds are meant; they narrow nothing but with max_p50."""
 
+    predicted: bool = False
+    """Whether a prediction counts, by its upper end, where nothing was measured in the setup."""
+
     near: bool = False
     """Whether names with one typo in them are meant, since no text holds what was written."""
 
@@ -58,12 +68,24 @@ class Query:
         return replace(self, **lifted)
 
     @property
+    def limits(self) -> tuple[str, ...]:
+        """The limits of one number that are set, latency first."""
+        return tuple(name for name in _SORT_OF if getattr(self, name) is not None)
+
+    @property
+    def default_sort(self) -> str:
+        """The sort where none is asked for: by latency or the only limit, else by date."""
+        limits = self.limits
+        by_limit = "max_p50" in limits or len(limits) == 1
+        return _SORT_OF[limits[0]] if by_limit else USUAL_SORT
+
+    @property
     def in_any_order(self) -> Query:
         """The same models in the usual order, whatever speeds are shown."""
-        plain = replace(self, sort="updated")
+        plain = replace(self, sort=USUAL_SORT)
         if self.max_p50 is not None:
             return plain
-        return replace(plain, device="", runtime="", provider="")
+        return replace(plain, device="", runtime="", provider="", predicted=False)
 
     @property
     def setup(self) -> speeds.Setup:

@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
 from hub.protocol import problems
-from registry.catalogue import conditions, full_text, speeds
+from registry.catalogue import conditions, full_text, predictions, speeds
 from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
 from registry.core import cursors, public_counts
@@ -41,16 +41,18 @@ SORTS = {
     "carbon": ("carbon_kg", False),
     "macs": ("macs", False),
     "memory": ("memory_bytes", False),
+    "parameters": ("parameters", False),
 }
 # Column -> its name in what a list shows of the newest version.
 _IN_LATEST = {
     "carbon_kg": "training_carbon_kg", "macs": "macs", "memory_bytes": "memory_bytes",
+    "parameters": "parameters",
 }  # fmt: skip
 # The orders of the Hub protocol, all of them with the largest first.
 ORDERS = SORTS | {
     "created": ("pk", True),
     "modified": ("updated_at", True),
-    "parameters": ("parameters", True),
+    "most-parameters": ("parameters", True),
     "largest": ("size", True),
     "name-down": ("title", True),
 }
@@ -126,8 +128,9 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
 def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """Those that were measured in the query's setup, from the least p50; then the others, newest.
 
-    Accepted results come before noisy ones. The key of a page's last row says in which of the three
-    parts it was: a number of milliseconds, one below zero, or a time.
+    Accepted results come before noisy ones; where predictions count, they are in one order with the
+    accepted ones. The key of a page's last row says in which of the three parts it was: a number of
+    milliseconds, one below zero, or a time.
     """
     parts = conditions.matching(actor, query)
     begun, cursor = _part_of(cursor)
@@ -143,6 +146,9 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
         rest: list[tuple[Any, int]] = []
         for documents in parts:
             others = speeds.unmeasured(documents, query.setup).filter(after)
+            if query.predicted:
+                expected = predictions.predicted(documents, query.setup)
+                others = others.exclude(pk__in=expected.order_by().values("pk"))
             rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
         keys += sorted(rest, reverse=True)[: limit + 1 - len(keys)]
     following = None
@@ -167,12 +173,20 @@ def _part_of(cursor: str) -> tuple[int, str]:
 def _measured(
     parts: Sequence[QuerySet[SearchDocument]], query: Query, status: str, cursor: str, most: int
 ) -> list[tuple[float, int]]:
-    """The p50 and the key of those with a result of this status, from the least."""
+    """The p50 and the key of those with a result of this status, from the least.
+
+    Predictions that count stand among the accepted results.
+    """
     after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
     keys: list[tuple[float, int]] = []
     for documents in parts:
         there = speeds.measured(documents, query.setup, status).filter(after)
         keys += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
+        if query.predicted and status == DocumentSpeed.Status.ACCEPTED:
+            after_that = cursors.after(predictions.P50, cursor, down=False) if cursor else Q()
+            expected = predictions.predicted(documents, query.setup).filter(after_that)
+            ordered = expected.order_by(predictions.P50, "pk")
+            keys += ordered.values_list(predictions.P50, "pk")[:most]
     return sorted(keys)[:most]
 
 

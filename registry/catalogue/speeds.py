@@ -39,12 +39,17 @@ class Setup(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """One result of a variant that a list shows; ``result`` is its number."""
+    """One result of a variant that a list shows; ``result`` is its number.
+
+    ``low_ms`` and ``high_ms`` are the interval of the median, where the result has one.
+    """
 
     setup: Setup
     device_title: str
     status: str
     p50_ms: float
+    low_ms: float | None
+    high_ms: float | None
     result: int
 
 
@@ -70,7 +75,8 @@ def contribute(reader: Reader) -> None:
 
 
 def keep(document: SearchDocument, main: Variant | None) -> None:
-    """Make the stored speeds of a document those of its main variant."""
+    """Make the stored speeds of a document those of its main variant, and no prediction older."""
+    document.predictions.exclude(variant=main.pk if main else 0).delete()
     speeds = [speed for reader in _readers for speed in (reader(main) if main else ())]
     rows = [
         DocumentSpeed(
@@ -81,15 +87,21 @@ def keep(document: SearchDocument, main: Variant | None) -> None:
             provider=speed.setup.provider,
             status=speed.status,
             p50_ms=speed.p50_ms,
+            p50_low_ms=speed.low_ms,
+            p50_high_ms=speed.high_ms,
             result=speed.result,
         )
         for speed in speeds
     ]
-    stored = {row.result: row for row in document.speeds.all()}
-    if stored.keys() == {row.result for row in rows}:  # results are never changed
+    if set(map(_key, document.speeds.all())) == set(map(_key, rows)):
         return
     document.speeds.all().delete()
     DocumentSpeed.objects.bulk_create(rows)
+
+
+def _key(row: DocumentSpeed) -> tuple[int, float | None]:
+    """What tells stored rows apart: a result never changes, but older rows lack its interval."""
+    return row.result, row.p50_low_ms
 
 
 def offers(actor: Actor) -> list[Offer]:

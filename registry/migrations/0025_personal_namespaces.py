@@ -34,7 +34,7 @@ def open_namespaces(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("registry", "0022_dataset_laws"),
+        ("registry", "0024_predicted_speeds"),
     ]
 
     operations = [

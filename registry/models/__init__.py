@@ -16,6 +16,7 @@ from registry.models.search import (
     DocumentFact,
     DocumentKeyword,
     DocumentSpeed,
+    PredictedSpeed,
     SearchDocument,
 )
 from registry.models.tokens import AccessToken
@@ -50,6 +51,7 @@ __all__ = [
     "Mention",
     "NameConfirmation",
     "Namespace",
+    "PredictedSpeed",
     "Ref",
     "RefusedCard",
     "RegisteredModel",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from registry.models.constraints import one_of
 from registry.models.registered_models import RegisteredModel
@@ -140,6 +140,8 @@ class DocumentSpeed(models.Model):
     provider = models.CharField(max_length=64, blank=True, default="")
     status = models.CharField(max_length=8, choices=SpeedStatus.choices)
     p50_ms = models.FloatField()
+    p50_low_ms = models.FloatField(null=True, blank=True)
+    p50_high_ms = models.FloatField(null=True, blank=True)
     result = models.BigIntegerField(help_text="the id of the result in its version")
 
     class Meta:
@@ -160,6 +162,65 @@ class DocumentSpeed(models.Model):
 
     def __str__(self) -> str:
         return f"{self.p50_ms} ms on {self.device} with {self.runtime}"
+
+    @property
+    def is_predicted(self) -> bool:
+        return False
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The 95 % interval of the median in milliseconds, where the result has one."""
+        return self.p50_low_ms, self.p50_high_ms
+
+
+class PredictedSpeed(models.Model):
+    """How fast a listed model is predicted to run in a setup in which it was not measured.
+
+    Derived from rows of others: it may be dropped and made again at any time.
+    """
+
+    document = models.ForeignKey(
+        SearchDocument, models.CASCADE, related_name="predictions", db_index=False
+    )
+    variant = models.BigIntegerField(help_text="the id of the main variant that it is made for")
+    device = models.CharField(max_length=96)
+    device_title = models.CharField(max_length=200)
+    runtime = models.CharField(max_length=32)
+    provider = models.CharField(max_length=64, blank=True, default="")
+    p50_ms = models.FloatField()
+    low_ms = models.FloatField()
+    high_ms = models.FloatField()
+    models_measured = models.PositiveIntegerField(help_text="models that the fit was made from")
+
+    class Meta:
+        ordering = ["document", "device", "runtime", "provider"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "device", "runtime", "provider"], name="predictedspeed_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(low_ms__gt=0, low_ms__lte=F("p50_ms"), high_ms__gte=F("p50_ms")),
+                name="predictedspeed_in_order",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["device", "runtime", "provider", "p50_ms", "document"],
+                name="predictedspeed_in_setup",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"about {self.p50_ms} ms on {self.device} with {self.runtime}"
+
+    @property
+    def is_predicted(self) -> bool:
+        return True
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval of the prediction in milliseconds."""
+        return self.low_ms, self.high_ms
 
 
 class DocumentFacets(models.Model):

@@ -6,14 +6,13 @@ Only vetted records come here (`vetting`); one of a person carries that person's
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol.devices import DeviceClass, device_class
 from hub.protocol.stored import whole
 from registry.core import events
 from registry.models import File, Variant, Version
@@ -31,17 +30,7 @@ if TYPE_CHECKING:
 
 FOLDER = "benchmarks"
 SAMPLES = "samples.csv"
-_NOT_TITLE = re.compile(r"[^ -~]+")
 _CALIBRATION_BYTES = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceClass:
-    """The machines whose results may stand beside each other, as far as hardware goes."""
-
-    name: str
-    title: str
-    kind: str
 
 
 @transaction.atomic
@@ -152,14 +141,7 @@ def device_of(record: dict[str, Any]) -> DeviceClass:
     """The device class of a result: the hardware of its comparability, and how many cores."""
     told = record["comparability"]
     kind = "gpu" if told.get("device") == "gpu" else "cpu"
-    hardware = _NOT_TITLE.sub(" ", str(told.get("hardware", ""))).strip()[:120]
-    if hardware in ("", form.NOT_EXPOSED):
-        hardware = f"unnamed {kind.upper()}"
-    cores = told.get("usable_cpus")
-    if kind == "cpu" and isinstance(cores, int) and not isinstance(cores, bool):
-        hardware = f"{hardware}, {cores} {'core' if cores == 1 else 'cores'}"
-    name = re.sub(r"[^a-z0-9]+", "-", hardware.lower()).strip("-")[:96].strip("-")
-    return DeviceClass(name or kind, hardware, kind)
+    return device_class(kind, str(told.get("hardware", "")), whole(told.get("usable_cpus")))
 
 
 def environment_of(record: dict[str, Any]) -> Environment:

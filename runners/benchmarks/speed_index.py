@@ -45,16 +45,19 @@ def of_main(variant: Variant) -> Iterator[Speed]:
         status__in=Measurement.SHOWN,
         **DEFAULT,
     )
-    columns = ("device", "runtime", "provider", "device_title", "status", "p50_ms", "pk")
+    columns = (
+        *("device", "runtime", "provider", "device_title", "status", "p50_ms"),
+        *("p50_low_ms", "p50_high_ms", "pk"),
+    )
     found: dict[Setup, Speed] = {}
-    for *where, title, status, p50_ms, pk, shapes in rows.order_by("pk").values_list(
-        *columns, "job__input__shapes"
-    ):
+    for *where, title, status, p50_ms, low_ms, high_ms, pk, shapes in rows.order_by(
+        "pk"
+    ).values_list(*columns, "job__input__shapes"):
         setup = Setup(*where)
         before = found.get(setup)
         if shapes or (before and before.status == _FIRM and status != _FIRM):
             continue
-        found[setup] = Speed(setup, title, status, p50_ms, pk)
+        found[setup] = Speed(setup, title, status, p50_ms, low_ms, high_ms, pk)
     yield from found.values()
 
 

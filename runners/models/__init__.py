@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runners.models.jobs import Attempt, Bar, Exclusive, Job, JobState, Pool
 from runners.models.measurements import Comparison, Environment, Measurement
+from runners.models.predictions import LatencyFit, VariantWork
 from runners.models.results import (
     ConformanceResult,
     ConformanceVerdict,
@@ -27,10 +28,12 @@ __all__ = [
     "Host",
     "Job",
     "JobState",
+    "LatencyFit",
     "Measurement",
     "Pool",
     "Runtime",
     "SuiteResult",
     "SuiteRun",
+    "VariantWork",
     "Worker",
 ]

@@ -19,7 +19,7 @@ from django.db import close_old_connections, connections
 from registry.core import outbox, usage
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
-from runners.benchmarks import scheduling
+from runners.benchmarks import predictions, scheduling
 from runners.federated import jobs
 from runners.proofs import verification
 from runners.queue import environments, registration, services
@@ -119,6 +119,7 @@ class Worker:
         if "light" in self.queues and now - self._listed >= LISTS_SECONDS:
             self._listed = now
             usage.refresh_lists()
+            predictions.keep_up()
         if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
             self._tidied = now
             services.tidy()

@@ -13,7 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.benchmarks import quality, run, run_facts, standings
 from frontend.parts import addresses, labels
-from frontend.presenters import latency_tables, measurements, version_head, version_speeds
+from frontend.presenters import (
+    latency_tables,
+    measurements,
+    predicted_speeds,
+    version_head,
+    version_speeds,
+)
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
@@ -71,6 +77,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             "comparisons": [
                 version_speeds.compared(row) for row in benchmark_selectors.comparisons_of(version)
             ],
+            "predicted": predicted_speeds.of(version),
             "waiting": [job for job in waiting if not job.is_ended],
             "failed": [job for job in waiting if job.state == job.State.FAILED][:5],
             "released": version.is_served,

@@ -10,32 +10,41 @@ from django.urls import reverse
 
 from frontend.parts.options import Option
 from frontend.presenters import measurements
-from registry.catalogue import search, speeds
+from registry.catalogue import predictions, search, speeds
+from registry.models import DocumentSpeed, PredictedSpeed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from registry.catalogue.query import Query
-    from registry.models import DocumentSpeed, SearchDocument
+    from registry.models import SearchDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The figure of one model; a noisy one has no place in any order."""
+    """The figure of one model; a noisy one has no place in any order.
+
+    A prediction has no address; ``interval`` is where it is expected, and ``models`` how many
+    measured models it is based on.
+    """
 
     p50: str
-    url: str
-    is_noisy: bool
+    url: str = ""
+    is_noisy: bool = False
+    interval: str = ""
+    models: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """What the column says of itself, and its figures by the key of each document."""
 
+    setup: speeds.Setup
     device: str
     runtime: str
     choices: tuple[Option, ...]
     cells: Mapping[int, Speed]
+    rows: Mapping[int, DocumentSpeed | PredictedSpeed]
     ordered: bool
     # Whether the order begins with a result; a later page says nothing of that.
     is_measured: bool
@@ -62,9 +71,13 @@ def of(
         offers.append(speeds.Offer(setup, setup.device, 0))
     title = next(offer.device_title for offer in offers if offer.setup == setup)
     runtime = measurements.runtime(setup.runtime, setup.provider)
-    rows = speeds.of_documents([document.pk for document in documents], setup)
+    pks = [document.pk for document in documents]
+    rows: dict[int, DocumentSpeed | PredictedSpeed] = {}
+    rows |= predictions.of_documents(pks, setup)
+    rows |= speeds.of_documents(pks, setup)
     parameters = {"device": setup.device, "runtime": setup.runtime}
     return Column(
+        setup=setup,
         device=title,
         runtime=runtime,
         choices=tuple(_choice(offer, setup, is_chosen=is_chosen) for offer in offers),
@@ -73,8 +86,9 @@ def of(
             for document in documents
             if document.pk in rows and document.latest
         },
+        rows=rows,
         ordered=query.sort == search.FASTEST,
-        is_measured=not is_first or any(row.status == row.Status.ACCEPTED for row in rows.values()),
+        is_measured=not is_first or any(_is_firm(row) for row in rows.values()),
         across_url=f"{reverse('benchmarks')}?{urlencode(parameters)}",
     )
 
@@ -91,8 +105,16 @@ def _choice(offer: speeds.Offer, setup: speeds.Setup, *, is_chosen: bool) -> Opt
     return Option(words(offer), "/".join(offer.setup) if is_chosen or not on else "", on=on)
 
 
-def _cell(document: SearchDocument, speed: DocumentSpeed) -> Speed:
+def _is_firm(row: DocumentSpeed | PredictedSpeed) -> bool:
+    return isinstance(row, DocumentSpeed) and row.status == row.Status.ACCEPTED
+
+
+def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed) -> Speed:
+    p50 = measurements.latency(speed.p50_ms)
+    if isinstance(speed, PredictedSpeed):
+        ends = (measurements.latency(end) for end in speed.interval)
+        return Speed(p50, interval=" to ".join(ends), models=speed.models_measured)
     latest = document.latest or {}
     place = [document.namespace_slug, document.model.name, latest["number"], speed.result]
     noisy = speed.status == speed.Status.NOISY
-    return Speed(measurements.latency(speed.p50_ms), reverse("benchmark", args=place), noisy)
+    return Speed(p50, reverse("benchmark", args=place), is_noisy=noisy)

@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend.pages.catalogue import runtime_columns, speed_column
+from frontend.pages.catalogue import fit_lines, runtime_columns, speed_column
 from frontend.pages.query import page as query_page
 from frontend.parts import formatting, highlighting, labels
 from frontend.presenters import list_filters
 from metadata.sparql import listing
 from registry.api.parameters import accepts
-from registry.catalogue import facets, search, speeds
+from registry.catalogue import facets, predictions, search, speeds
 from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def models(request: HttpRequest) -> HttpResponse:
         own=request.user.is_authenticated,
         collated=connection.vendor == "postgresql",
     )
+    column = speed_column.of(query, known_setups, page.items, is_first=not cursor)
     total = facets.totals(request.user)["models"] if chips else page.count
     return render(
         request,
@@ -61,16 +62,16 @@ def models(request: HttpRequest) -> HttpResponse:
             "section": "models",
             "query": query,
             "chips": chips,
-            "latency": "" if query.max_p50 is None else f"{query.max_p50:g}",
+            "latency": list_filters.latency_limit(query),
             "kept": list_filters.kept(query),
             "groups": list_filters.groups(query, counts, values),
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
-            "sorts": [
-                {"value": value, "words": text, "on": value == query.sort}
-                for value, text in list_filters.sorts(known_setups).items()
-            ],
+            "sorts": list_filters.sorts(query, known_setups),
+            "order_reason": list_filters.order_reason(query),
+            "offers_predictions": bool(column and predictions.exist(column.setup)),
+            "fits": fit_lines.of(query, page.items, column.rows if column else {}),
             "rows": page.items,
-            "column": speed_column.of(query, known_setups, page.items, is_first=not cursor),
+            "column": column,
             "unmeasured": query.sort == search.FASTEST and not query.device,
             "passing": runtime_columns.of(listed_values["passes_on"], page.items),
             "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
@@ -108,7 +109,11 @@ def suggest(request: HttpRequest) -> JsonResponse:
 def _hint(actor: Actor, query: Query, chips: list[list_filters.Chip]) -> dict[str, object] | None:
     best: dict[str, object] | None = None
     for chip in chips[:6]:
-        wider = replace(query, text="") if chip.group == "q" else query.without(chip.group)
+        wider = (
+            replace(query, text="")
+            if chip.group == "q"
+            else list_filters.without(query, chip.group)
+        )
         count = search.find(actor, wider, limit=1).count
         if count and (best is None or count > int(str(best["count"]))):
             best = {

@@ -33,7 +33,7 @@ ORDERS = {
     "likes": "downloads",
     "likes30d": "downloads",
     "trendingScore": "downloads",
-    "num_parameters": "parameters",
+    "num_parameters": "most-parameters",
     "mainSize": "largest",
     "id": "name-down",
 }

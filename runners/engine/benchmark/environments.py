@@ -12,6 +12,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.devices import cpu_model, cpuinfo
 from runners.engine.benchmark import devices
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
@@ -46,19 +47,12 @@ def describe(
     }
 
 
-def usable_cores() -> list[int]:
-    """The processors that this process may run on, in order."""
-    return sorted(os.sched_getaffinity(0))
-
-
 def _processor(cores: Sequence[int]) -> dict[str, Any]:
-    lines = _cpuinfo()
+    lines = cpuinfo()
     flags = sorted((lines.get("flags") or lines.get("Features") or "").split())
-    arm = [lines.get(name, "") for name in ("CPU implementer", "CPU part")]
-    model = lines.get("model name") or (f"arm {' '.join(arm)}" if all(arm) else NOT_EXPOSED)
     nodes = list(Path("/sys/devices/system/node").glob("node[0-9]*"))
     return {
-        "cpu_model": model,
+        "cpu_model": cpu_model(lines),
         "cpu_family": lines.get("cpu family") or lines.get("CPU architecture") or NOT_EXPOSED,
         "cpu_model_number": lines.get("model") or lines.get("CPU part") or NOT_EXPOSED,
         "cpu_stepping": lines.get("stepping") or lines.get("CPU revision") or NOT_EXPOSED,
@@ -78,16 +72,6 @@ def _processor(cores: Sequence[int]) -> dict[str, Any]:
         "numa_nodes": len(nodes) or NOT_EXPOSED,
         "numa_policy": "default",
     }
-
-
-def _cpuinfo() -> dict[str, str]:
-    """The first processor's lines of /proc/cpuinfo."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    pairs = [line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line]
-    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def _physical() -> int | str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import answers, devices, environments, feeds, sessions, statistics
+from hub.protocol.devices import usable_cores
+from runners.engine.benchmark import answers, devices, feeds, sessions, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.onnx_files import text
@@ -63,7 +64,7 @@ class Subject:
     @property
     def slot(self) -> list[int]:
         """The processors that this measurement may use."""
-        usable = environments.usable_cores()
+        usable = usable_cores()
         return [core for core in self.options.cores if core in usable] or usable
 
     @property

@@ -81,6 +81,50 @@ def test_only_accepted_results_of_the_setup_keep_a_limit_of_latency(api, made):
     assert api().get("models?max_p50=-1").status_code == 400
 
 
+def test_a_limit_decides_the_order_and_each_row_has_the_value_that_keeps_it(api, made):
+    def found(query):
+        return api().get(f"models?{query}").json()["items"]
+
+    first, second = found("max_p50=1e9")
+    assert [first["name"], second["name"]] == ["fast", "slow"]
+    assert first["fits"] == [
+        {
+            "constraint": "max_p50", "limit": 1e9, "value": made["fast"].p50_ms, "unit": "ms",
+            "basis": "measured", "low": made["fast"].p50_low_ms, "high": made["fast"].p50_high_ms,
+        }
+    ]  # fmt: skip
+    assert first["speed"]["low_ms"] == made["fast"].p50_low_ms <= made["fast"].p50_ms
+    newest = [one["name"] for one in found("sort=updated")]
+    assert [one["name"] for one in found("max_bytes=1000000&max_parameters=100")] == newest
+    (only,) = found("max_p50=1e9&max_parameters=100&limit=1")
+    assert [(one["constraint"], one["value"], one["basis"]) for one in only["fits"]] == [
+        ("max_p50", made["fast"].p50_ms, "measured"), ("max_parameters", 12, "counted"),
+    ]  # fmt: skip
+    assert "fits" not in found("sort=name")[0]
+
+
+def test_the_page_says_why_it_is_in_its_order_and_follows_the_limits(client, made):
+    def page(address):
+        return client.get(f"/models{address}", follow=True)
+
+    small = page("?max_bytes=1000000")
+    assert small.redirect_chain == []  # the order that follows from a limit has no parameter
+    words = small.content.decode()
+    assert "Smallest first, because of the limit “Maximum size”." in words
+    assert '<option value="" selected>Smallest</option>' in words
+    assert '<option value="updated">Recently updated</option>' in words
+    assert 'href="/models" aria-label="Remove filter Maximum size' in words
+    assert "of files</span>" in words
+    chosen = page("?max_bytes=1000000&sort=name").content.decode()
+    assert "because of the limit" not in chosen
+    assert 'href="/models?sort=name" aria-label="Remove filter Maximum size' in chosen
+    both = page("?max_bytes=1000000&max_parameters=1000000").content.decode()
+    assert "Newest first, since several limits are set." in both
+    fast = page("?max_p50=100000000").content.decode()
+    assert "first, because a maximum latency is set" in fast
+    assert fast.index("/models/ada/fast") < fast.index("/models/ada/slow")
+
+
 def test_the_page_keeps_a_limit_of_latency(client, made):
     page = client.get(f"/models?max_p50={made['fast'].p50_ms:.3f}", follow=True).content.decode()
     assert 'href="/models/ada/fast"' in page

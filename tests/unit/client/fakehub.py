@@ -31,6 +31,7 @@ class FakeHub:
         # Entries of data sets, and the versions of each.
         self.datasets: dict[str, dict] = {}
         self.dataset_versions: dict[str, list[dict]] = {}
+        self.devices: list[dict] = []
         self.uploads: dict[str, dict] = {}
         # What an Idempotency-Key made.
         self.drafts: dict[str, dict] = {}
@@ -240,6 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/blobs/(\w+)", self._blob),
             (r"/api/v1/resolve", self._resolve),
             (r"/api/v1/whoami", self._whoami),
+            (r"/api/v1/devices", self._devices),
             (r"/api/v1/models", self._models),
             (r"/api/v1/models/([^/]+/[^/]+)", self._model),
             (r"/api/v1/models/([^/]+/[^/]+)/versions", self._versions),
@@ -305,6 +307,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.headers.get("Authorization"):
             raise problems.NotAuthenticated("Send a token.")
         self._json({"username": "ada", "namespaces": [], "scopes": ["write"]})
+
+    def _devices(self, **_) -> None:
+        self._json({"items": self.hub.devices, "next": None})
 
     def _models(self, query, body) -> None:
         if self.command == "POST":

@@ -9,7 +9,7 @@ import pytest
 
 import hub
 from hub.cli import command
-from hub.protocol import problems
+from hub.protocol import devices, problems
 from tests.unit.client.conftest import make_model
 
 pytestmark = pytest.mark.usefixtures("default")
@@ -24,16 +24,17 @@ def asked(fake):
 @pytest.mark.parametrize(
     ("limits", "parameters"),
     [
-        ({"max_p50": "20ms"}, {"max_p50": "20.0", "sort": "fastest"}),
+        ({"max_p50": "20ms"}, {"max_p50": "20.0"}),
         ({"max_p50": "1.5 s", "on": "cpu"}, {"max_p50": "1500.0", "device": "cpu"}),
         ({"max_p50": "250us"}, {"max_p50": "0.25"}),
-        ({"max_memory": "500MB"}, {"max_memory": "500000000", "sort": "memory"}),
+        ({"max_memory": "500MB"}, {"max_memory": "500000000"}),
         (
             {"max_size": "2 gb", "max_macs": 7},
-            {"max_bytes": "2000000000", "max_macs": "7", "sort": "macs"},
+            {"max_bytes": "2000000000", "max_macs": "7"},
         ),
-        ({"max_macs": "1G", "task": "x"}, {"max_macs": "1000000000", "sort": "macs", "task": "x"}),
-        ({"max_parameters": "0.5M"}, {"max_parameters": "500000", "sort": "downloads"}),
+        ({"max_macs": "1G", "task": "x"}, {"max_macs": "1000000000", "task": "x"}),
+        ({"max_parameters": "0.5M"}, {"max_parameters": "500000"}),
+        ({"max_macs": 7, "predicted": True}, {"max_macs": "7", "predicted": "true"}),
         ({"on": "cpu"}, {"device": "cpu", "sort": "fastest"}),
         ({"license": "mit"}, {"license": "mit", "sort": "downloads"}),
     ],
@@ -41,7 +42,7 @@ def asked(fake):
 def test_limits_become_filters_and_an_order(fake, limits, parameters):
     assert hub.find(**limits) == []
     assert parameters.items() <= asked(fake).items()
-    assert set(asked(fake)) <= {"sort", "limit", *parameters}
+    assert set(asked(fake)) == {"limit", *parameters}  # with a limit the hub decides the order
 
 
 @pytest.mark.parametrize(
@@ -68,13 +69,20 @@ def test_more_than_a_page_is_fetched_and_no_more_than_asked_for(fake):
 
 def test_the_command_says_why_each_model_fits(capsys, monkeypatch):
     latest = {"number": 1, "size": 12345, "macs": 4_089_184_256, "memory_bytes": 214_000_000}
-    speed = {"status": "accepted", "p50_ms": 12.345}
+    speed = {
+        "status": "accepted", "predicted": False, "device": "cpu-2-cores", "p50_ms": 12.345,
+        "low_ms": 12.1, "high_ms": 12.6,
+    }  # fmt: skip
     row = {"ref": "zoo/small", "license": "mit", "latest": latest, "speed": speed}
     monkeypatch.setattr("hub.client.api.find", lambda *_, **__: [row])
     assert command.main(["find", "--max-p50", "20ms"]) == 0
     assert capsys.readouterr().out == (
-        "zoo/small  p50 12.3 ms, 214.0 MB of memory, 4.09 G MACs, 12.3 kB of files, mit\n"
+        "zoo/small  p50 12.3 ms [12.1, 12.6] on cpu-2-cores, 214.0 MB of memory, 4.09 G MACs, "
+        "12.3 kB of files, mit\n"
     )
+    speed |= {"status": "predicted", "predicted": True, "low_ms": 8.0, "high_ms": 19.2}
+    assert command.main(["find", "--max-p50", "20ms", "--predicted"]) == 0
+    assert "p50 ≈ 12.3 ms [8, 19.2] on cpu-2-cores predicted," in capsys.readouterr().out
     assert command.main(["find", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [row]
 
@@ -83,3 +91,21 @@ def test_nothing_that_fits_is_said(capsys):
     assert command.main(["find", "--max-size", "1B"]) == 0
     assert "no model keeps every limit" in capsys.readouterr().err
     assert command.main(["find", "--max-p50", "soon"]) == 1
+
+
+def test_this_machine_is_the_class_of_its_processor(fake, monkeypatch):
+    own = devices.device_class("cpu", "Example CPU (R) 9", 2)
+    assert (own.name, own.title) == ("example-cpu-r-9-2-cores", "Example CPU (R) 9, 2 cores")
+    monkeypatch.setattr(devices, "this_machine", lambda: own)
+    fake.devices.append({"name": own.name, "title": own.title})
+    hub.find(on="this machine", max_p50="20ms")
+    assert asked(fake)["device"] == own.name
+
+
+def test_without_measurements_on_such_machines_it_says_how_to_contribute_one(fake, capsys):
+    fake.devices.append({"name": "another-cpu-64-cores", "title": "Another CPU, 64 cores"})
+    assert command.main(["find", "--on", "this machine", "--max-p50", "20ms"]) == 1
+    words = capsys.readouterr().err
+    assert f"no measurements on machines like this one ({devices.this_machine().title})" in words
+    assert "hub bench MODEL --contribute" in words
+    assert not any("/models?" in path for _, path, _ in fake.requests)

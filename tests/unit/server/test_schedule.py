@@ -12,8 +12,9 @@ from hub.server.schedule import SCHEDULE
 from registry.core import usage
 from registry.storage.verification import SLICE_SECONDS
 from runners import tasks
+from runners.benchmarks import predictions
 from runners.workers import storage_verification
-from runners.workers.worker import FIRST_SCRUB_SECONDS, Worker
+from runners.workers.worker import FIRST_SCRUB_SECONDS, LISTS_SECONDS, Worker
 
 
 @pytest.fixture
@@ -48,6 +49,19 @@ def test_beat_refreshes_the_downloads_of_lists(monkeypatch):
     monkeypatch.setattr(usage, "refresh_lists", lambda: refreshed.append(1))
     current_app.tasks[SCHEDULE["downloads"]["task"]]()
     assert refreshed == [1]
+
+
+def test_beat_and_the_embedded_worker_keep_predictions_up(monkeypatch, db):
+    rounds = []
+    monkeypatch.setattr(predictions, "keep_up", lambda: rounds.append(1))
+    current_app.tasks[SCHEDULE["predictions"]["task"]]()
+    assert rounds == [1]
+    worker = Worker(["light"])
+    worker._listed = time.monotonic() - LISTS_SECONDS - 1
+    monkeypatch.setattr(worker, "_scrub", lambda _: None)
+    worker.step(None)
+    worker.step(None)
+    assert rounds == [1, 1]
 
 
 @pytest.mark.parametrize(("queue", "times"), [("light", 2), ("cpu.urgent", 0)])

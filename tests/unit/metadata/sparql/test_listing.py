@@ -190,7 +190,9 @@ def test_what_counts_against_nobody_fails_nobody_in_the_list_and_in_the_graphs(s
     assert asked(store, query) == listed(query)
 
 
-@pytest.mark.parametrize("sort", ["updated", "size", "carbon", "macs", "memory", "name"])
+@pytest.mark.parametrize(
+    "sort", ["updated", "size", "carbon", "macs", "memory", "parameters", "name"]
+)
 @pytest.mark.parametrize("name", NARROWED)
 def test_the_query_gives_the_list(store, name, sort):
     query = Query(sort=sort, **NARROWED[name])
@@ -257,6 +259,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
         "near",
         "sort",
         "tags",
+        "predicted",
         *Query().setup._fields,
     }
 
@@ -269,6 +272,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
         ({"license": ("other",)}, "licence other"),
         ({"personal_data": ("unknown", "yes")}, "unknown"),
         ({"tags": ("onnx",)}, "Tags"),
+        ({"max_p50": 9.0, "predicted": True}, "Predictions are not in the graphs"),
     ],
 )
 def test_what_no_graph_says_is_said_in_words(store, given, said):

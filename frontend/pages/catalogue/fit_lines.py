@@ -1,0 +1,58 @@
+"""Why each model of a list fits, in words: the value of each constraint that was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from frontend.parts import formatting, labels
+from frontend.presenters import measurements
+from registry.catalogue import fits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from registry.catalogue.fits import Fit
+    from registry.catalogue.query import Query
+    from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "max_memory": lambda value: f"{formatting.size(value)} of memory",
+    "max_macs": lambda value: f"{formatting.quantity(value)} MACs",
+    "max_bytes": lambda value: f"{formatting.size(value)} of files",
+    "max_parameters": lambda value: f"{formatting.quantity(value)} parameters",
+    "opset_max": lambda value: f"opset {value}",
+    "task": labels.task,
+    "license": labels.licence,
+    "precision": str,
+}
+
+
+def of(
+    query: Query,
+    documents: Sequence[SearchDocument],
+    speeds: Mapping[int, DocumentSpeed | PredictedSpeed],
+) -> dict[int, tuple[str, ...]]:
+    """The values of each document for what the query asks for, by its key; empty for no question.
+
+    ``speeds`` are those in the query's setup.
+    """
+    if not fits.are_asked(query):
+        return {}
+    return {
+        row.pk: tuple(
+            _words(fit)
+            for fit in fits.of(
+                query, row.latest, task=row.task, licence=row.license, speed=speeds.get(row.pk)
+            )
+        )
+        for row in documents
+    }
+
+
+def _words(fit: Fit) -> str:
+    if fit.constraint != "max_p50":
+        return _WORDS[fit.constraint](fit.value)
+    words = f"p50 {measurements.latency(float(fit.value))}"
+    if fit.low is not None and fit.high is not None:
+        words += f" [{measurements.latency(fit.low)} to {measurements.latency(fit.high)}]"
+    return f"{words}, predicted" if fit.basis == "predicted" else words

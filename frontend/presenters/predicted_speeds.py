@@ -1,0 +1,48 @@
+"""Predicted latencies of a version in words: where it was not measured, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frontend.parts import formatting
+from frontend.presenters import measurements
+from registry.catalogue import predictions
+from registry.catalogue.speeds import Setup
+from runners.benchmarks import predictions as latency_predictions
+
+if TYPE_CHECKING:
+    from registry.models import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One prediction; ``error`` is the median error of predicting each measured model."""
+
+    setup: str
+    p50: str
+    interval: str
+    models: int
+    error: str
+
+
+def of(version: Version) -> tuple[Line, ...]:
+    """The predictions for the main variant of a version; none unless lists show that version."""
+    variants = set(version.variants.values_list("pk", flat=True))
+    rows = [row for row in predictions.of_model(version.model_id) if row.variant in variants]
+    fits = latency_predictions.fits() if rows else {}
+    lines = []
+    for row in rows:
+        low, high = row.interval
+        fit = fits.get(Setup(row.device, row.runtime, row.provider))
+        error = fit.median_error if fit else None
+        lines.append(
+            Line(
+                f"{row.device_title}, {measurements.runtime(row.runtime, row.provider)}",
+                measurements.latency(row.p50_ms),
+                f"{measurements.latency(low)} to {measurements.latency(high)}",
+                row.models_measured,
+                "unknown" if error is None else f"{formatting.rounded(100 * error)} %",
+            )
+        )
+    return tuple(lines)

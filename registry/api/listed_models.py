@@ -1,0 +1,108 @@
+"""What the API says of models in a list beyond the models: speeds, and why each of them fits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers as fields
+
+from registry.api import serializers
+from registry.catalogue import fits, predictions, speeds
+from registry.models import DocumentSpeed, PredictedSpeed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.catalogue.query import Query
+    from registry.catalogue.summaries import Summary
+
+PREDICTED = "predicted"
+
+
+class SetupOutput(fields.Serializer[Any]):
+    """The setups in which models are measured."""
+
+    device = fields.CharField()
+    runtime = fields.CharField()
+    provider = fields.CharField()
+
+
+class SpeedOutput(fields.Serializer[Any]):
+    """How fast a model's main variant ran, or is predicted to run, in a setup, with its input."""
+
+    status = fields.ChoiceField(
+        [*DocumentSpeed.Status.values, PREDICTED], help_text="noisy results are not ranked"
+    )
+    predicted = fields.BooleanField()
+    device = fields.CharField()
+    p50_ms = fields.FloatField()
+    low_ms = fields.FloatField(
+        allow_null=True,
+        help_text="lower end of the 95 % interval of a measured p50, or of the interval that holds "
+        "80 % of predicted ones",
+    )
+    high_ms = fields.FloatField(allow_null=True, help_text="upper end of the same")
+    models_measured = fields.IntegerField(
+        allow_null=True, help_text="measured models that a prediction is based on"
+    )
+    url = fields.CharField(allow_null=True, help_text="URL of the result")
+
+
+@extend_schema_field({"oneOf": [{"type": "number"}, {"type": "string"}]})
+class NumberOrText(fields.Field[Any, Any, Any, Any]):
+    """A number in the unit beside it, or words."""
+
+
+class FitOutput(fields.Serializer[Any]):
+    """A constraint of the request and the value with which a model keeps it."""
+
+    constraint = fields.CharField(help_text="name of the parameter")
+    limit = NumberOrText()
+    value = NumberOrText()
+    unit = fields.CharField(help_text="`ms`, `B`, `MAC`, or empty")
+    basis = fields.ChoiceField(["measured", "predicted", "counted", "declared"])
+    low = fields.FloatField(allow_null=True)
+    high = fields.FloatField(allow_null=True)
+
+
+class ListedModelOutput(serializers.ModelSummaryOutput):
+    """A model of a list, with its speed where a setup was asked for, and why it fits."""
+
+    speed = SpeedOutput(required=False, allow_null=True)
+    fits = FitOutput(many=True, required=False, help_text="only with constraints")
+
+
+def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[str, Any]]:
+    """Models as a list gives them, with speeds and why they fit, where these were asked for."""
+    by_document: dict[int, DocumentSpeed | PredictedSpeed] = {}
+    if is_timed:
+        pks = [row.pk for row in rows]
+        by_document |= predictions.of_documents(pks, query.setup)
+        by_document |= speeds.of_documents(pks, query.setup)
+    items = []
+    for row in rows:
+        item, speed = serializers.model_summary(row), by_document.get(row.pk)
+        if is_timed:
+            item["speed"] = None if speed is None else _speed(speed, row)
+        if fits.are_asked(query):
+            found = fits.of(
+                query, row.latest, task=row.task, licence=row.model__license, speed=speed
+            )
+            item["fits"] = [asdict(fit) for fit in found]
+        items.append(item)
+    return items
+
+
+def _speed(row: DocumentSpeed | PredictedSpeed, of: Summary) -> dict[str, Any]:
+    """What ``SpeedOutput`` says."""
+    low_ms, high_ms = row.interval
+    figures = {"device": row.device, "p50_ms": row.p50_ms, "low_ms": low_ms, "high_ms": high_ms}
+    if isinstance(row, PredictedSpeed):
+        told = {"status": PREDICTED, "predicted": True, **figures}
+        return told | {"models_measured": row.models_measured, "url": None}
+    number = (of.latest or {})["number"]
+    url = serializers.api_url("models", f"{of.title}/versions/{number}/benchmarks/{row.result}")
+    told = {"status": str(row.status), "predicted": False, **figures}
+    return told | {"models_measured": None, "url": url}
