@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runners.engine.evaluation.rules import PERCENTILES, RESAMPLES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     # NaN where it is not defined.
     Metric = Callable[[Array], Array]
 
-RESAMPLES = 2_000
-PERCENTILES = (2.5, 97.5)
 TOP = 5
 # Values that are sorted for areas under curves: rows times classes.
 MOST_CURVE_VALUES = 1_000_000

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import splits
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.evaluation import answers, matching, metrics, predicting, readers, scoring
+from runners.engine.evaluation import answers, matching, predicting, readers, scoring
+from runners.engine.evaluation.rules import FOLDER, METHOD, PERCENTILES, RESAMPLES
 from runners.engine.jobs import JobError, RefusedError
 from runners.engine.reports import Finding
 from runners.engine.runs.answers import take
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from runners.engine.jobs import Job
     from runners.engine.reports import Report
 
-METHOD = "1"
-# The version path under which a job sees the files of the data set.
-FOLDER = ".data"
 # The share of a job's remaining time that running the model may take.
 _SHARE = 0.8
 
@@ -130,8 +128,8 @@ def _report(
         "output": run_.output,
         "label_output": run_.label_output,
         "run_seconds": run_.seconds,
-        "resamples": metrics.RESAMPLES,
-        "percentiles": list(metrics.PERCENTILES),
+        "resamples": RESAMPLES,
+        "percentiles": list(PERCENTILES),
         "seed": figures.seed,
         "predictions_sha256": figures.predictions_sha256,
         "skipped": dict(figures.skipped),
