@@ -78,9 +78,9 @@ def reported(card: dict[str, Any]) -> Iterator[Reported]:
             yield Reported(metric, name, stored.text(dataset.get("split")).strip(), share)
 
 
-def describe_measured(graph: Graph, subject: str, of: EvaluationFacts) -> None:
-    """Describe a value that a worker measured, with the interval of its bootstrap."""
-    node = f"{subject}#eval-measured-{part(of.key)}"
+def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFacts) -> None:
+    """Describe a value that a worker measured of ``subject``, a version or one of its variants."""
+    node = f"{version}#eval-measured-{part(of.key)}"
     dataset = graph.places.dataset(of.dataset)
     _evaluation(graph, subject, node, of.metric, of.value, graph.places.worker)
     graph.add(node, "fair4ml:evaluationDataset", link(dataset))

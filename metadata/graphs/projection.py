@@ -75,7 +75,7 @@ def version_graph(of: VersionFacts, home: str) -> str:
         evaluations.describe_figures(graph, subject, assertion, result.figures, assertion)
     for measured in of.measured:
         subject = version if measured.variant == main else variant_of(version, measured.variant)
-        evaluations.describe_measured(graph, subject, measured)
+        evaluations.describe_measured(graph, version, subject, measured)
     for run in of.benchmarks:
         subject = version if run.variant == main else variant_of(version, run.variant)
         benchmarks.describe(graph, version, subject, run)

@@ -74,6 +74,10 @@ def take(job: Job) -> int:
 
 def _fits(measure: dict[str, Any]) -> bool:
     figures = [measure.get(key) for key in ("value", "low", "high")]
+    most = 1 if measure.get("metric") in rules.SHARES else math.inf
     return measure.get("metric") in rules.ALL and all(
-        isinstance(one, int | float) and math.isfinite(one) for one in figures
+        isinstance(one, int | float)
+        and math.isfinite(one)
+        and (-math.inf if most > 1 else 0) <= one <= most
+        for one in figures
     )

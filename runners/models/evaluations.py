@@ -10,9 +10,6 @@ from registry.models.constraints import HEX64, matches
 from runners.engine.evaluation import rules
 from runners.models.jobs import Job
 
-# Metrics that lie from 0 to 1.
-_SHARES = ("accuracy", "top-5", "f1-macro", "roc_auc")
-
 
 class Evaluation(models.Model):
     """A metric of a variant on a split of a version of a data set, with its 95 % interval.
@@ -58,7 +55,7 @@ class Evaluation(models.Model):
             ),
             models.CheckConstraint(condition=Q(low__lte=F("high")), name="evaluation_interval"),
             models.CheckConstraint(
-                condition=~Q(metric__in=_SHARES)
+                condition=~Q(metric__in=rules.SHARES)
                 | Q(value__gte=0, value__lte=1, low__gte=0, high__lte=1),
                 name="evaluation_shares",
             ),

@@ -19,6 +19,8 @@ METRICS: Final[dict[Task, tuple[str, ...]]] = {
     "regression": ("rmse", "mae", "r2"),
 }
 ALL: Final = tuple(name for names in METRICS.values() for name in names)
+# Those that lie from 0 to 1.
+SHARES: Final = ("accuracy", "top-5", "f1-macro", "roc_auc")
 # Names of cards for the same figure.
 _SAME: Final = {"top-1": "accuracy"}
 
