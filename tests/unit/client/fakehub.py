@@ -63,6 +63,7 @@ class FakeHub:
         self.wishes: list[dict] = []
         self.job_steps: list[dict] = []
         self.variants: list[dict] = []
+        self.evaluations: list[dict] = []
         # What a list says beside its models, such as the setup of its speeds.
         self.listed: dict = {}
 
@@ -245,6 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/card", self._card),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/variants", self._variants),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/evaluations", self._evaluations),
             (r"/api/v1/jobs/([\w-]+)", self._job),
             (r"/api/v1/uploads", self._create_upload),
             (r"/api/v1/uploads/([\w-]+)", self._upload),
@@ -359,6 +361,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._job("j1")
             return
         self._json({"items": self.hub.variants, "next": None})
+
+    def _evaluations(self, name: str, number: str, body, **_) -> None:
+        if self.command == "POST":
+            self.hub.wishes.append(json.loads(body))
+            self._job("j1")
+            return
+        self._json({"items": self.hub.evaluations, "next": None})
 
     def _job(self, uuid: str, **_) -> None:
         told = self.hub.job_steps.pop(0) if len(self.hub.job_steps) > 1 else self.hub.job_steps[0]
