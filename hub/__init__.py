@@ -5,14 +5,17 @@ Only the standard library is imported here; urllib3 and onnx come at the first c
 
 from hub import errors
 from hub.client.api import (
+    dataset,
     download,
     find,
     info,
+    list_datasets,
     list_models,
     load,
     login,
     make_variant,
     push,
+    push_dataset,
     session,
     training,
 )
@@ -20,15 +23,18 @@ from hub.protocol.version import __version__
 
 __all__ = [
     "__version__",
+    "dataset",
     "download",
     "errors",
     "find",
     "info",
+    "list_datasets",
     "list_models",
     "load",
     "login",
     "make_variant",
     "push",
+    "push_dataset",
     "session",
     "training",
 ]

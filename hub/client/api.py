@@ -14,6 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from hub.client import config as settings
+from hub.client import datasets
 from hub.client.hub import Hub
 from hub.protocol import problems
 
@@ -57,6 +58,9 @@ list_models = _of_default(Hub.list_models)
 push = _of_default(Hub.push)
 make_variant = _of_default(Hub.make_variant)
 training = _of_default(Hub.training)
+push_dataset = _of_default(datasets.push)
+dataset = _of_default(datasets.read)
+list_datasets = _of_default(datasets.every)
 
 
 def login(token: str | None = None, url: str | None = None) -> dict[str, Any]:

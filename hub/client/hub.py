@@ -169,7 +169,7 @@ class Hub:
         of the model, newest first, each with number, state and label. Raise `NotFound`.
         """
         parsed = refs.parse(ref)
-        self._require_network(ref, "hub.info")
+        self.require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
         model = self.transport.get(address)
         number = parsed.number
@@ -195,7 +195,7 @@ class Hub:
         `NotFound` where nothing that matches has an accepted result there. Pages are fetched as
         the iteration reaches them.
         """
-        self._require_network(query or "", "hub.list_models")
+        self.require_network(query or "", "hub.list_models")
         return self._pages(query, limit, filters)
 
     def find(
@@ -224,7 +224,7 @@ class Hub:
         """
         from hub.client import find  # noqa: PLC0415  (each verb imports what it needs)
 
-        self._require_network(query or "", "hub.find")
+        self.require_network(query or "", "hub.find")
         asked = find.filters(limits, on) | {
             "runtime": runtime, "task": task, "license": license, "precision": precision,
             "passes_on": passes_on,
@@ -284,7 +284,7 @@ class Hub:
                 f"{ref!r} names a version. Push to {parsed.name!r}: the hub assigns the number, "
                 "and `label` can name it."
             )
-        self._require_network(ref, "hub.push")
+        self.require_network(ref, "hub.push")
         selected, folder_card = local_files.collect(paths, follow_links=follow_links)
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
@@ -319,7 +319,7 @@ class Hub:
         """
         from hub.client import variants  # noqa: PLC0415  (each verb imports what it needs)
 
-        self._require_network(ref, "hub.make_variant")
+        self.require_network(ref, "hub.make_variant")
         resolved = self.resolve(ref, variant=variant)
         content: dict[str, Any] = {"kind": kind, "variant": resolved.variant or ""}
         if opset is not None:
@@ -354,7 +354,7 @@ class Hub:
         """
         from hub.client.training.training import Training  # noqa: PLC0415  (each verb imports what it needs)
 
-        self._require_network(ref, "hub.training")
+        self.require_network(ref, "hub.training")
         return Training(
             self.config,
             ref,
@@ -464,7 +464,8 @@ class Hub:
             )
         return present | fetched
 
-    def _require_network(self, subject: str, verb: str) -> None:
+    def require_network(self, subject: str, verb: str) -> None:
+        """Raise `NotCached` where settings forbid the requests that a verb needs."""
         if self.config.offline:
             raise problems.NotCached(
                 f"{verb}({subject!r}) needs the hub, and HUB_OFFLINE prevents requests to it. "

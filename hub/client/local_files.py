@@ -110,17 +110,10 @@ def collect(
     card: Selected | None = None
     sources = [Path(path) for path in paths]
     for source in sources:
-        if source.is_dir():
-            if source.is_symlink():
-                target, parent = source.resolve(), source.parent.resolve()
-                _check_link(source, target, parent, follow_links=follow_links)
-            prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
-            walk = _Walk(source, follow_links=follow_links)
-            entries = {f"{prefix}{name}": file for name, file in walk.files()}
-        elif source.exists() or source.is_symlink():
-            entries = {source.name: select(source, follow_links=follow_links)}
-        else:
-            raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
+        entries = contents(source, follow_links=follow_links)
+        if len(sources) > 1 and source.is_dir():
+            folder = source.resolve().name
+            entries = {f"{folder}/{name}": file for name, file in entries.items()}
         card = entries.pop(CARD, card)
         if both := files.keys() & entries.keys():
             raise problems.InvalidRequest(f"{min(both)!r} occurs twice. Rename one of the files.")
@@ -132,6 +125,22 @@ def collect(
             "None of the given files ends in .onnx. Give an ONNX model, or a folder with one."
         )
     return files, card
+
+
+def contents(source: Path, *, follow_links: bool = False) -> dict[str, Selected]:
+    """Return a file by its name, or everything below a folder by the path there but hidden names.
+
+    Raise `InvalidRequest` for a path that is not there, for what is not a regular file, and unless
+    `follow_links` for symbolic links that leave their folder.
+    """
+    if source.is_dir():
+        if source.is_symlink():
+            target, parent = source.resolve(), source.parent.resolve()
+            _check_link(source, target, parent, follow_links=follow_links)
+        return dict(_Walk(source, follow_links=follow_links).files())
+    if source.exists() or source.is_symlink():
+        return {source.name: select(source, follow_links=follow_links)}
+    raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
 
 
 def measure(files: Mapping[str, Selected], *, progress: bool | None) -> list[LocalFile]:

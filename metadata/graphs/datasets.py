@@ -191,14 +191,14 @@ def _version(graph: Graph, dataset: str, of: DatasetFacts, version: DatasetVersi
 
 def _distribution(graph: Graph, version: str, slug: str, number: int, of: FileFacts) -> None:
     node = _file_of(version, of.path)
-    address = f"{graph.places.home}/api/v1/datasets/{slug}/versions/{number}/files"
+    address = f"{graph.places.home}/api/v1/datasets/{slug}/versions/{number}"
     graph.add(version, "dcat:distribution", link(node))
     graph.describe(
         node,
         "dcat:Distribution",
         {
             "dcterms:title": string(of.path),
-            "dcat:downloadURL": link(f"{address}/{part(of.path, '/')}"),
+            "dcat:downloadURL": link(f"{address}/files/{part(of.path, '/')}"),
             "dcat:byteSize": count(of.size_bytes),
             "dcterms:format": link(entity_labels.format_of(graph.places, of.path)),
         },

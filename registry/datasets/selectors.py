@@ -82,7 +82,8 @@ def file(of: Dataset, number: int, path: str) -> DatasetFile:
 def expect_linkable(actor: Actor, sha256s: Collection[str]) -> None:
     """Raise BlobUnknown where bytes are neither an upload of the actor's nor public here already.
 
-    What a model holds does not count: its files may be private, and those of a data set are public.
+    Its member ``missing`` names all of them. What a model holds does not count: its files may be
+    private, and those of a data set are public.
     """
     user = require_user(actor, any_namespace=True)
     uploaded = Upload.objects.of(user).filter(blob__in=sha256s, state=Upload.State.STORED)
@@ -92,7 +93,8 @@ def expect_linkable(actor: Actor, sha256s: Collection[str]) -> None:
     )
     if missing:
         raise problems.BlobUnknown(
-            f"You have not uploaded sha256:{min(missing)}. Upload it first (POST /api/v1/uploads)."
+            f"You have not uploaded sha256:{min(missing)}. Upload it first (POST /api/v1/uploads).",
+            missing=[f"sha256:{sha256}" for sha256 in sorted(missing)],
         )
 
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0021_dataset_versions'),
+        ('registry', '0022_dataset_laws'),
         ('runners', '0011_results_by_content'),
     ]
 

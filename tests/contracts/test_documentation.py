@@ -156,7 +156,9 @@ def test_every_shell_block_is_shell_and_its_hub_commands_exist(page):
         ):
             options = {word for word in rest.split() if word.startswith("--")}
             first = "".join(rest.split()[:1])
-            of_two = command == "import" or (command == "bench" and first in ("compare", "verify"))
+            of_two = command in ("dataset", "import") or (
+                command == "bench" and first in ("compare", "verify")
+            )
             told = usage(f"{command} {first}" if of_two else command)
             assert all(option.partition("=")[0] in told for option in options), (command, rest)
 

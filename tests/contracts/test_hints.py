@@ -16,7 +16,7 @@ PACKAGES = ("hub", "registry", "metadata", "runners", "frontend")
 COMMAND = re.compile(r"`(?:[A-Z_]+=\S+ )?hub ([a-z][^`]*)`")
 ADDRESS = re.compile(r"/api/v1/[\w{}/.-]+[\w}]")
 # Commands whose next word is a command of their own.
-GROUPS = frozenset({"bench", "cache", "import", "manage", "token"})
+GROUPS = frozenset({"bench", "cache", "dataset", "import", "manage", "token"})
 # What may stand in an address where a message puts a value.
 VALUES = ("1", "x", "a/b", "a/b/versions/1", "0" * 64, str(uuid.UUID(int=4)))
 

@@ -71,3 +71,21 @@ def test_many_publish_at_once(hub):
     commits = {hub.call("GET", path)[2]["commit_id"] for path in paths}
     assert len(commits) == CLIENTS
     assert hub.call("GET", "models/zoo/busy")[2]["latest"]["number"] == CLIENTS
+
+
+def test_many_publish_versions_of_one_data_set(hub):
+    """Each content once, numbered without a gap, whoever comes first."""
+    hub.call("POST", "datasets", {"namespace": "zoo", "slug": "crowded"})
+    digests = [hub.store(b"rows %d" % at) for at in range(CLIENTS // 3)]
+    answers = at_once(
+        lambda at: hub.call(
+            "POST",
+            "datasets/crowded/versions",
+            {"files": {"rows.csv": digests[at % len(digests)]}},
+        )
+    )
+    made = Counter(status for status, _, _ in answers)
+    assert made == {201: len(digests), 200: CLIENTS - len(digests)}
+    numbers = {(body["number"], body["files"][0]["sha256"]) for _, _, body in answers}
+    assert sorted(number for number, _ in numbers) == list(range(1, len(digests) + 1))
+    assert {digest for _, digest in numbers} == set(digests)

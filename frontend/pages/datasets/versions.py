@@ -83,10 +83,10 @@ class VersionView:
     def of(cls, row: DatasetVersion) -> VersionView:
         """What the page of a version says of it."""
         files = list(row.files.all())
-        folder = f"/api/v1/datasets/{row.dataset.slug}/versions/{row.number}/files"
+        version = f"/api/v1/datasets/{row.dataset.slug}/versions/{row.number}"
         return cls(
             row=row,
-            files=[(file, f"{folder}/{quote(file.path)}") for file in files[:FILES]],
+            files=[(file, f"{version}/files/{quote(file.path)}") for file in files[:FILES]],
             more_files=max(0, len(files) - FILES),
             splits=[SplitView.of(split) for split in row.typed_splits],
         )

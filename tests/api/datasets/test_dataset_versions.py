@@ -265,6 +265,19 @@ def test_the_database_has_a_number_and_a_content_once(ada, stones, same):
         DatasetFile.objects.create(version=first, path="../up", blob=first.files.get().blob)
 
 
+@pytest.mark.parametrize(
+    "change", [{"number": 2}, {"sha256": "1" * 64}, {"splits": [{"name": "other"}]}]
+)
+def test_the_database_lets_no_version_change(ada, stones, change):
+    version = factories.dataset_version(ada, stones)
+    other = factories.blob(ada, b"other").removeprefix("sha256:")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        DatasetVersion.objects.filter(pk=version.pk).update(**change)
+    for file in ({"path": "moved.csv"}, {"blob": other}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            DatasetFile.objects.filter(version=version).update(**file)
+
+
 def test_a_reader_of_the_namespace_publishes_nothing(ada, bob, api, stones):
     Membership.objects.create(namespace=stones.namespace, user=bob, role=Membership.Role.READER)
     assert publish(api(bob)).status_code == 403

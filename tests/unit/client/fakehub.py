@@ -17,7 +17,7 @@ from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from hub.protocol import manifests, problems, refs
+from hub.protocol import manifests, problems, refs, splits
 
 
 class FakeHub:
@@ -28,6 +28,9 @@ class FakeHub:
         self.linkable: set[str] = set()
         self.models: dict[str, dict] = {}
         self.versions: dict[str, list[dict]] = {}
+        # Entries of data sets, and the versions of each.
+        self.datasets: dict[str, dict] = {}
+        self.dataset_versions: dict[str, list[dict]] = {}
         self.uploads: dict[str, dict] = {}
         # What an Idempotency-Key made.
         self.drafts: dict[str, dict] = {}
@@ -247,6 +250,10 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/variants", self._variants),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/evaluations", self._evaluations),
+            (r"/api/v1/datasets", self._datasets),
+            (r"/api/v1/datasets/([\w-]+)", self._dataset),
+            (r"/api/v1/datasets/([\w-]+)/versions", self._dataset_versions),
+            (r"/api/v1/datasets/([\w-]+)/versions/(\d+)", self._dataset_version),
             (r"/api/v1/jobs/([\w-]+)", self._job),
             (r"/api/v1/uploads", self._create_upload),
             (r"/api/v1/uploads/([\w-]+)", self._upload),
@@ -368,6 +375,67 @@ class _Handler(BaseHTTPRequestHandler):
             self._job("j1")
             return
         self._json({"items": self.hub.evaluations, "next": None})
+
+    def _datasets(self, query, body) -> None:
+        if self.command == "POST":
+            given = json.loads(body)
+            entry = {
+                "title": given["slug"],
+                "license": "",
+                "iri": "",
+                "personal_data": "unknown",
+                "withdrawn_at": None,
+                "reason": "",
+                "url": "http://public.example/d",
+                **given,
+            }
+            self.hub.datasets[given["slug"]] = entry
+            self.hub.dataset_versions[given["slug"]] = []
+            self._json(entry, 201)
+            return
+        names = sorted(name for name in self.hub.datasets if query.get("q", [""])[0] in name)
+        names = [name for name in names if name > query.get("cursor", [""])[0]]
+        limit = int(query["limit"][0])
+        following = f"http://public.example/api/v1/datasets?limit={limit}&cursor="
+        more = following + names[limit - 1] if len(names) > limit else None
+        items = [self.hub.datasets[name] for name in names[:limit]]
+        self._json({"items": items, "next": more})
+
+    def _dataset(self, slug: str, **_) -> None:
+        if slug not in self.hub.datasets:
+            raise problems.NotFound(f"There is no data set {slug}.")
+        self._json(self.hub.datasets[slug])
+
+    def _dataset_versions(self, slug: str, body, **_) -> None:
+        versions = self.hub.dataset_versions[slug]
+        if self.command == "GET":
+            self._json({"items": versions[::-1], "next": None})
+            return
+        given = json.loads(body)
+        digests = {path: digest.removeprefix("sha256:") for path, digest in given["files"].items()}
+        missing = sorted({*digests.values()} - self.hub.linkable)
+        if missing:
+            names = [f"sha256:{sha256}" for sha256 in missing]
+            raise problems.BlobUnknown("You have not uploaded all of them.", missing=names)
+        parsed = splits.parse(given["splits"], frozenset(digests))
+        sha256 = f"sha256:{manifests.dataset_digest(digests, parsed)}"
+        if same := [one for one in versions if one["sha256"] == sha256]:
+            self._json(same[0])
+            return
+        files = [self.hub.file(path, digest) for path, digest in sorted(digests.items())]
+        version = {
+            "number": len(versions) + 1, "sha256": sha256, "message": given["message"],
+            "files": files, "splits": [split.document() for split in parsed],
+            "created_at": "2026-11-23T09:00:00Z",
+        }  # fmt: skip
+        versions.append(version)
+        self._json(version, 201)
+
+    def _dataset_version(self, slug: str, number: str, **_) -> None:
+        versions = self.hub.dataset_versions[slug]
+        if not 1 <= int(number) <= len(versions):
+            raise problems.NotFound(f"{slug} has no version {number}.")
+        self._json(versions[int(number) - 1])
 
     def _job(self, uuid: str, **_) -> None:
         told = self.hub.job_steps.pop(0) if len(self.hub.job_steps) > 1 else self.hub.job_steps[0]

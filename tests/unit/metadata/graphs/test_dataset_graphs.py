@@ -200,8 +200,7 @@ def test_a_graph_has_versions_and_the_files_and_splits_of_the_newest(ada, stones
         f"<{STONES}#v2-split-hold%20out> <{dcat}distribution> <{file}>",
         f"<{file}> <{dcat}downloadURL> <{address}>",
         f'<{file}> <{dcat}byteSize> "4"^^',
-        f"<{STONES}#v2-sha256-rows/a%20b.csv> <{spdx}checksumValue> "
-        f'"{newest.files.get().blob_id}"^^',
+        f'<{STONES}#v2-sha256-rows/a%20b.csv> <{spdx}checksumValue> "{newest.files.get().blob_id}"',
     ):
         assert line in graph, line
     assert "old.csv" not in graph

@@ -1,0 +1,192 @@
+"""Data sets of a hub from this machine: publish a version, read an entry, list the entries.
+
+A version is published in one step, after its files were uploaded: nothing is visible before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hub.client.progress import Bar, say
+from hub.protocol import problems
+from hub.protocol import splits as protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hub.client.hub import Hub
+    from hub.client.local_files import LocalFile, Selected
+
+PAGE = 100
+ADDRESS = "/api/v1/datasets"
+# Where the splits of a folder lie when they are not named; none of them is a file of the version.
+SPLIT_FILES = ("splits.yaml", "splits.yml", "splits.json")
+
+
+def push(
+    hub: Hub,
+    name: str,
+    path: str | os.PathLike[str],
+    *,
+    splits: str | os.PathLike[str] | Sequence[dict[str, Any]] | None = None,
+    message: str = "",
+    namespace: str | None = None,
+    follow_links: bool = False,
+    progress: bool | None = None,
+) -> dict[str, Any]:
+    """Publish a file or a folder as the next version of a data set; return that version.
+
+    `splits` are a list as docs/datasets.md describes it, or a YAML or JSON file with one; without
+    it a splits.yaml or splits.json in the folder is read. What a version holds already is that
+    version. With a `namespace`, an entry that is missing is made there. Raise `NotFound` for an
+    entry that is missing, and `InvalidRequest` for splits that do not fit the files, before
+    anything is sent.
+    """
+    from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
+
+    hub.require_network(name, "hub.push_dataset")
+    selected = local_files.contents(Path(path), follow_links=follow_links)
+    document = _take_splits(splits, selected, follow_links=follow_links)
+    protocol.parse(document, frozenset(selected))
+    _open_entry(hub, name, namespace, progress=progress)
+    files = local_files.measure(selected, progress=progress)
+    content = {
+        "files": {file.path: f"sha256:{file.sha256}" for file in files},
+        "splits": document,
+        "message": message,
+    }
+    try:
+        return _publish(hub, name, content)
+    except problems.BlobUnknown as error:
+        missing = error.extensions.get("missing")
+        _send(hub, name, files, missing if isinstance(missing, list) else None, progress=progress)
+        return _publish(hub, name, content)
+
+
+def read(hub: Hub, name: str) -> dict[str, Any]:
+    """Return the hub's description of a data set, with `version`: the newest, or that of `name@n`.
+
+    `version` is `None` for a data set without one. `versions` are the newest 100, newest first,
+    without their files and splits. Raise `NotFound`.
+    """
+    slug, _, number = name.partition("@")
+    if number and not (number.isascii() and number.isdigit()):
+        raise problems.InvalidReference(
+            f"{name!r} names no version of a data set. Write for example {slug}@2."
+        )
+    hub.require_network(name, "hub.dataset")
+    address = f"{ADDRESS}/{slug}"
+    entry = hub.transport.get(address)
+    versions = hub.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
+    wanted = number or (versions[0]["number"] if versions else None)
+    version = hub.transport.get(f"{address}/versions/{wanted}") if wanted else None
+    return {**entry, "version": version, "versions": versions}
+
+
+def every(
+    hub: Hub, query: str | None = None, *, limit: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Iterate over data sets by name, at most `limit` of them, that hold the words of `query`."""
+    hub.require_network(query or "", "hub.list_datasets")
+    return _pages(hub, query, limit)
+
+
+def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str, Any]]:
+    count = 0
+    fields = {"q": query, "limit": min(PAGE, limit or PAGE)}
+    page = hub.transport.get(ADDRESS, query=fields)
+    while True:
+        for item in page["items"]:
+            if count == limit:
+                return
+            count += 1
+            yield item
+        if not page.get("next") or count == limit:
+            return
+        page = hub.transport.get(page["next"])
+
+
+def _take_splits(
+    given: str | os.PathLike[str] | Sequence[dict[str, Any]] | None,
+    files: dict[str, Selected],
+    *,
+    follow_links: bool,
+) -> Any:
+    """The document of the splits, whose file is taken out of ``files`` where it lies there."""
+    from hub.client import local_files  # noqa: PLC0415
+
+    if given is None:
+        path = next((path for path in SPLIT_FILES if path in files), None)
+        return [] if path is None else _read_splits(path, files.pop(path))
+    if not isinstance(given, str | os.PathLike):
+        return list(given)
+    selected = local_files.select(Path(given), follow_links=follow_links)
+    for path in [path for path, file in files.items() if file.source == selected.source]:
+        del files[path]
+    return _read_splits(str(given), selected)
+
+
+def _read_splits(name: str, file: Selected) -> Any:
+    """What a YAML or JSON file holds; raises InvalidRequest, and LibraryMissing without PyYAML."""
+    with file.open() as reader:
+        content = reader.read()
+    if name.endswith(".json"):
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise _unreadable(name, error) from error
+    try:
+        import yaml  # noqa: PLC0415  (optional)
+    except ModuleNotFoundError as error:
+        raise problems.LibraryMissing(
+            f"Reading {name} needs PyYAML: pip install 'onnx-hub[cli]'. Or write the splits as "
+            "JSON, in a file whose name ends in .json."
+        ) from error
+    try:
+        return yaml.safe_load(content)
+    except (yaml.YAMLError, ValueError) as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:
+    return problems.InvalidRequest(f"The splits {name} cannot be read: {error}")
+
+
+def _open_entry(hub: Hub, name: str, namespace: str | None, *, progress: bool | None) -> None:
+    """See that the entry exists; make it where a namespace is given."""
+    try:
+        hub.transport.get(f"{ADDRESS}/{name}")
+    except problems.NotFound as error:
+        if namespace is None:
+            error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
+            raise
+        content = {"namespace": namespace, "slug": name}
+        hub.transport.request("POST", ADDRESS, content=content)
+        say(f"{name}: created", is_shown=progress)
+
+
+def _publish(hub: Hub, name: str, content: dict[str, Any]) -> dict[str, Any]:
+    # The same content is the same version, so a second request does no harm.
+    answer = hub.transport.request(
+        "POST", f"{ADDRESS}/{name}/versions", content=content, repeatable=True
+    )
+    return dict(answer.json())
+
+
+def _send(
+    hub: Hub, name: str, files: list[LocalFile], missing: list[Any] | None, *, progress: bool | None
+) -> None:
+    """Upload the files that the hub misses, each content once; all of them where it names none."""
+    from hub.client.upload import Upload  # noqa: PLC0415
+
+    wanted = {
+        file.sha256: file for file in files if missing is None or f"sha256:{file.sha256}" in missing
+    }
+    total = sum(file.size for file in wanted.values())
+    with Bar(name, total, files=len(wanted), is_shown=progress) as bar:
+        for file in wanted.values():
+            Upload(hub.transport, hub.cache, file, bar.advance).run()
+            bar.end_file()

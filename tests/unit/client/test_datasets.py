@@ -1,0 +1,154 @@
+"""Publishing a data set from this machine, and reading it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+import hub
+from hub.cli import command as cli_command
+from hub.protocol import problems
+
+pytestmark = pytest.mark.usefixtures("default")
+
+SPLITS = """\
+- name: test
+  task: classification
+  reader: csv
+  files: [test.csv]
+  inputs:
+    - {name: features, columns: [weight]}
+  target: {column: kind, labels: [basalt, granite]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    base = tmp_path / "stones"
+    (base / "notes").mkdir(parents=True)
+    (base / ".git").mkdir()
+    (base / ".git" / "config").write_text("secret")
+    (base / "test.csv").write_text("weight,kind\n1.5,granite\n")
+    (base / "notes" / "README.md").write_text("# Stones\n")
+    (base / "splits.yaml").write_text(SPLITS)
+    return base
+
+
+def run(capsys, *arguments):
+    code = cli_command.main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_folder_becomes_a_version_and_its_splits_are_no_file(fake, folder):
+    version = hub.push_dataset("stones", folder, namespace="ada", message="First")
+    assert [file["path"] for file in version["files"]] == ["notes/README.md", "test.csv"]
+    assert [split["name"] for split in version["splits"]] == ["test"]
+    assert (version["number"], version["message"]) == (1, "First")
+    assert fake.datasets["stones"]["namespace"] == "ada"
+
+
+def test_only_what_the_hub_misses_is_sent(fake, folder):
+    hub.push_dataset("stones", folder, namespace="ada")
+    sent = fake.received_bytes
+    assert hub.push_dataset("stones", folder)["number"] == 1
+    assert fake.received_bytes == sent
+    (folder / "more.csv").write_bytes(b"12345")
+    (folder / "same.csv").write_bytes(b"12345")
+    assert hub.push_dataset("stones", folder)["number"] == 2
+    assert fake.received_bytes == sent + 5
+
+
+def test_an_answer_that_is_lost_makes_no_second_version(fake, folder):
+    hub.push_dataset("stones", folder, namespace="ada")
+    (folder / "more.csv").write_bytes(b"12345")
+    fake.linkable.add("5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5")
+    fake.blobs["5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5"] = b"12345"
+    fake.lost.append(("POST", "/versions"))
+    assert hub.push_dataset("stones", folder)["number"] == 2
+    assert len(fake.dataset_versions["stones"]) == 2
+
+
+@pytest.mark.parametrize("name", ["splits.json", "described.yaml"])
+def test_splits_are_read_from_a_named_file_wherever_it_lies(fake, folder, name):
+    (folder / "splits.yaml").unlink()
+    split = {
+        "name": "all", "task": "regression", "reader": "csv", "files": ["test.csv"],
+        "inputs": [{"name": "x", "columns": ["weight"]}], "target": {"column": "kind"},
+    }  # fmt: skip
+    (folder / name).write_text(json.dumps([split]))
+    version = hub.push_dataset("stones", folder, splits=folder / name, namespace="ada")
+    assert [split["name"] for split in version["splits"]] == ["all"]
+    assert name not in {file["path"] for file in version["files"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SPLITS.replace("test.csv", "other.csv"), "not a file of this version"),
+        ("- [", "cannot be read"),
+        ("test: {}", "must be a list"),
+    ],
+)
+def test_splits_that_do_not_fit_stop_a_push_before_it_sends(fake, folder, text, words):
+    (folder / "splits.yaml").write_text(text)
+    with pytest.raises(problems.InvalidRequest, match=words):
+        hub.push_dataset("stones", folder, namespace="ada")
+    assert fake.requests == []
+
+
+def test_without_pyyaml_splits_are_json(fake, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(problems.LibraryMissing, match=r"onnx-hub\[cli\]"):
+        hub.push_dataset("stones", folder, namespace="ada")
+
+
+def test_an_entry_is_made_only_where_a_namespace_is_given(fake, folder, capsys):
+    code, _, err = run(capsys, "dataset", "push", "stones", str(folder))
+    assert (code, "There is no data set stones." in err) == (1, True)
+    assert "--namespace" in err
+    assert fake.datasets == {}
+
+
+def test_a_link_out_of_the_folder_is_not_followed(fake, folder, tmp_path):
+    (tmp_path / "secret.csv").write_text("secret")
+    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
+    with pytest.raises(problems.InvalidRequest, match="outside"):
+        hub.push_dataset("stones", folder, namespace="ada")
+
+
+def test_the_command_pushes_shows_and_lists(fake, folder, capsys):
+    code, out, _ = run(capsys, "dataset", "push", "stones", str(folder), "--namespace", "ada")
+    digest = fake.dataset_versions["stones"][0]["sha256"]
+    assert (code, out) == (0, f"stones@1 {digest}\n")
+    code, out, _ = run(capsys, "dataset", "show", "stones")
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines() if line.startswith("digest"))
+    assert (code, lines) == (0, {"digest": digest})
+    assert "test: classification by csv, inputs features, target kind (2 labels)" in out
+    assert run(capsys, "dataset", "ls")[1].split() == ["stones", "not", "declared", "stones"]
+    assert run(capsys, "dataset", "show", "stones@2")[0] == 1
+    assert "names no version" in run(capsys, "dataset", "show", "stones@latest")[2]
+    shown = json.loads(run(capsys, "dataset", "show", "stones@1", "--json")[1])
+    assert shown["version"]["number"] == 1
+
+
+def test_entries_are_listed_page_by_page(fake, monkeypatch):
+    monkeypatch.setattr("hub.client.datasets.PAGE", 2)
+    for name in "abc":
+        fake.datasets[name] = {"slug": name}
+    assert [row["slug"] for row in hub.list_datasets()] == ["a", "b", "c"]
+    assert [row["slug"] for row in hub.list_datasets(limit=2)] == ["a", "b"]
+    assert [row["slug"] for row in hub.list_datasets("c")] == ["c"]
+
+
+def test_offline_needs_say_so(monkeypatch, folder):
+    monkeypatch.setenv("HUB_OFFLINE", "1")
+    for call in (
+        lambda: hub.push_dataset("stones", folder),
+        lambda: hub.dataset("stones"),
+        hub.list_datasets,
+    ):
+        with pytest.raises(problems.NotCached):
+            call()
