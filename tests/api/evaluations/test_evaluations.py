@@ -197,3 +197,12 @@ def test_the_page_shows_claim_measurement_and_status(client, version):
     assert "[70 % to 90 %]" in text
     assert "less than claimed" in text
     assert "test, 50 rows" in text
+
+
+def test_the_page_of_the_job_names_its_figures(client, version):
+    (job,) = evaluated.waiting()
+    evaluated.end(job)
+    text = " ".join(client.get(f"/jobs/{job.pk}").content.decode().split())
+    assert "Measure accuracy" in text
+    assert f'href="/models/{version.model.ref}/v/1#accuracy"' in text
+    assert "Accuracy: 80 %" in text
