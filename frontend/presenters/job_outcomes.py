@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from frontend.parts import formatting, labels
 from frontend.presenters import differences, evaluations, measurements, version_head
-from runners.models import Comparison, ConformanceResult, Job, Measurement
+from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _checks(job: Job) -> list[Output]:
 
 
 def _figures(job: Job) -> list[Output]:
-    rows = job.evaluations.order_by("pk")
+    rows = Evaluation.objects.filter(job=job).order_by("pk")
     url = f"{place(job)}#accuracy"
     return [
         Output(f"{evaluations.title(row.metric)}: {evaluations.amount(row.metric, row.value)}", url)

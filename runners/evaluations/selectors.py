@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,15 @@ from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.db.models import QuerySet
 
     from registry.cards.claims import Claim
-    from registry.models import Version
+    from registry.models import Variant, Version
 
+# The metric of each task that stands for its figures.
+_LEADING = ("accuracy", "rmse")
 # By how much a claim must exceed the interval of a measurement to be called too high.
 EXCESS = 0.01
 
@@ -76,6 +81,20 @@ def rows_of(version: Version) -> QuerySet[Evaluation]:
     newest = groups.annotate(newest=Max("pk")).values("newest")
     rows = valid.filter(pk__in=newest).select_related("variant__entry", "dataset_version__dataset")
     return rows.order_by("variant", "dataset_version", "split", "pk")
+
+
+def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
+    """One figure of each measured variant, by its key: on the split that most of them share."""
+    by_variant: dict[int, dict[tuple[int, str, str], Evaluation]] = {}
+    for version in {variant.version_id: variant.version for variant in variants}.values():
+        for row in rows_of(version):
+            if row.metric in _LEADING:
+                key = (row.dataset_version_id, row.split, row.metric)
+                by_variant.setdefault(row.variant_id, {})[key] = row
+    own = {pk: by_variant[pk] for pk in {row.pk for row in variants} if pk in by_variant}
+    counted = Counter(sorted(key for rows in own.values() for key in rows))
+    order = [key for key, _ in counted.most_common()]
+    return {pk: rows[next(key for key in order if key in rows)] for pk, rows in own.items()}
 
 
 def measured(version: Version) -> list[Measured]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyoxigraph
 import pytest
 
+from frontend.presenters import comparison
 from metadata.models import NamedGraph
 from registry.core import outbox
 from registry.models import RegisteredModel
@@ -206,3 +207,14 @@ def test_the_page_of_the_job_names_its_figures(client, version):
     assert "Measure accuracy" in text
     assert f'href="/models/{version.model.ref}/v/1#accuracy"' in text
     assert "Accuracy: 80 %" in text
+
+
+def test_the_comparison_names_the_split_of_each_figure(client, version):
+    evaluated.end(evaluated.waiting()[0])
+    proven.convert(version)
+    outbox.deliver()
+    evaluated.end(evaluated.waiting()[0], evaluated.report([("accuracy", 0.7, 0.6, 0.8)]))
+    address = comparison.address([version.ref, f"{version.ref}:int8"])
+    text = " ".join(client.get(address).content.decode().split())
+    assert "80 % on stones@1, test" in text
+    assert "70 % on stones@1, test" in text
