@@ -207,8 +207,10 @@ def _resolve(claim: Claim, newest: dict[str, DatasetVersion | None]) -> Resolved
         return ResolvedClaim(claim, None, None, "The data set has no version with files.")
     split = next((one for one in row.typed_splits if one.name == claim.split), None)
     if split is None:
-        name = f"{claim.split!r}" if claim.split else "the one that the card does not name"
-        return ResolvedClaim(claim, row, None, f"{row} has no split {name}.")
+        words = (
+            f"{row} has no split {claim.split!r}." if claim.split else "The card names no split."
+        )
+        return ResolvedClaim(claim, row, None, words)
     if claim.metric and rules.measured_as(claim.metric) not in rules.METRICS[split.task]:
         words = f"Evaluations give no {claim.metric} for {split.task}."
         return ResolvedClaim(claim, row, split, words)

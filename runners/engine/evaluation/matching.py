@@ -118,8 +118,8 @@ def _check_kind(port: Port, column: Column) -> None:
         )
     if column.missing and not port.dtype.startswith(("float", "bfloat", "text")):
         raise UnfitSplitError(
-            f"{column.missing:,} values for the model's input {port.name!r} are missing, and "
-            f"{port.dtype} has no value for that."
+            f"The model's input {port.name!r} takes {port.dtype}, which cannot be missing; missing "
+            f"values in the split: {column.missing:,}."
         )
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # How far the sum of probabilities may be from 1.
 _SUM_TOLERANCE = 1e-3
 SOFTMAX = "The scores are no probabilities; log loss and ROC use their softmax."
-NO_SCORES = "the model gives labels, and no scores"
-NEITHER = "the scores are from 0 to 1 and do not sum to 1"
+NO_SCORES = "The model gives labels and no scores."
+NEITHER = "The scores are from 0 to 1 and do not sum to 1."
 
 
 def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
     rows = metrics.intervals(taken, len(targets), seed)
-    undefined = dict.fromkeys(taken.keys() - rows.keys(), "it is not defined for these targets")
+    undefined = dict.fromkeys(taken.keys() - rows.keys(), "It is not defined for these targets.")
     return {
         "figures": [
             {"metric": name, "value": value, "low": low, "high": high}
@@ -112,7 +112,7 @@ def _classification(
         notes.append(SOFTMAX)
     taken["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
     if scores.size > metrics.MOST_CURVE_VALUES:
-        skipped["roc_auc"] = f"there are more than {metrics.MOST_CURVE_VALUES:,} scores"
+        skipped["roc_auc"] = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
     else:
         taken["roc_auc"] = metrics.area(targets, probabilities)
     return taken, skipped, notes

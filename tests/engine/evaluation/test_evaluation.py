@@ -160,7 +160,7 @@ def test_labels_alone_give_accuracy_and_f1(evaluate):
     )
     report = evaluate(model, tiny.csv(tiny.ROWS))
     assert values(report).keys() == {"accuracy", "f1-macro"}
-    assert report.facts["skipped"]["log_loss"] == "the model gives labels, and no scores"
+    assert report.facts["skipped"]["log_loss"] == "The model gives labels and no scores."
 
 
 def test_maps_of_scores_are_read_by_their_keys(evaluate):

@@ -42,7 +42,7 @@ def test_missing_values_have_no_place_in_integers(refused):
     )
     code, words = refused(model, tiny.csv([("", 1, 1, 0), (1, 2, 3, 2)]))
     assert code == "split-unfit"
-    assert words.startswith("1 values for the model's input 'x' are missing")
+    assert words.endswith("which cannot be missing; missing values in the split: 1.")
     code, words = refused(model, tiny.csv([(0.5, 1, 1, 0), (1, 2, 3, 2)]))
     assert (code, "not of that type" in words) == ("split-unfit", True)
 
