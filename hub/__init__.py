@@ -7,6 +7,7 @@ from hub import errors
 from hub.client.api import (
     dataset,
     download,
+    download_dataset,
     find,
     info,
     list_datasets,
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "dataset",
     "download",
+    "download_dataset",
     "errors",
     "find",
     "info",

@@ -1,4 +1,4 @@
-"""The commands of data sets: push, show, ls."""
+"""The commands of data sets: push, get, show, ls."""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add `hub dataset` with its commands."""
-    dataset = commands.add_parser("dataset", help="publish and show data sets")
+    dataset = commands.add_parser("dataset", help="publish, download and show data sets")
     verbs = dataset.add_subparsers(metavar="command", required=True)
     _add_push(verbs)
+    get = verbs.add_parser("get", help="download the files of a version into a folder")
+    get.add_argument("name", help="a data set, such as digits or digits@1")
+    get.add_argument(
+        "--to", metavar="FOLDER", help="the folder (default: one with the name of the data set)"
+    )
+    add_flags(get, "quiet")
+    get.set_defaults(command=_get)
     show = verbs.add_parser("show", help="show a data set and one of its versions")
     show.add_argument("name", help="a data set, such as digits or digits@1")
     add_flags(show, "json")
@@ -68,6 +75,12 @@ def _push(options: argparse.Namespace) -> int:
         progress=False if options.quiet else None,
     )
     print(f"{options.name}@{version['number']} {plain(str(version['sha256']))}")
+    return DONE
+
+
+def _get(options: argparse.Namespace) -> int:
+    folder = options.to or options.name.partition("@")[0]
+    print(api.download_dataset(options.name, folder, progress=False if options.quiet else None))
     return DONE
 
 

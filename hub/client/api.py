@@ -60,6 +60,7 @@ make_variant = _of_default(Hub.make_variant)
 training = _of_default(Hub.training)
 push_dataset = _of_default(datasets.push)
 dataset = _of_default(datasets.read)
+download_dataset = _of_default(datasets.download)
 list_datasets = _of_default(datasets.every)
 
 

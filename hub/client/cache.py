@@ -46,6 +46,19 @@ class RemoteFile:
     sha256: str
     url: str
 
+    @classmethod
+    def from_json(cls, item: Any) -> RemoteFile:
+        """Read a file of an answer; raise a `HubError`, KeyError, TypeError or ValueError.
+
+        The path and the digest are checked, so that no answer can name a file outside its folder.
+        """
+        return cls(
+            path=refs.check_path(item["path"]),
+            size=_at_least(0, item["size"]),
+            sha256=digests.parse(item["sha256"]),
+            url=str(item["url"]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -74,15 +87,7 @@ class Resolved:
         try:
             variant = answer.get("variant") or {}
             manifest = answer.get("manifest_sha256")
-            files = tuple(
-                RemoteFile(
-                    path=refs.check_path(item["path"]),
-                    size=_at_least(0, item["size"]),
-                    sha256=digests.parse(item["sha256"]),
-                    url=str(item["url"]),
-                )
-                for item in answer["files"]
-            )
+            files = tuple(map(RemoteFile.from_json, answer["files"]))
             number = _at_least(1, answer["number"])
             return cls(
                 ref=refs.Ref(

@@ -1,4 +1,4 @@
-"""Data sets of a hub from this machine: publish a version, read an entry, list the entries.
+"""Data sets of a hub from this machine: publish and download versions, read and list entries.
 
 A version is published in one step, after its files were uploaded: nothing is visible before.
 """
@@ -9,6 +9,7 @@ import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from hub.client.progress import Bar, say
 from hub.protocol import problems
@@ -78,12 +79,43 @@ def read(hub: Hub, name: str) -> dict[str, Any]:
             f"{name!r} names no version of a data set. Write for example {slug}@2."
         )
     hub.require_network(name, "hub.dataset")
-    address = f"{ADDRESS}/{slug}"
+    address = _address(slug)
     entry = hub.transport.get(address)
     versions = hub.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
     wanted = number or (versions[0]["number"] if versions else None)
     version = hub.transport.get(f"{address}/versions/{wanted}") if wanted else None
     return {**entry, "version": version, "versions": versions}
+
+
+def download(
+    hub: Hub, name: str, to: str | os.PathLike[str], *, progress: bool | None = None
+) -> Path:
+    """Write every file of a version into the folder `to`, each verified by its SHA-256; return it.
+
+    It is the newest version, or that of `name@n`. Files of the same name are replaced, others
+    stay. Files that the cache holds are not fetched again. Raise `NotFound` where there is no
+    version, `Withdrawn` for a withdrawn data set, `DigestMismatch` for files that came damaged.
+    """
+    from hub.client import download as downloading  # noqa: PLC0415  (each verb imports its needs)
+    from hub.client import snapshots  # noqa: PLC0415
+    from hub.client.cache import RemoteFile  # noqa: PLC0415
+
+    version = read(hub, name)["version"]
+    if version is None:
+        raise problems.NotFound(f"The data set {name} has no version, so there are no files.")
+    try:
+        files = [RemoteFile.from_json(item) for item in version["files"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from error
+    paths = {file.sha256: hub.cache.find(file.sha256, file.size) for file in files}
+    blobs = {sha256: path for sha256, path in paths.items() if path is not None}
+    missing = {file.sha256: file for file in files if file.sha256 not in blobs}
+    total = sum(file.size for file in missing.values())
+    with Bar(name, total, is_shown=progress) as bar:
+        blobs |= downloading.fetch_all(
+            hub.transport, hub.cache, missing.values(), on_bytes=bar.advance
+        )
+    return snapshots.export(files, blobs, Path(to))
 
 
 def every(
@@ -92,6 +124,10 @@ def every(
     """Iterate over data sets by name, at most `limit` of them, that hold the words of `query`."""
     hub.require_network(query or "", "hub.list_datasets")
     return _pages(hub, query, limit)
+
+
+def _address(slug: str) -> str:
+    return f"{ADDRESS}/{quote(slug, safe='')}"
 
 
 def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str, Any]]:
@@ -158,7 +194,7 @@ def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:
 def _open_entry(hub: Hub, name: str, namespace: str | None, *, progress: bool | None) -> None:
     """See that the entry exists; make it where a namespace is given."""
     try:
-        hub.transport.get(f"{ADDRESS}/{name}")
+        hub.transport.get(_address(name))
     except problems.NotFound as error:
         if namespace is None:
             error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
@@ -171,7 +207,7 @@ def _open_entry(hub: Hub, name: str, namespace: str | None, *, progress: bool | 
 def _publish(hub: Hub, name: str, content: dict[str, Any]) -> dict[str, Any]:
     # The same content is the same version, so a second request does no harm.
     answer = hub.transport.request(
-        "POST", f"{ADDRESS}/{name}/versions", content=content, repeatable=True
+        "POST", f"{_address(name)}/versions", content=content, repeatable=True
     )
     return dict(answer.json())
 

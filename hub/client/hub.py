@@ -144,7 +144,7 @@ class Hub:
         if to is None:
             return self._snapshot(resolved, progress=progress)
         blobs = self._bring(resolved, resolved.files, progress=progress)
-        return snapshots.export(resolved, blobs, Path(to))
+        return snapshots.export(resolved.files, blobs, Path(to))
 
     def fetch(
         self,

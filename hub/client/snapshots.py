@@ -24,7 +24,7 @@ from hub.client.cache import explained, sync_folder
 from hub.protocol import manifests, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hub.client.cache import Cache, RemoteFile, Resolved
 
@@ -151,12 +151,12 @@ def _exchange(cache: Cache, folder: Path, target: Path, resolved: Resolved) -> N
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def export(resolved: Resolved, blobs: Mapping[str, Path], folder: Path) -> Path:
-    """Write every file of the version into a folder of the caller's, each in one step.
+def export(files: Iterable[RemoteFile], blobs: Mapping[str, Path], folder: Path) -> Path:
+    """Write files of a version into a folder of the caller's, each in one step.
 
     The files are copies, so that the owner of the folder may change them; others there stay.
     """
-    for file in resolved.files:
+    for file in files:
         target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".hub-")

@@ -117,7 +117,7 @@ class CardDetail(APIView):
 
 
 class BlobDetail(APIView):
-    """Bytes by their digest, for users who may read a version that holds them."""
+    """Bytes by their digest, for users who may read a version or data set that holds them."""
 
     @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, sha256: str) -> HttpResponseBase:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import BigIntegerField, Count, F, Func, Max, Q, Sum
 from django.db.models.functions import Coalesce
 
 from hub.protocol import problems
 from registry.cards import resolution
 from registry.core.permissions import require_user
+from registry.core.prepared_queries import Prepared
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Upload, Version
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ def versions(of: Dataset) -> QuerySet[DatasetVersion]:
     return of.versions.select_related("dataset", "created_by").annotate(
         file_count=Count("files"), size_bytes=Coalesce(Sum("files__blob__size"), 0)
     )
+
+
+def newest_numbers(of: Sequence[Dataset]) -> dict[int, int]:
+    """The number of the newest version of each data set that has one, by the data set's id."""
+    rows = DatasetVersion.objects.filter(dataset__in=of).order_by().values_list("dataset")
+    return dict(rows.annotate(newest=Max("number")))
 
 
 def version(of: Dataset, number: int) -> DatasetVersion:
@@ -110,20 +117,31 @@ def holding(blob: Any) -> list[QuerySet[Any]]:
 
 def size(namespace: Namespace) -> int:
     """Bytes of the data sets of a namespace, the same bytes counted once."""
-    return Blob.objects.filter(pk__in=_blobs_of(namespace)).aggregate(sum=Sum("size"))["sum"] or 0
+    ((total,),) = _SIZE.rows(namespace.pk)
+    return int(total or 0)
 
 
 def bytes_to_add(namespace: Namespace, adding: Iterable[Blob]) -> int:
     """By how much ``size`` grows with these blobs."""
     by_digest = {blob.pk: blob.size for blob in adding}
-    for sha256 in _blobs_of(namespace).filter(blob__in=by_digest).distinct():
+    for sha256 in _blobs_of(namespace.pk).filter(blob__in=by_digest).distinct():
         del by_digest[sha256]
     return sum(by_digest.values())
 
 
-def _blobs_of(namespace: Namespace) -> QuerySet[DatasetFile, str]:
+def _blobs_of(namespace: int) -> QuerySet[DatasetFile, str]:
     rows = DatasetFile.objects.filter(version__dataset__namespace=namespace)
     return rows.order_by().values_list("blob", flat=True)
+
+
+def _sum_of(namespace: int) -> QuerySet[Blob, Any]:
+    # An aggregate would group the rows.
+    total = Func(F("size"), function="SUM", output_field=BigIntegerField())
+    return Blob.objects.filter(pk__in=_blobs_of(namespace)).order_by().values_list(total)
+
+
+# Every upload asks for this sum.
+_SIZE = Prepared(_sum_of)
 
 
 def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:

@@ -178,7 +178,14 @@ def _check_files(files: Mapping[str, str]) -> dict[str, str]:
             raise problems.PathInvalid(
                 f"{path} and {min(clash)} cannot both exist: one is a folder."
             )
-    return {path: digests.parse(digest) for path, digest in files.items()}
+    sha256s = {}
+    for path, digest in files.items():
+        try:
+            sha256s[path] = digests.parse(digest)
+        except problems.InvalidRequest as error:
+            place = path.replace("~", "~0").replace("/", "~1")
+            raise problems.InvalidRequest.at(f"/files/{place}", error.detail) from error
+    return sha256s
 
 
 def _parents(path: str) -> Iterable[str]:

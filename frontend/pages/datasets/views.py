@@ -42,6 +42,7 @@ def every(request: HttpRequest) -> HttpResponse:
     rows = selectors.page(text, after=after, limit=PAGE + 1)
     shown = rows[:PAGE]
     counts = selectors.use_counts(request.user, shown)
+    numbers = selectors.newest_numbers(shown)
     return render(
         request,
         "datasets/list.html",
@@ -49,7 +50,13 @@ def every(request: HttpRequest) -> HttpResponse:
             "section": "datasets",
             "text": text,
             "rows": [
-                (row, labels.PERSONAL[row.personal_data], counts.get(row.pk, 0)) for row in shown
+                (
+                    row,
+                    labels.PERSONAL[row.personal_data],
+                    counts.get(row.pk, 0),
+                    numbers.get(row.pk),
+                )
+                for row in shown
             ],
             "first": addresses.join(request.path, {"q": text}) if after else "",
             "next": addresses.join(request.path, {"q": text, "after": shown[-1].slug})

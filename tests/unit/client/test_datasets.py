@@ -134,6 +134,43 @@ def test_the_command_pushes_shows_and_lists(fake, folder, capsys):
     assert shown["version"]["number"] == 1
 
 
+def test_a_version_is_downloaded_verified_and_once(fake, folder, tmp_path, capsys):
+    hub.push_dataset("stones", folder, namespace="ada")
+    code, out, _ = run(capsys, "dataset", "get", "stones@1", "--to", str(tmp_path / "here"))
+    assert (code, out) == (0, f"{tmp_path / 'here'}\n")
+    for path in ("test.csv", "notes/README.md"):
+        assert (tmp_path / "here" / path).read_bytes() == (folder / path).read_bytes()
+    sent = fake.sent_bytes
+    hub.download_dataset("stones", tmp_path / "again")
+    assert fake.sent_bytes == sent
+
+
+def test_a_file_that_came_damaged_is_not_written(fake, folder, tmp_path):
+    hub.push_dataset("stones", folder, namespace="ada")
+    fake.corrupt |= {
+        file["sha256"].removeprefix("sha256:")
+        for file in fake.dataset_versions["stones"][0]["files"]
+    }
+    with pytest.raises(problems.DigestMismatch):
+        hub.download_dataset("stones", tmp_path / "here")
+    assert not (tmp_path / "here").exists()
+
+
+def test_no_path_of_an_answer_leaves_the_folder(fake, folder, tmp_path):
+    hub.push_dataset("stones", folder, namespace="ada")
+    fake.dataset_versions["stones"][0]["files"][0]["path"] = "../up.csv"
+    with pytest.raises(problems.PathInvalid):
+        hub.download_dataset("stones", tmp_path / "here")
+    assert not (tmp_path / "up.csv").exists()
+
+
+def test_without_a_version_there_is_nothing_to_download(fake, folder, tmp_path):
+    hub.push_dataset("stones", folder, namespace="ada")
+    fake.dataset_versions["stones"].clear()
+    with pytest.raises(problems.NotFound, match="no version"):
+        hub.download_dataset("stones", tmp_path / "here")
+
+
 def test_entries_are_listed_page_by_page(fake, monkeypatch):
     monkeypatch.setattr("hub.client.datasets.PAGE", 2)
     for name in "abc":

@@ -148,6 +148,16 @@ def test_a_page_without_versions_tells_its_writers_how_to_publish(ada, guest, re
     assert "hub dataset push" not in page
 
 
+def test_the_list_has_the_newest_version(ada, guest):
+    factories.dataset(ada, "pebbles")
+    stones = factories.dataset(ada, "stones")
+    for content in (b"first", b"second"):
+        factories.dataset_version(ada, stones, {"test.csv": content})
+    page = guest.page("/datasets")
+    assert '<td class="num">2</td>' in page
+    assert page.count("no files") == 1
+
+
 def test_a_withdrawn_data_set_links_no_files(ada, guest):
     version = factories.dataset_version(ada)
     services.withdraw(ada, dataset=version.dataset, reason="Not ours.")
