@@ -123,6 +123,7 @@ def _version(chance: random.Random, index: int) -> facts.VersionFacts:
             for place, check in enumerate(("bundled", "determinism"))
         ),
         measured=_measured(chance, index, card),
+        entries=_entries(card),
     )
 
 
@@ -138,9 +139,16 @@ def _measured(
     return (
         facts.EvaluationFacts(
             key="made-up",
+            variant="default",
             metric="accuracy",
             value=claimed - less,
-            dataset=result["dataset"]["type"],
+            low=claimed - less - Decimal("0.01"),
+            high=claimed - less + Decimal("0.01"),
+            dataset=_slug(result["dataset"]["type"]),
+            dataset_version=1,
+            split="test",
+            rows=1000,
+            predictions_sha256="0" * 64,
             at=START,
         ),
     )
@@ -185,6 +193,18 @@ def _result(chance: random.Random) -> dict[str, Any]:
         "dataset": {"type": _dataset(chance.randrange(DATASETS)), "name": "Data"},
         "metrics": [{"type": "accuracy", "value": chance.randrange(500, 999) / 1000}],
     }
+
+
+def _slug(dataset: str) -> str:
+    return f"set-{dataset.rpartition('/')[2]}"
+
+
+def _entries(card: dict[str, Any]) -> tuple[facts.EntryFacts, ...]:
+    """The entry of the data set that a card reports a result on."""
+    if "model-index" not in card:
+        return ()
+    dataset = card["model-index"][0]["results"][0]["dataset"]["type"]
+    return (facts.EntryFacts(_slug(dataset), (dataset,)),)
 
 
 def _dataset(number: int) -> str:

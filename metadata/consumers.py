@@ -18,7 +18,10 @@ from registry.versions import moves
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-VERSION_VERBS = (*RELEASE_VERBS, "variant.", "check.finished", "conformance.added", "benchmark.")
+VERSION_VERBS = (
+    *RELEASE_VERBS, "variant.", "check.finished", "conformance.added", "evaluation.added",
+    "benchmark.",
+)  # fmt: skip
 # What makes a model's name mean another version, or none, in the cards that are based on it.
 BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.facts import read_ports
 from registry.cards import cards
 from registry.core import outbox
-from registry.models import Check, File, Variant, Version
+from registry.models import Check, Dataset, File, Variant, Version
 from registry.versions.services import checks
 from runners.benchmarks import records, scheduling
 from runners.drafts import facts as draft_facts
+from runners.evaluations import results as evaluation_results
+from runners.evaluations import scheduling as evaluations
 from runners.federated import jobs as federated_jobs
 from runners.graphs import derived_files, differences, networks, tensors
 from runners.models import Job
@@ -30,6 +32,7 @@ def connect() -> None:
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
     owed = ("version.published", "variant.added")
     outbox.subscribe("runners.proofs", owed, _on_published, released=True)
+    outbox.subscribe("runners.datasets", ("dataset.", "model.name-confirmed"), _on_dataset)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
     federated_jobs.connect()
@@ -67,6 +70,16 @@ def _on_published(subject: outbox.Subject) -> None:
         networks.owe(version)
         differences.owe(version)
         scheduling.owe(version)
+        evaluations.owe(version)
+
+
+def _on_dataset(subject: outbox.Subject) -> None:
+    """Cards that name a data set are owed evaluations on it, once it has a version."""
+    if subject.kind == "dataset":
+        for dataset in Dataset.objects.filter(pk=subject.key, withdrawn_at=None):
+            evaluations.owe_on(dataset)
+    elif subject.model_id is not None:
+        evaluations.owe_model(subject.model_id)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:
@@ -126,6 +139,7 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "compare-speed": records.take_comparison,
     "skeleton": networks.take,
     "difference": differences.keep,
+    "evaluation": evaluation_results.take,
     "conformance": results.take_conformance,
     "suite": results.take_suite,
     "tensors": partial(derived_files.keep, folder=tensors.FOLDER),

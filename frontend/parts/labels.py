@@ -42,6 +42,7 @@ JOBS = {
     "compare-speed": "Compare latency",
     "tensors": "Analyse tensors",
     "conformance": "Conformance",
+    "evaluation": "Measure accuracy",
     "suite": "Operator suite",
 }
 # Whether data are about people -> words.

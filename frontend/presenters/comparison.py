@@ -18,6 +18,7 @@ from frontend.presenters import facts, version_head
 from hub.protocol import problems, refs
 from registry.versions import moves, selectors
 from runners.benchmarks import selectors as benchmark_selectors
+from runners.evaluations import selectors as evaluations
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hub.protocol.facts import Facts
     from registry.core.permissions import Actor
     from registry.models import Variant, Version
-    from runners.models import ConformanceResult, Measurement
+    from runners.models import ConformanceResult, Evaluation, Measurement
 
 FEWEST, MOST = 2, 6
 # References that an address may hold: those beyond MOST are refused by name, the rest is cut.
@@ -49,6 +50,7 @@ class Column:
     # The latency that may be held against the other columns', else the fastest there is.
     speed: Measurement | None = None
     is_comparable: bool = False
+    accuracy: Evaluation | None = None
 
     @property
     def is_main(self) -> bool:
@@ -131,6 +133,11 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
             continue
         mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
         columns.append(Column(ref, version, variant, mine, facts.of(variant)))
+    figures = evaluations.shared([column.variant for column in columns if column.variant])
+    columns = [
+        replace(column, accuracy=figures.get(column.variant.pk) if column.variant else None)
+        for column in columns
+    ]
     columns = _timed(
         columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}
     )

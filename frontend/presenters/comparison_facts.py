@@ -13,6 +13,7 @@ from frontend.parts import labels as words
 from frontend.presenters import (
     conformance,
     declarations,
+    evaluations,
     facts,
     figures,
     measurements,
@@ -209,6 +210,17 @@ def _latency(column: Column) -> Fact:
     return Fact(f"{median}, not comparable", url=url)
 
 
+def _accuracy(column: Column) -> Fact:
+    """On the split that most columns share, with its name: those of others are not ranked."""
+    row = column.accuracy
+    if row is None:
+        return Fact(NOT_MEASURED, absent=True)
+    figure = evaluations.amount(row.metric, row.value)
+    data = f"{row.dataset_version.dataset.slug}@{row.dataset_version.number}, {row.split}"
+    name = "" if row.metric == "accuracy" else f" {evaluations.title(row.metric).lower()}"
+    return Fact(f"{figure}{name} on {data}", url=f"{column.url}#accuracy")
+
+
 def _timed_on(column: Column) -> Fact:
     row = column.speed
     return _text(f"{row.device_title}, {measurements.runtime_of(row)}" if row else "", NOT_MEASURED)
@@ -255,6 +267,7 @@ def _producer(column: Column) -> Fact:
 FACTS: dict[str, tuple[str, str, str, Callable[[Column], Fact]]] = {
     "latency": ("Latency, p50", MEASURED, LESS, _latency),
     "timed-on": ("Measured on", MEASURED, "", _timed_on),
+    "accuracy": ("Accuracy", MEASURED, "", _accuracy),
     "energy": ("Energy of 1 000 inferences", BY_CELL, "", _energy),
     "running-carbon": ("Carbon of 1 000 inferences", BY_CELL, "", _running_carbon),
     "size": ("Model and weights", COUNTED, LESS, _size),

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
-from frontend.presenters import differences, measurements, version_head
-from runners.models import Comparison, ConformanceResult, Job, Measurement
+from frontend.presenters import differences, evaluations, measurements, version_head
+from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ NAMED = 10
 # Kind of job -> the tab with its outputs. The others lead to the checks.
 _TABS = {
     "conformance": "version-conformance",
+    "evaluation": "version",
     "upgrade": "version-variants",
     "convert": "version-variants",
     "annotate": "version-variants",
@@ -115,10 +116,20 @@ def _checks(job: Job) -> list[Output]:
     return [Output(f"{results} on {labels.runtime(rows[0].runtime)}", url)]
 
 
+def _figures(job: Job) -> list[Output]:
+    rows = Evaluation.objects.filter(job=job).order_by("pk")
+    url = f"{place(job)}#accuracy"
+    return [
+        Output(f"{evaluations.title(row.metric)}: {evaluations.amount(row.metric, row.value)}", url)
+        for row in rows
+    ]
+
+
 _ROWS: dict[str, Callable[[Job], list[Output]]] = {
     "upgrade": _variants,
     "convert": _variants,
     "benchmark": _results,
     "compare-speed": _verdicts,
     "conformance": _checks,
+    "evaluation": _figures,
 }

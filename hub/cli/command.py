@@ -13,7 +13,17 @@ import warnings
 from typing import TYPE_CHECKING, TextIO
 
 import hub
-from hub.cli import cache, datasets, find, import_hf, import_zoo, login, models, publishing
+from hub.cli import (
+    cache,
+    datasets,
+    evaluate,
+    find,
+    import_hf,
+    import_zoo,
+    login,
+    models,
+    publishing,
+)
 from hub.protocol import problems
 from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
 
@@ -119,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     import_hf.add_to(sources)
     import_zoo.add_to(sources)
     publishing.add_variant(commands)
+    evaluate.add_evaluate(commands)
     datasets.add_to(commands)
     models.add_search(commands)
     find.add_find(commands)

@@ -143,6 +143,7 @@ REPORTED_METRICS: Final = {
     "mae": Metric("Mean absolute error", "number", ("mean-absolute-error",)),
     "mse": Metric("Mean squared error", "number", ("mean-squared-error",)),
     "rmse": Metric("Root mean squared error", "number", ("root-mean-squared-error",)),
+    "r2": Metric("Coefficient of determination", "number", ("r-squared", "r2-score", "r-2")),
     "perplexity": Metric("Perplexity", "number", ("ppl",)),
 }
 # Of these more is better.

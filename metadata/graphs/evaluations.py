@@ -14,7 +14,8 @@ from hub.protocol.vocabularies import SHARES
 from metadata.graphs import datasets, metrics
 from metadata.graphs.benchmarks import describe_figure
 from metadata.graphs.datasets import LISTED
-from metadata.rdf.quads import decimal, foreign, link, moment, number, part, string, words
+from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
+from registry.cards import claims
 from registry.cards import metrics as reported_metrics
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
     from metadata.rdf.graph import Graph
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-class Claim(NamedTuple):
-    """A metric of a result that a card reports; ``result`` is the card's mapping."""
-
-    metric: str
-    value: Any
-    unit: str
-    result: dict[str, Any]
 
 
 class Reported(NamedTuple):
@@ -50,7 +42,7 @@ def describe_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """Describe the results that a card reports, in `model-index` and in `eval_results`."""
-    for index, claim in enumerate(itertools.islice(_claims(card), LISTED), start=1):
+    for index, claim in enumerate(itertools.islice(claims.reported(card), LISTED), start=1):
         amount = number(claim.value)
         if not claim.metric or amount is None:
             continue
@@ -74,7 +66,7 @@ def describe_claims(
 
 def reported(card: dict[str, Any]) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for claim in itertools.islice(_claims(card), LISTED):
+    for claim in itertools.islice(claims.reported(card), LISTED):
         metric, value = reported_metrics.canonical(claim.metric), number(claim.value)
         dataset = datasets.dataset_of(claim.result)
         names = (dataset.get(key) for key in ("type", "id", "name"))
@@ -86,12 +78,25 @@ def reported(card: dict[str, Any]) -> Iterator[Reported]:
             yield Reported(metric, name, stored.text(dataset.get("split")).strip(), share)
 
 
-def describe_measured(graph: Graph, version: str, of: EvaluationFacts, names: Names) -> None:
-    """Describe a value that a worker measured."""
-    node = f"{version}#bench-{part(of.key)}"
-    _evaluation(graph, version, node, of.metric, of.value, graph.places.worker)
-    _dataset(graph, version, node, {"dataset": {"name": of.dataset, "split": of.split}}, names)
-    graph.add(node, "dcterms:date", moment(of.at))
+def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFacts) -> None:
+    """Describe a value that a worker measured of ``subject``, a version or one of its variants."""
+    node = f"{version}#eval-measured-{part(of.key)}"
+    dataset = graph.places.dataset(of.dataset)
+    _evaluation(graph, subject, node, of.metric, of.value, graph.places.worker)
+    graph.add(node, "fair4ml:evaluationDataset", link(dataset))
+    graph.add(subject, "fair4ml:evaluatedOn", link(dataset))
+    graph.state(
+        node,
+        {
+            "hub:split": string(of.split),
+            "dcat:version": string(str(of.dataset_version)),
+            "hub:intervalLow": decimal(of.low),
+            "hub:intervalHigh": decimal(of.high),
+            "hub:evaluatedRows": count(of.rows),
+            "hub:predictionsDigest": string(of.predictions_sha256),
+            "dcterms:date": moment(of.at),
+        },
+    )
 
 
 def describe_figures(
@@ -115,25 +120,6 @@ def describe_figures(
         graph.add(node, "mls:specifiedBy", link(graph.places.metric(metric)))
         graph.add(node, "prov:wasAttributedTo", link(graph.places.worker))
         graph.add(node, "rdfs:seeAlso", link(source))
-
-
-def _claims(card: dict[str, Any]) -> Iterator[Claim]:
-    for model in stored.rows(card.get("model-index")):
-        for result in stored.rows(model.get("results")):
-            for metric in stored.rows(result.get("metrics")):
-                unit = reported_metrics.unit_of(metric.get("unit"))
-                yield Claim(_name(metric), metric.get("value"), unit, result)
-    for result in stored.rows(card.get("eval_results")):
-        score = result.get("metric")
-        name = _name(score) if isinstance(score, dict) else str(score or "").strip()
-        if not name:  # the benchmark's own score
-            name = str(stored.mapping(result.get("dataset")).get("task_id") or "").strip()
-        unit = reported_metrics.unit_of(result.get("unit"))
-        yield Claim(name, result.get("value"), unit, result)
-
-
-def _name(metric: dict[str, Any]) -> str:
-    return str(metric.get("type") or metric.get("name") or "").strip()
 
 
 def _evaluation(

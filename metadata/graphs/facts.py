@@ -155,14 +155,23 @@ class PrivacyFacts:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationFacts:
-    """A value that a worker measured on a data set, named as cards name it."""
+    """A value that a worker measured on a split of a data set of this hub, with its interval.
+
+    ``dataset`` is the entry's slug.
+    """
 
     key: str
+    variant: str
     metric: str
     value: Decimal
+    low: Decimal
+    high: Decimal
     dataset: str
-    split: str = ""
-    at: datetime | None = None
+    dataset_version: int
+    split: str
+    rows: int
+    predictions_sha256: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

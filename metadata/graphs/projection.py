@@ -53,8 +53,6 @@ def version_graph(of: VersionFacts, home: str) -> str:
     card_statements.describe(graph, version, of.card)
     datasets.describe_uses(graph, version, of.card, names)
     evaluations.describe_claims(graph, version, of.card, places.agent(of.namespace), names)
-    for evaluation in of.measured:
-        evaluations.describe_measured(graph, version, evaluation, names)
     for file in of.files:
         _file(graph, version, file)
     training.describe(graph, version, of)
@@ -75,6 +73,9 @@ def version_graph(of: VersionFacts, home: str) -> str:
         subject = version if result.variant == main else variant_of(version, result.variant)
         assertion = assertions.describe_result(graph, version, subject, result)
         evaluations.describe_figures(graph, subject, assertion, result.figures, assertion)
+    for measured in of.measured:
+        subject = version if measured.variant == main else variant_of(version, measured.variant)
+        evaluations.describe_measured(graph, version, subject, measured)
     for run in of.benchmarks:
         subject = version if run.variant == main else variant_of(version, run.variant)
         benchmarks.describe(graph, version, subject, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from metadata.graphs import facts
@@ -12,6 +13,7 @@ from registry.models import Check, Namespace, RegisteredModel, User, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
 from runners.benchmarks import selectors, speed_index
+from runners.evaluations import selectors as evaluations
 from runners.graphs import annotated_files, derived_files, networks, tensors
 from runners.models import Job, Measurement
 from runners.proofs import selectors as proof_selectors
@@ -93,7 +95,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
             )
             for row in proof_selectors.results_of(version)
         ),
-        measured=(),
+        measured=tuple(_measured(version)),
         benchmarks=tuple(_benchmarks(version, next(iter(variants), None))),
         rounds=tuple(_fill(facts.RoundFacts, row) for row in rounds.rounds) if rounds else (),
         rounds_from=rounds.base if rounds else None,
@@ -149,6 +151,27 @@ def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.Benchm
                 record=row.record_file.path if row.record_file else "",
                 samples=row.samples_file.path if row.samples_file else "",
             )
+
+
+def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
+    """What workers measured on splits of data sets."""
+    for row in evaluations.rows_of(version):
+        yield _fill(
+            facts.EvaluationFacts,
+            row,
+            key=str(row.pk),
+            variant=row.variant.name,
+            value=_decimal(row.value),
+            low=_decimal(row.low),
+            high=_decimal(row.high),
+            dataset=row.dataset_version.dataset.slug,
+            dataset_version=row.dataset_version.number,
+        )
+
+
+def _decimal(value: float) -> Decimal:
+    """A figure with the digits that are worth stating."""
+    return Decimal(f"{value:.6g}")
 
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.api import converters  # noqa: F401 - registers `number`
-from runners.api import benchmarks, conformance, costs, scoreboard, standings, variants, views
+from runners.api import (
+    benchmarks,
+    conformance,
+    costs,
+    evaluations,
+    scoreboard,
+    standings,
+    variants,
+    views,
+)
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
 BENCHMARK = f"{VERSION}/benchmarks/<number:pk>"
@@ -17,6 +26,7 @@ urlpatterns = [
     path(f"{VERSION}/costs", costs.CostsDetail.as_view()),
     path(f"{VERSION}/conformance", conformance.ConformanceList.as_view()),
     path(f"{VERSION}/conformance/<number:pk>", conformance.ConformanceDetail.as_view()),
+    path(f"{VERSION}/evaluations", evaluations.EvaluationList.as_view()),
     path(f"{VERSION}/benchmarks", benchmarks.BenchmarkList.as_view()),
     path(f"{VERSION}/benchmarks/challenges", benchmarks.BenchmarkChallenges.as_view()),
     path(f"{VERSION}/benchmarks/runs", benchmarks.BenchmarkRuns.as_view()),

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('registry', '0024_predicted_speeds'),
-        ('runners', '0011_results_by_content'),
+        ('runners', '0012_evaluations'),
     ]
 
     operations = [

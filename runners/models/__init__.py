@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runners.models.evaluations import Evaluation
 from runners.models.jobs import Attempt, Bar, Exclusive, Job, JobState, Pool
 from runners.models.measurements import Comparison, Environment, Measurement
 from runners.models.predictions import LatencyFit, VariantWork
@@ -24,6 +25,7 @@ __all__ = [
     "ConformanceVerdict",
     "EnrolledWorker",
     "Environment",
+    "Evaluation",
     "Exclusive",
     "Host",
     "Job",

@@ -23,6 +23,7 @@ from registry.cards import cards
 from registry.models import Blob, File, Variant
 from runners import pools
 from runners.engine.benchmark import record, verdicts
+from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import InvalidReportError, Report
 from runners.models import Comparison, Job, Measurement, Worker
@@ -46,6 +47,7 @@ METHODS: dict[str, str] = {
     "convert": ENGINE,
     "describe": str(describe.METHOD),
     "difference": ENGINE,
+    "evaluation": rules.METHOD,
     "skeleton": ENGINE,
     "tensors": ENGINE,
     "upgrade": str(proofs.METHOD),
@@ -53,8 +55,10 @@ METHODS: dict[str, str] = {
 # Before publishing, a refusal is always the version's own: it is quick, and somebody waits.
 _GATE = frozenset({"describe", "check"})
 _READS_TEST_DATA = frozenset({"benchmark", "conformance", "convert", "upgrade"})
-# What an input says of versions and variants alone: names, which no result depends on.
-_NAMES = frozenset({"manifest_sha256", "source", "against_version", "against_variant"})
+# What an input says of versions, variants and data sets alone: names, which no result depends on.
+_NAMES = frozenset(
+    {"manifest_sha256", "source", "against_version", "against_variant", "dataset", "number"}
+)
 # A description lists so many external files completely, and some more.
 _LISTED = 200
 _NEWEST = 20

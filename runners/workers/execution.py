@@ -24,6 +24,7 @@ from hub.protocol import problems
 from registry.storage.files import store
 from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, scheduling
+from runners.engine.evaluation import rules
 from runners.engine.reports import Finding, Report
 from runners.federated import jobs
 from runners.graphs import differences
@@ -192,6 +193,8 @@ def _options(job: Job, files: dict[str, str]) -> dict[str, Any]:
     # Files of another version of the same model, which a graph or a speed is held against.
     for path, sha256 in options.pop("against_files", {}).items():
         files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+    for path, sha256 in options.pop("data_files", {}).items():
+        files[f"{rules.FOLDER}/{path}"] = str(store().path(sha256))
     # What somebody gave for one run alone.
     for path, sha256 in options.pop("input_files", {}).items():
         files[path] = str(store().path(sha256))

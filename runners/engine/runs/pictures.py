@@ -7,13 +7,12 @@ frontend/static/frontend/try-picture.js; both give the same tensor, which tests 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from PIL import Image
 
     from hub.protocol.inputs import Picture
@@ -31,13 +30,13 @@ class UnfitPictureError(ValueError):
     """The file is no picture that can be read; the message says why."""
 
 
-def tensor(path: Path, how: Picture, dtype: Any) -> Array:
+def tensor(source: Path | BinaryIO, how: Picture, dtype: Any) -> Array:
     """The tensor of a picture file, of this NumPy type. Raises UnfitPictureError.
 
     Its shape is as ``how.layout`` says, with a batch axis of 1 where that has one. Integers
     are rounded half to even and clipped to the type; float16 is rounded from float32.
     """
-    pixels = _resized(_opened(path, how), how)
+    pixels = _resized(_opened(source, how), how)
     values = np.asarray(pixels, dtype=np.float64)
     if values.ndim == 2:
         values = values[:, :, np.newaxis]
@@ -137,7 +136,7 @@ def _typed(values: Array, dtype: Any) -> Array:
         )
 
 
-def _opened(path: Path, how: Picture) -> Image.Image:
+def _opened(source: Path | BinaryIO, how: Picture) -> Image.Image:
     """A picture upright, in 8-bit RGB or grey, what is transparent on white."""
     try:
         from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - as above
@@ -146,7 +145,10 @@ def _opened(path: Path, how: Picture) -> Image.Image:
             "This worker cannot read images because Pillow is not installed. Use a .npy file."
         ) from None
     try:
-        with warnings.catch_warnings(), path.open("rb") as file:
+        with (
+            warnings.catch_warnings(),
+            source.open("rb") if isinstance(source, Path) else source as file,
+        ):
             warnings.simplefilter("ignore")
             image = Image.open(file, formats=FORMATS)
             _check(image)

@@ -11,6 +11,7 @@ from runners.engine.checks.check import Verdict
 from runners.engine.conformance import suite
 from runners.engine.conformance import task as conformance_task
 from runners.engine.convert import flow as conversion
+from runners.engine.evaluation import task as evaluation_task
 from runners.engine.federated import tasks as federated_tasks
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
 from runners.engine.jobs import Job, findings_of, is_refused, mapping_of
@@ -106,6 +107,7 @@ FLOWS: dict[str, Callable[[Job], Report]] = {
     "conformance": conformance_task.run,
     "convert": conversion.run,
     "difference": comparison.run,
+    "evaluation": evaluation_task.run,
     "federated-aggregate": federated_tasks.aggregate,
     "federated-check": federated_tasks.check,
     "federated-schema": federated_tasks.schema,

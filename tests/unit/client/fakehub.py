@@ -67,6 +67,7 @@ class FakeHub:
         self.wishes: list[dict] = []
         self.job_steps: list[dict] = []
         self.variants: list[dict] = []
+        self.evaluations: list[dict] = []
         # What a list says beside its models, such as the setup of its speeds.
         self.listed: dict = {}
 
@@ -251,6 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/card", self._card),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/variants", self._variants),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/evaluations", self._evaluations),
             (r"/api/v1/datasets", self._datasets),
             (r"/api/v1/datasets/([\w-]+)", self._dataset),
             (r"/api/v1/datasets/([\w-]+)/versions", self._dataset_versions),
@@ -372,6 +374,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._job("j1")
             return
         self._json({"items": self.hub.variants, "next": None})
+
+    def _evaluations(self, name: str, number: str, body, **_) -> None:
+        if self.command == "POST":
+            self.hub.wishes.append(json.loads(body))
+            self._job("j1")
+            return
+        self._json({"items": self.hub.evaluations, "next": None})
 
     def _datasets(self, query, body) -> None:
         if self.command == "POST":

@@ -23,6 +23,7 @@ DIGEST = "ab" * 32
 GRID = {"domain": "ai.onnx", "name": "GridSample", "count": 1}
 PEOPLE = "people"
 BENCHMARK = "https://data.example/benchmark"
+MEASURED = "benchmark"
 
 
 def iri(name, number=1):
@@ -60,12 +61,17 @@ def reported(value, dataset=BENCHMARK, metric="accuracy"):
     return {"model-index": [{"results": [row]}]}
 
 
-def measured(value, dataset=BENCHMARK, metric="accuracy"):
-    return (facts.EvaluationFacts("1", metric, Decimal(value), dataset, at=AT),)
+def measured(value, metric="accuracy", variant="default"):
+    """A measurement on the entry that BENCHMARK is, on 400 rows."""
+    exact, part = Decimal(value), Decimal("0.01")
+    interval = (exact - part, exact + part)
+    data = (MEASURED, 1, "test", 400, DIGEST)
+    return (facts.EvaluationFacts("1", variant, metric, exact, *interval, *data, AT),)
 
 
 SMALL = facts.VariantFacts("int8", "f0.onnx", "converted", source="default", precision="int8")
 ENTRY = facts.EntryFacts(PEOPLE, (PEOPLE, "https://data.example/people"))
+ENTRIES = (facts.EntryFacts(MEASURED, (BENCHMARK,)),)
 WRONG = facts.ResultFacts(
     4, "default", "onnxruntime", "1.31", "bundled", "failed", "runtime", "Off by one.", AT
 )
@@ -110,6 +116,7 @@ VERSIONS = (
         },
         card=reported(97) | {"training_data": [{"name": "faces", "personal_data": "yes"}]},
         measured=measured("0.9"),
+        entries=ENTRIES,
         results=(WRONG,),
     ),
     version(
@@ -120,6 +127,7 @@ VERSIONS = (
         told={"operators": [GRID]},
         card=reported(0.97) | {"personal_data": "no", "datasets": ["stones"]},
         measured=measured("0.96"),
+        entries=ENTRIES,
     ),
     version(
         "small",
@@ -127,6 +135,7 @@ VERSIONS = (
         sizes=(10,),
         card=reported(0.99),
         measured=measured("0.95"),
+        entries=ENTRIES,
         variants=(SMALL,),
         results=(replace(WRONG, key=5, variant="int8"), replace(WRONG, key=6, outcome="passed")),
     ),
@@ -176,7 +185,7 @@ def ask(store):
     """Rows of a question as dicts of plain values."""
 
     def asked(slug, **about):
-        subject = {"V": iri("writer"), "D": BENCHMARK} | about
+        subject = {"V": iri("writer"), "D": PLACES.dataset(MEASURED)} | about
         found = {one.slug: one for one in example_queries.filled(HOME, subject)}[slug]
         answer = store.query(found.query, use_default_graph_as_union=True)
         names = [variable.value for variable in answer.variables]
@@ -209,7 +218,9 @@ def test_every_question_counts_as_in_one_graph_without_repetition(store):
         pyoxigraph.Quad(one.subject, one.predicate, one.object, pyoxigraph.DefaultGraph())
         for one in store
     )
-    for one in example_queries.filled(HOME, {"V": iri("writer"), "D": BENCHMARK})[:-1]:
+    for one in example_queries.filled(HOME, {"V": iri("writer"), "D": PLACES.dataset(MEASURED)})[
+        :-1
+    ]:
         bag = store.query(one.query, use_default_graph_as_union=True)
         # GROUP_CONCAT has no order, so the characters of a row are compared.
         found, wanted = (
@@ -232,7 +243,7 @@ def test_bytes_are_summed_once_beside_the_publishers_name(store):
 
 
 def test_there_are_sixteen_and_each_is_whole():
-    found = example_queries.filled(HOME, {"V": iri("a"), "D": BENCHMARK})
+    found = example_queries.filled(HOME, {"V": iri("a"), "D": PLACES.dataset(MEASURED)})
     assert len(found) == len({one.slug for one in found}) == 16
     for one in found:
         assert re.fullmatch(r"[a-z-]+", one.slug)
@@ -350,7 +361,7 @@ def test_operator_at_old_opset(ask):
 
 
 def test_everything_about_a_version(store):
-    subject = {"V": iri("base"), "D": BENCHMARK}
+    subject = {"V": iri("base"), "D": PLACES.dataset(MEASURED)}
     query = example_queries.filled(HOME, subject)[-1].query
     text = projection.version_graph(NEWEST["base"], HOME)
     quads = pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS)

@@ -1,0 +1,104 @@
+"""Measured accuracy in words: figures with intervals beside what a card claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol.vocabularies import METRICS, REPORTED_METRICS
+from runners.evaluations import selectors
+
+if TYPE_CHECKING:
+    from registry.models import Variant, Version
+    from runners.evaluations.selectors import Measured, Unmeasured
+    from runners.models import Evaluation
+
+_SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A figure; ``claimed`` is empty where the card claims none of this variant."""
+
+    title: str
+    variant: Variant
+    value: str
+    interval: str
+    claimed: str
+    is_less: bool
+    row: Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A claim without a measurement, and why."""
+
+    title: str
+    claimed: str
+    dataset: str
+    split: str
+    state: str
+    reason: str
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """What a page shows: all figures of one variant, the first of the others, claims without."""
+
+    lines: tuple[Line, ...]
+    lacking: tuple[Lacking, ...]
+
+
+def of(version: Version, variant: Variant | None) -> Accuracy:
+    """The measured accuracy of a version; of variants other than ``variant`` one figure each."""
+    overview = selectors.overview(version)
+    chosen = variant.pk if variant else None
+    own = [one for one in overview.measured if one.row.variant_id == chosen]
+    firsts: dict[tuple[int, int, str], Measured] = {}
+    for one in overview.measured:
+        key = (one.row.variant_id, one.row.dataset_version_id, one.row.split)
+        if one.row.variant_id != chosen:
+            firsts.setdefault(key, one)
+    lines = tuple(_line(one) for one in (*own, *firsts.values()))
+    return Accuracy(lines, tuple(_lacking(one) for one in overview.unmeasured))
+
+
+def amount(metric: str, value: float) -> str:
+    """A value with its unit: shares in per cent."""
+    known = REPORTED_METRICS.get(metric)
+    if known is not None and known.scale != "number":
+        return f"{100 * value:.4g}{_SPACE}%"
+    return f"{value:.4g}"
+
+
+def title(metric: str) -> str:
+    """A metric's name for people."""
+    known = METRICS.get(metric)
+    return known.title if known else metric
+
+
+def _line(one: Measured) -> Line:
+    row = one.row
+    return Line(
+        title=title(row.metric),
+        variant=row.variant,
+        value=amount(row.metric, row.value),
+        interval=f"{amount(row.metric, row.low)} to {amount(row.metric, row.high)}",
+        claimed="" if one.claimed is None else amount(row.metric, one.claimed),
+        is_less=one.is_less,
+        row=row,
+    )
+
+
+def _lacking(one: Unmeasured) -> Lacking:
+    claim = one.claim
+    return Lacking(
+        title=title(claim.metric),
+        claimed=amount(claim.metric, claim.value),
+        dataset=claim.dataset,
+        split=claim.split,
+        state=one.state,
+        reason=one.reason,
+        job=str(one.job.pk) if one.job else "",
+    )

@@ -1,0 +1,110 @@
+"""Evaluations over HTTP: measured figures beside claims, and asking for another evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.views import APIView
+
+from registry.api import pagination
+from registry.api.inputs import Input, parse
+from registry.api.parameters import asks
+from registry.api.serializers import Digest
+from registry.versions import selectors
+from runners.api.serializers import JobOutput
+from runners.api.variants import accepted
+from runners.engine.evaluation import rules
+from runners.evaluations import scheduling
+from runners.evaluations import selectors as evaluations
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+
+    from runners.evaluations.selectors import Measured
+
+
+class EvaluationOutput(serializers.Serializer[Any]):
+    """A metric of one variant on a split of a data set, measured by this hub."""
+
+    variant = serializers.CharField(source="row.variant.name")
+    entry_sha256 = Digest(source="row.entry_sha256")
+    dataset = serializers.CharField(source="row.dataset_version.dataset.slug")
+    dataset_version = serializers.IntegerField(source="row.dataset_version.number")
+    split = serializers.CharField(source="row.split")
+    metric = serializers.ChoiceField(rules.ALL, source="row.metric")
+    value = serializers.FloatField(source="row.value")
+    low = serializers.FloatField(source="row.low", help_text="lower end of the 95 % interval")
+    high = serializers.FloatField(source="row.high", help_text="upper end of the 95 % interval")
+    rows = serializers.IntegerField(source="row.rows", help_text="number of evaluated rows")
+    claimed = serializers.FloatField(
+        allow_null=True, help_text="value on the card of the model; null if it claims none"
+    )
+    less_than_claimed = serializers.BooleanField(
+        source="is_less",
+        help_text="whether the claim exceeds the interval by at least 0.01; for shares alone",
+    )
+    method = serializers.SerializerMethodField(
+        help_text="version, bootstrap resamples, percentiles of the interval, and seed"
+    )
+    predictions_sha256 = Digest(
+        source="row.predictions_sha256",
+        help_text="digest of the predictions, one line per row of the split; see docs",
+    )
+    runtime = serializers.CharField(source="row.runtime")
+    runtime_version = serializers.CharField(source="row.runtime_version")
+    environment = serializers.DictField(
+        source="row.environment", child=serializers.CharField(), help_text="versions of the tools"
+    )
+    at = serializers.DateTimeField(source="row.at")
+    job = serializers.UUIDField(source="row.job_id")
+
+    @extend_schema_field(serializers.DictField())
+    def get_method(self, one: Measured) -> dict[str, Any]:
+        return {
+            "version": one.row.method,
+            "resamples": rules.RESAMPLES,
+            "percentiles": list(rules.PERCENTILES),
+            "seed": one.row.seed,
+        }
+
+
+class EvaluationInput(Input):
+    """The evaluation to be made."""
+
+    dataset = serializers.CharField(max_length=96, help_text="name of a data set of this hub")
+    split = serializers.CharField(max_length=200)
+    version = serializers.IntegerField(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=1,
+        help_text="version of the data set (default: the newest)",
+    )
+    variant = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="default: the first variant"
+    )
+
+
+class EvaluationList(APIView):
+    """The evaluations of a version."""
+
+    @extend_schema(operation_id="evaluations_list", responses=pagination.paged(EvaluationOutput))
+    @asks()
+    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """List the newest measurement of each variant, split and metric."""
+        version = selectors.version(request.user, namespace, name, number)
+        rows = evaluations.measured(version)
+        return pagination.respond(request, EvaluationOutput, rows, None)
+
+    @extend_schema(
+        operation_id="evaluations_create", request=EvaluationInput, responses={202: JobOutput}
+    )
+    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+        """Evaluate a variant on a split of a data set; returns the job."""
+        version = selectors.version(request.user, namespace, name, number)
+        given = parse(EvaluationInput, request.data)
+        given["number"] = given.pop("version")
+        return accepted(scheduling.request(request.user, version=version, **given))

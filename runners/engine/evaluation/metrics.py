@@ -1,0 +1,173 @@
+"""Figures of predictions, with intervals: the work of a child that holds neither model nor data.
+
+Every metric is a function of how often each row counts, so that the same code gives the value (each
+row once) and its bootstrap: rows drawn with replacement, 2,000 times, and the percentiles 2.5 and
+97.5 of what comes out (Efron and Tibshirani, 1993, chapter 13). Definitions are those of
+scikit-learn's `metrics`: F1 is the mean over the classes that occur in targets or predictions, the
+area under the ROC curve the mean over the classes of each against the rest, with ties as halves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runners.engine.evaluation.rules import PERCENTILES, RESAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Array = np.ndarray[Any, Any]
+    # Given how often each row counts (``[draws, rows]``), the metric of each draw (``[draws]``);
+    # NaN where it is not defined.
+    Metric = Callable[[Array], Array]
+
+TOP = 5
+# Values that are sorted for areas under curves: rows times classes.
+MOST_CURVE_VALUES = 1_000_000
+# Rows of all draws that are counted at once.
+_AT_ONCE = 1 << 20
+_LEAST = float(np.finfo(np.float64).eps)
+
+
+def intervals(
+    metrics: dict[str, Metric], rows: int, seed: int
+) -> dict[str, tuple[float, float, float]]:
+    """Value, lower and upper end of each metric; one that is undefined for all rows is left out.
+
+    Resamples in which a metric is undefined are left out of its interval.
+    """
+    once = np.ones((1, rows))
+    values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
+    usable = {name: metrics[name] for name, value in values.items() if np.isfinite(value)}
+    generator = np.random.default_rng(seed)
+    drawn: dict[str, list[Array]] = {name: [] for name in usable}
+    size = max(1, min(RESAMPLES, _AT_ONCE // rows))
+    for start in range(0, RESAMPLES, size):
+        draws = min(size, RESAMPLES - start)
+        places = generator.integers(0, rows, (draws, rows)) + rows * np.arange(draws)[:, np.newaxis]
+        counts = np.bincount(places.ravel(), minlength=draws * rows).reshape(draws, rows)
+        for name, metric in usable.items():
+            drawn[name].append(metric(counts.astype(np.float64)))
+    ends = {
+        name: np.nanpercentile(np.concatenate(figures), PERCENTILES)
+        for name, figures in drawn.items()
+    }
+    return {name: (values[name], float(low), float(high)) for name, (low, high) in ends.items()}
+
+
+def mean(of: Array) -> Metric:
+    """The mean of a number for each row."""
+    return lambda counts: counts @ of / counts.sum(axis=1)
+
+
+def root_mean(of: Array) -> Metric:
+    """The root of the mean of a number for each row."""
+    return lambda counts: np.sqrt(counts @ of / counts.sum(axis=1))
+
+
+def determination(targets: Array, values: Array) -> Metric:
+    """R²: 1 less the share of the targets' variance that remains; undefined without variance."""
+    errors = (targets - values) ** 2
+    centred = targets - targets.mean()
+
+    def metric(counts: Array) -> Array:
+        whole = counts.sum(axis=1)
+        variance = counts @ centred**2 - (counts @ centred) ** 2 / whole
+        # What rounding leaves of equal targets is no variance.
+        least = _LEAST * (counts @ centred**2)
+        return _share(variance - counts @ errors, np.where(variance > least, variance, 0.0))
+
+    return metric
+
+
+def macro_f1(targets: Array, predictions: Array) -> Metric:
+    """The mean of the F1 scores of the classes that occur."""
+    different = np.union1d(targets, predictions)
+    hits = (targets == predictions).astype(np.float64)
+    per_target = _sums(np.searchsorted(different, targets), len(different))
+    per_prediction = _sums(np.searchsorted(different, predictions), len(different))
+
+    def metric(counts: Array) -> Array:
+        both = per_target(counts) + per_prediction(counts)
+        scores = _share(2 * per_target(counts * hits), both)
+        return np.asarray(np.nanmean(scores, axis=1))
+
+    return metric
+
+
+def area(targets: Array, scores: Array) -> Metric:
+    """The area under the ROC curve: of class 1, or the mean over classes, each against the rest."""
+    columns = [1] if scores.shape[1] == 2 else range(scores.shape[1])
+    occurring = [column for column in columns if 0 < (targets == column).sum() < len(targets)]
+    curves = [_curve(targets == column, scores[:, column]) for column in occurring]
+
+    def metric(counts: Array) -> Array:
+        total, defined = np.zeros(len(counts)), np.zeros(len(counts))
+        for curve in curves:
+            own = curve(counts)
+            total += np.nan_to_num(own)
+            defined += np.isfinite(own)
+        return _share(total, defined)
+
+    return metric
+
+
+def _curve(positive: Array, scores: Array) -> Metric:
+    order = np.argsort(scores, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, [True]))
+    starts = np.append([0], ends[:-1] + 1)
+    yes = positive[order].astype(np.float64)
+
+    def area_of(counts: Array) -> Array:
+        in_order = counts[:, order]
+        hits = np.add.reduceat(in_order * yes, starts, axis=1)
+        others = np.add.reduceat(in_order * (1 - yes), starts, axis=1)
+        # Of each tied group, its positives beat all negatives below and half of its own.
+        below = np.cumsum(others, axis=1) - others / 2
+        return _share((hits * below).sum(axis=1), hits.sum(axis=1) * others.sum(axis=1))
+
+    return area_of
+
+
+def _sums(groups: Array, count: int) -> Callable[[Array], Array]:
+    """Sums of the columns of each group; ``groups`` are numbers below ``count``."""
+    order = np.argsort(groups, kind="stable")
+    own, starts = np.unique(groups[order], return_index=True)
+
+    def sums(values: Array) -> Array:
+        result = np.zeros((len(values), count))
+        result[:, own] = np.add.reduceat(values[:, order], starts, axis=1)
+        return result
+
+    return sums
+
+
+def _share(part: Array, whole: Array) -> Array:
+    """A quotient; NaN where the whole is 0."""
+    shares: Array = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole != 0)
+    return shares
+
+
+def log_losses(targets: Array, probabilities: Array) -> Array:
+    """The negative logarithm of the probability of each row's class, in nats; at most 36.04."""
+    own = probabilities[np.arange(len(targets)), targets] / probabilities.sum(axis=1)
+    losses: Array = -np.log(np.clip(own, _LEAST, 1.0))
+    return losses
+
+
+def softmax(scores: Array) -> Array:
+    """Scores as probabilities that sum to 1."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Array = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def in_top(targets: Array, scores: Array) -> Array:
+    """Whether each row's class has one of the five greatest scores; of ties the first counts."""
+    own = scores[np.arange(len(targets)), targets][:, np.newaxis]
+    earlier = np.arange(scores.shape[1]) < targets[:, np.newaxis]
+    better = (scores > own).sum(axis=1) + ((scores == own) & earlier).sum(axis=1)
+    hits: Array = (better < TOP).astype(np.float64)
+    return hits

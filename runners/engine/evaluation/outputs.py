@@ -1,0 +1,123 @@
+"""Which outputs of a model are its answers: scores of classes, labels, or values.
+
+The rule: a classifier's answer is the one output that has a score of each class for each row, and
+its label output, where it has one; a regression's is the one output with a number for each row.
+Several that could be meant are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from runners.engine.onnx_files import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hub.protocol.splits import Task
+
+    Array = np.ndarray[Any, Any]
+
+Kind = Literal["floats", "labels", "maps", "other"]
+_NONE = -1
+
+
+class UnfitOutputError(ValueError):
+    """The outputs of a model are no answers to the split; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The places of the outputs that answer; -1 for none. ``keys`` are those of maps of scores."""
+
+    scores: int
+    labels: int
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An output for some rows: its kind, and how many values it has for each row."""
+
+    name: str
+    kind: Kind
+    width: int
+    keys: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        words = {"floats": "numbers", "labels": "integers or texts", "maps": "scores by class"}
+        if self.kind == "other":
+            return f"{self.name!r} has no value for each row"
+        return f"{self.name!r} has {self.width:,} {words[self.kind]} for each row"
+
+
+def choose(
+    names: Sequence[str], values: Sequence[Any], rows: int, task: Task, count: int, *, exact: bool
+) -> Choice:
+    """Choose among a model's outputs for some rows. Raises UnfitOutputError.
+
+    ``count`` is the number of classes; where it is not ``exact``, a model may have more.
+    """
+    outputs = [_output(name, value, rows) for name, value in zip(names, values, strict=True)]
+    if task == "regression":
+        numbers = [at for at, one in enumerate(outputs) if one.kind == "floats" and one.width == 1]
+        return Choice(_only(numbers, outputs, "one number for each row"), _NONE)
+    scores = [
+        at
+        for at, one in enumerate(outputs)
+        if one.kind in ("floats", "maps")
+        and one.width > 1
+        and (one.width == count if exact else one.width >= count)
+    ]
+    labels = [at for at, one in enumerate(outputs) if one.kind == "labels" and one.width == 1]
+    if not scores and not labels:
+        _only([], outputs, f"{count:,} scores or one label for each row")
+    place = _only(scores, outputs, f"{count:,} scores for each row") if scores else _NONE
+    label = _NONE
+    if labels:
+        label = _only(labels, outputs, "one label for each row")
+    return Choice(place, label, outputs[place].keys if scores else ())
+
+
+def floats(value: Any, rows: int, keys: Sequence[str] = ()) -> Array:
+    """Scores or values as ``[rows, width]`` in float64; of maps in the order of ``keys``."""
+    if not keys:
+        return np.asarray(value).reshape(rows, -1).astype(np.float64)
+    by_name = [{str(key): one for key, one in row.items()} for row in value]
+    if any(row.keys() != set(keys) for row in by_name):
+        raise UnfitOutputError("The model's maps of scores do not always have the same classes.")
+    return np.asarray([[float(row[key]) for key in keys] for row in by_name], dtype=np.float64)
+
+
+def labels(value: Any, rows: int) -> list[str]:
+    """The labels of some rows as text."""
+    return [str(one) for one in np.asarray(value).reshape(rows).tolist()]
+
+
+def _output(name: str, value: Any, rows: int) -> _Output:
+    shown = text.clip(name, 100)
+    if isinstance(value, list) and len(value) == rows and all(isinstance(r, dict) for r in value):
+        keys = tuple(str(key) for key in value[0]) if value else ()
+        return _Output(shown, "maps", len(keys), keys)
+    array = np.asarray(value) if isinstance(value, np.ndarray | np.generic) else None
+    if array is None or array.ndim == 0 or array.shape[0] != rows or not array.size:
+        return _Output(shown, "other", 0)
+    width = array.size // rows
+    if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+        return _Output(shown, "floats", width)
+    return _Output(shown, "labels" if array.dtype.kind in "iuO" else "other", width)
+
+
+def _only(places: Sequence[int], outputs: Sequence[_Output], what: str) -> int:
+    if len(places) == 1:
+        return places[0]
+    if not places:
+        listed = "; ".join(map(str, outputs[:5])) or "it has no outputs"
+        raise UnfitOutputError(f"No output of the model gives {what}: {listed}.")
+    names = " and ".join(repr(outputs[place].name) for place in places[:3])
+    raise UnfitOutputError(
+        f"Several outputs of the model give {what}, and nothing says which one counts: {names}."
+    )

@@ -1,0 +1,313 @@
+"""Running a model over the rows of a split: the work of a child.
+
+Writes ``scores.npy`` (``[rows, width]``, float64), ``labels.json`` and ``answer.json`` beside the
+rows, and after each batch the number of rows that are done.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from onnx import helper
+
+from hub.protocol import inputs as declarations
+from hub.protocol.vocabularies import ONNXRUNTIME
+from runners.engine import runtimes
+from runners.engine.evaluation import outputs, readers
+from runners.engine.onnx_files import datasets, text
+from runners.engine.runs import child_runs, pictures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import onnx
+
+    from hub.protocol.inputs import Picture
+    from hub.protocol.splits import Split
+    from runners.engine.evaluation.matching import Plan
+    from runners.engine.evaluation.outputs import Choice
+
+    Array = np.ndarray[Any, Any]
+    # The values of the rows from one place up to another, in the order of the feeds.
+    Rows = Callable[[int, int], list[Array]]
+
+SCORES, LABELS, ANSWER, DONE = "scores.npy", "labels.json", "answer.json", "done"
+# Scores of all rows together.
+MOST_SCORES = 1 << 28
+_TENSOR = "tensor_type"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows come from: the split, its first file, and the card's key ``inputs``.
+
+    ``rows`` and ``classes`` are what the reader counted; ``seconds`` is the time for all rows.
+    """
+
+    split: Split
+    file: Path
+    declared: Any
+    rows: int
+    classes: int
+    seconds: float
+
+
+class OverBudgetError(Exception):
+    """The time is over before all rows are run; the message says how many were."""
+
+
+class UnfitPicturesError(ValueError):
+    """The pictures of a split cannot become the model's input; the message says why."""
+
+
+def ports(path: Path) -> dict[str, Any]:
+    """Read the inputs of a model; answers what `answers.ports` reads."""
+    model = child_runs.load(path)
+    required = {port.name for port in datasets.required_inputs(model)}
+    rows = []
+    for port in model.graph.input:
+        shape = _shape(port)
+        rows.append(
+            {
+                "name": text.clip(port.name, 200),
+                "dtype": _dtype(port),
+                "shape": None if shape is None else list(shape),
+                "required": port.name in required,
+            }
+        )
+    return {"inputs": rows}
+
+
+def _dtype(port: onnx.ValueInfoProto) -> str:
+    if port.type.WhichOneof("value") != _TENSOR:
+        return ""
+    try:
+        dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+    except KeyError:
+        return ""
+    return "text" if dtype.kind == "O" else str(dtype.name)
+
+
+def _shape(port: onnx.ValueInfoProto) -> tuple[int | None, ...] | None:
+    if not port.type.tensor_type.HasField("shape"):
+        return None
+    return tuple(
+        dim.dim_value if dim.HasField("dim_value") else None
+        for dim in port.type.tensor_type.shape.dim
+    )
+
+
+def run(path: Path, work: Path, plan: Plan, source: Source) -> dict[str, Any]:
+    """Run a model over all rows; answers `answers.Predicted`.
+
+    Raises OverBudgetError, UnfitOutputError, UnfitPicturesError, UnfitPictureError and whatever the
+    runtime raises.
+    """
+    model = child_runs.load(path)
+    read = _pictures if source.split.reader == "images" else _arrays
+    runner = _Runner(
+        model, runtimes.of(ONNXRUNTIME).open(path), plan, read(source, work, plan, model)
+    )
+    began = time.monotonic()
+    choice, batch = runner.choose(source)
+    with _Writer(work, source.rows, choice) as writer:
+        for start in range(0, source.rows, batch):
+            stop = min(start + batch, source.rows)
+            writer.add(runner.outputs(start, stop, batch), start, stop)
+            if stop < source.rows and time.monotonic() - began > source.seconds:
+                raise OverBudgetError(over_budget(stop, source.rows, source.seconds))
+    names = [text.clip(port.name, 200) for port in model.graph.output]
+    return {
+        "rows": source.rows,
+        "batch": batch,
+        "output": names[choice.scores] if choice.scores >= 0 else "",
+        "label_output": names[choice.labels] if choice.labels >= 0 else "",
+        "seconds": time.monotonic() - began,
+    }
+
+
+def over_budget(done: int, rows: int, seconds: float) -> str:
+    """Why there is no figure, where the time was over."""
+    return (
+        f"The model ran {done:,} of {rows:,} rows in the {seconds:,.0f} seconds that an evaluation "
+        "may take; a part of the rows gives no figure."
+    )
+
+
+def done(work: Path) -> dict[str, int]:
+    """Tell how many rows were run, whoever ended the child."""
+    file = work / DONE
+    return {"done": int(file.read_bytes() or b"0") if file.is_file() else 0}
+
+
+def _pictures(source: Source, work: Path, plan: Plan, model: onnx.ModelProto) -> Rows:
+    """The rows of an archive of pictures, decoded as they are needed."""
+    port = model.graph.input[plan.feeds[0].port]
+    how = picture(port, source.declared)
+    dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+    names = json.loads((work / readers.PICTURES).read_bytes())
+    archive = zipfile.ZipFile(source.file)
+    has_batch = how.layout.startswith("N")
+
+    def decode(start: int, stop: int) -> list[Array]:
+        tensors = [
+            pictures.tensor(io.BytesIO(archive.read(name)), how, dtype)
+            for name in names[start:stop]
+        ]
+        return [np.concatenate(tensors) if has_batch else np.stack(tensors)]
+
+    return decode
+
+
+def picture(port: onnx.ValueInfoProto, declared: Any) -> Picture:
+    """What is done to a picture for an input, as the card declares it. Raises UnfitPicturesError.
+
+    Nothing is assumed: every step must be declared, and a declared polarity means that pictures
+    may differ in it, which a split does not say.
+    """
+    own = [one for one in declarations.parse(declared) if one.name == port.name]
+    image = own[0].image if own else None
+    if image is None:
+        raise UnfitPicturesError(
+            f"The card declares no preprocessing of pictures for the input {port.name[:100]!r}."
+        )
+    try:
+        return declarations.resolve(image, _shape(port))
+    except declarations.UnknownStepError as error:
+        raise UnfitPicturesError(
+            f"The preprocessing of pictures for the input {port.name[:100]!r} is incomplete: "
+            f"{', '.join(error.names)} cannot be known from the card and the split."
+        ) from None
+
+
+def _arrays(_: Source, work: Path, plan: Plan, model: onnx.ModelProto) -> Rows:
+    whole = []
+    for place, feed in enumerate(plan.feeds):
+        port = model.graph.input[feed.port]
+        dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        whole.append((readers.value_of(work, place, is_text=dtype.kind == "O"), dtype))
+
+    def part(start: int, stop: int) -> list[Array]:
+        return [_cast(array[start:stop], dtype) for array, dtype in whole]
+
+    return part
+
+
+def _cast(array: Array, dtype: Any) -> Array:
+    """Values in the type of an input; whole numbers alone become integers."""
+    if dtype.kind == "O":
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = np.asarray(array).astype(dtype)
+    if dtype.kind in "iub" and not np.array_equal(cast.astype(np.float64), array):
+        raise outputs.UnfitOutputError(
+            f"The model takes {dtype}, and some values of the split are not of that type."
+        )
+    return cast
+
+
+class _Runner:
+    """Runs rows of a split in batches of one size."""
+
+    def __init__(
+        self, model: onnx.ModelProto, execute: runtimes.Run, plan: Plan, values: Rows
+    ) -> None:
+        self._names = [model.graph.input[feed.port].name for feed in plan.feeds]
+        self._outputs = [port.name for port in model.graph.output]
+        self._execute, self._plan, self._values = execute, plan, values
+
+    def choose(self, source: Source) -> tuple[Choice, int]:
+        """Find out from the first rows which outputs answer, and how many rows run at once.
+
+        A model that is declared to take any number of rows, and fails with several, gets one.
+        """
+        several = min(self._plan.batch, source.rows)
+        if not self._plan.is_fixed and several > 1:
+            choice = runtimes.attempt(self._choose, source, several, several)
+            if not isinstance(choice, Exception):
+                return choice, several
+            return self._choose(source, 1, 1), 1
+        return self._choose(source, several, self._plan.batch), self._plan.batch
+
+    def _choose(self, source: Source, rows: int, batch: int) -> Choice:
+        values = self.outputs(0, rows, batch)
+        split = source.split
+        exact = bool(split.target.labels)
+        return outputs.choose(self._outputs, values, rows, split.task, source.classes, exact=exact)
+
+    def outputs(self, start: int, stop: int, batch: int) -> list[Any]:
+        """The model's outputs for some rows, cut to them."""
+        rows = stop - start
+        padding = batch - rows if self._plan.is_fixed else 0
+        feeds: dict[str, Any] = {}
+        for name, feed, value in zip(
+            self._names, self._plan.feeds, self._values(start, stop), strict=True
+        ):
+            whole = np.concatenate([value, np.repeat(value[-1:], padding, axis=0)])
+            if feed.shape is not None:
+                whole = whole.reshape((len(whole), *feed.shape))
+            feeds[name] = np.ascontiguousarray(whole[0] if feed.is_alone else whole)
+        is_alone = any(feed.is_alone for feed in self._plan.feeds)
+        return [
+            _cut(value, rows, rows + padding, is_alone=is_alone) for value in self._execute(feeds)
+        ]
+
+
+def _cut(value: Any, rows: int, run: int, *, is_alone: bool) -> Any:
+    if isinstance(value, list):
+        return value[:rows] if len(value) == run else value
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if is_alone and (array.ndim == 0 or array.shape[0] != 1):
+            return array[np.newaxis]
+        return array[:rows] if array.ndim and array.shape[0] == run else array
+    return value
+
+
+class _Writer:
+    """Writes the chosen outputs of all rows."""
+
+    def __init__(self, work: Path, rows: int, choice: Choice) -> None:
+        self._work, self._rows, self._choice = work, rows, choice
+        self._scores: np.memmap[Any, Any] | None = None
+        self._labels: list[str] = []
+        self._done = os.open(work / DONE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, values: list[Any], start: int, stop: int) -> None:
+        """Keep the answers to some rows. Raises UnfitOutputError."""
+        rows = stop - start
+        if self._choice.scores >= 0:
+            part = outputs.floats(values[self._choice.scores], rows, self._choice.keys)
+            if self._scores is None:
+                if self._rows * part.shape[1] > MOST_SCORES:
+                    raise outputs.UnfitOutputError(
+                        f"The model gives more than {MOST_SCORES:,} scores for these rows."
+                    )
+                shape = (self._rows, part.shape[1])
+                self._scores = open_memmap(
+                    self._work / SCORES, mode="w+", dtype=np.float64, shape=shape
+                )
+            self._scores[start:stop] = part
+        if self._choice.labels >= 0:
+            self._labels += outputs.labels(values[self._choice.labels], rows)
+        os.pwrite(self._done, str(stop).encode(), 0)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        os.close(self._done)
+        if kind is None:
+            if self._scores is not None:
+                self._scores.flush()
+            (self._work / LABELS).write_text(json.dumps(self._labels), encoding="utf-8")
+            (self._work / ANSWER).write_text(json.dumps(self._choice.keys), encoding="utf-8")

@@ -1,0 +1,172 @@
+"""From the outputs of a model and the targets of a split to figures: the work of a child."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runners.engine.evaluation import classes, metrics, predicting, readers
+from runners.engine.evaluation.outputs import UnfitOutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hub.protocol.splits import Split
+
+    Array = np.ndarray[Any, Any]
+
+# How far the sum of probabilities may be from 1.
+_SUM_TOLERANCE = 1e-3
+SOFTMAX = "The scores are no probabilities; log loss and ROC use their softmax."
+NO_SCORES = "The model gives labels and no scores."
+NEITHER = "The scores are from 0 to 1 and do not sum to 1."
+
+
+def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any]:
+    """Compute the figures; answers `answers.Figures`. Raises UnfitOutputError.
+
+    ``count`` is the number of classes, and ``subject`` the digest of the model's file, of which
+    the bootstrap's seed is made together with that of the predictions.
+    """
+    targets = np.load(work / readers.TARGETS, allow_pickle=False)
+    file = work / predicting.SCORES
+    scores = np.load(file, mmap_mode="r", allow_pickle=False) if file.is_file() else None
+    if scores is not None and (bad := int((~np.isfinite(scores)).any(axis=1).sum())):
+        raise UnfitOutputError(
+            f"The model's answers to {bad:,} of {len(scores):,} rows are not finite numbers."
+        )
+    if split.task == "regression":
+        assert scores is not None  # noqa: S101 - a regression has no other outputs
+        predictions = scores[:, 0]
+        taken, skipped, notes = _regression(targets, predictions)
+        lines = "".join(f"{value!r}\n" for value in predictions.tolist())
+    else:
+        labels = json.loads((work / predicting.LABELS).read_bytes())
+        keys = json.loads((work / predicting.ANSWER).read_bytes())
+        numbers = _numbers(labels, split.target.labels)
+        if scores is not None:
+            scores = _in_order(scores, keys, numbers, split.target.labels)
+        predictions = scores.argmax(axis=1) if numbers is None else numbers  # type: ignore[union-attr]
+        taken, skipped, notes = _classification(targets, predictions, scores, count)
+        lines = "".join(f"{number}\n" for number in predictions.tolist())
+    is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
+    digest = hashlib.sha256(lines.encode()).hexdigest()
+    seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
+    rows = metrics.intervals(taken, len(targets), seed)
+    undefined = dict.fromkeys(taken.keys() - rows.keys(), "It is not defined for these targets.")
+    return {
+        "figures": [
+            {"metric": name, "value": value, "low": low, "high": high}
+            for name, (value, low, high) in rows.items()
+        ],
+        "skipped": skipped | undefined,
+        "notes": notes,
+        "predictions_sha256": digest,
+        "seed": seed,
+        "constant": is_constant,
+    }
+
+
+def _regression(
+    targets: Array, values: Array
+) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
+    errors = targets - values
+    return (
+        {
+            "rmse": metrics.root_mean(errors**2),
+            "mae": metrics.mean(np.abs(errors)),
+            "r2": metrics.determination(targets, values),
+        },
+        {},
+        [],
+    )
+
+
+def _classification(
+    targets: Array, predictions: Array, scores: Array | None, count: int
+) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
+    most = max(count, int(predictions.max()) + 1)
+    taken = {
+        "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
+        "f1-macro": metrics.macro_f1(targets, predictions),
+    }
+    if scores is None:
+        names = ("top-5", "roc_auc", "log_loss") if most > metrics.TOP else ("roc_auc", "log_loss")
+        return taken, dict.fromkeys(names, NO_SCORES), []
+    if scores.shape[1] > metrics.TOP:
+        taken["top-5"] = metrics.mean(metrics.in_top(targets, scores))
+    skipped: dict[str, str] = {}
+    notes: list[str] = []
+    is_share = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
+    sums = scores.sum(axis=1)
+    if is_share and bool((np.abs(sums - 1) <= _SUM_TOLERANCE).all()):
+        probabilities = np.asarray(scores)
+    elif is_share:
+        return taken, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
+    else:
+        probabilities = metrics.softmax(scores)
+        notes.append(SOFTMAX)
+    taken["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
+    if scores.size > metrics.MOST_CURVE_VALUES:
+        skipped["roc_auc"] = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
+    else:
+        taken["roc_auc"] = metrics.area(targets, probabilities)
+    return taken, skipped, notes
+
+
+def _numbers(labels: Sequence[str], names: Sequence[str]) -> Array | None:
+    """The classes of a model's labels; None where it gives none. Raises UnfitOutputError."""
+    if not labels:
+        return None
+    try:
+        table = classes.table(labels, names, of_model=True)
+    except classes.UnknownClassError as error:
+        raise UnfitOutputError(f"The model's labels cannot be compared: {error}.") from None
+    return np.asarray([table[label] for label in labels], dtype=np.int64)
+
+
+def _in_order(
+    scores: Array, keys: Sequence[str], numbers: Array | None, names: Sequence[str]
+) -> Array:
+    """Scores with a column for each class in the order of the split. Raises UnfitOutputError.
+
+    The keys of maps say which column is which class; else the model's own labels do, since they
+    name the class of the greatest score; else the columns are in order.
+    """
+    if keys:
+        try:
+            table = classes.table(keys, names, of_model=True)
+        except classes.UnknownClassError as error:
+            raise UnfitOutputError(f"The model's classes cannot be compared: {error}.") from None
+        order = [table[key] for key in keys]
+        if sorted(order) != list(range(len(keys))):
+            raise UnfitOutputError("The model's scores are not those of the split's classes.")
+        return np.asarray(scores)[:, np.argsort(order)]
+    if numbers is None:
+        return np.asarray(scores)
+    return _by_labels(np.asarray(scores), numbers)
+
+
+def _by_labels(scores: Array, numbers: Array) -> Array:
+    greatest = scores.max(axis=1, keepdims=True)
+    is_clear = (scores == greatest).sum(axis=1) == 1
+    pairs = np.unique(np.stack([scores.argmax(axis=1), numbers], axis=1)[is_clear], axis=0).tolist()
+    column_of = {number: column for column, number in pairs}
+    if len(column_of) != len(pairs) or len({column for column, _ in pairs}) != len(pairs):
+        raise UnfitOutputError("The label of the model is not the class of its greatest score.")
+    if all(column == number for number, column in column_of.items()):
+        return scores
+    width = scores.shape[1]
+    open_columns = sorted(set(range(width)) - set(column_of.values()))
+    open_classes = sorted(set(range(width)) - column_of.keys())
+    if len(open_columns) > 1 or len(column_of.keys() - set(range(width))):
+        raise UnfitOutputError(
+            "The model's scores are in another order than the labels of the split, and its own "
+            "labels do not show which."
+        )
+    column_of |= dict(zip(open_classes, open_columns, strict=True))
+    return scores[:, [column_of[number] for number in range(width)]]

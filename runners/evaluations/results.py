@@ -1,0 +1,83 @@
+"""Reports of evaluations as rows. What does not fit the table is left out, never guessed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry.core import events
+from registry.models import DatasetVersion, Variant
+from runners.engine.evaluation import rules
+from runners.models import Evaluation
+
+if TYPE_CHECKING:
+    from runners.models import Job
+
+
+@transaction.atomic
+def take(job: Job) -> int:
+    """Write the figures of an evaluation in place of earlier ones of the same; returns how many."""
+    version = job.version
+    if version is None:
+        return 0
+    given = job.input
+    variant = Variant.objects.filter(version=version, entry__path=job.entry).first()
+    dataset = DatasetVersion.objects.filter(
+        dataset__slug=given.get("dataset"), number=given.get("number")
+    ).first()
+    if variant is None or dataset is None or given["manifest_sha256"] != version.manifest_sha256:
+        return 0
+    report = job.typed_report
+    facts = report.facts
+    rows = [
+        Evaluation(
+            job=job,
+            variant=variant,
+            entry_sha256=job.subject,
+            dataset_version=dataset,
+            split=given["split"]["name"],
+            metric=measure["metric"],
+            value=measure["value"],
+            low=measure["low"],
+            high=measure["high"],
+            rows=facts["rows"],
+            method=str(facts["method"])[:8],
+            seed=facts["seed"],
+            predictions_sha256=facts["predictions_sha256"],
+            runtime=str(facts["runtime"])[:32],
+            runtime_version=str(facts["runtime_version"])[:64],
+            environment=report.versions,
+            at=job.finished_at or timezone.now(),
+        )
+        for measure in report.measures
+        if _fits(measure)
+    ]
+    for row in rows:
+        Evaluation.objects.filter(
+            variant=row.variant,
+            entry_sha256=row.entry_sha256,
+            dataset_version=row.dataset_version,
+            split=row.split,
+            metric=row.metric,
+            method=row.method,
+            runtime=row.runtime,
+            runtime_version=row.runtime_version,
+        ).delete()
+    Evaluation.objects.bulk_create(rows)
+    if rows:
+        events.record("evaluation.added", version, actor=None, model=version.model)
+    return len(rows)
+
+
+def _fits(measure: dict[str, Any]) -> bool:
+    figures = [measure.get(key) for key in ("value", "low", "high")]
+    most = 1 if measure.get("metric") in rules.SHARES else math.inf
+    return measure.get("metric") in rules.ALL and all(
+        isinstance(one, int | float)
+        and math.isfinite(one)
+        and (-math.inf if most > 1 else 0) <= one <= most
+        for one in figures
+    )

@@ -1,0 +1,225 @@
+"""Which variants are evaluated on which splits: what cards claim, and what somebody asks for.
+
+A card's results are measured where the data set that it names has a version with a split of the
+same name, and a metric of it is one that evaluations give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from hub.protocol.vocabularies import ONNXRUNTIME
+from registry.cards import claims, mentions, resolution
+from registry.core.permissions import require
+from registry.models import Dataset, DatasetVersion, Variant, Version
+from registry.versions import selectors as registry
+from runners.engine.evaluation import rules
+from runners.queue import order, services
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hub.protocol.splits import Split
+    from registry.cards.claims import Claim
+    from registry.core.permissions import Actor
+    from runners.models import Job
+
+KIND = "evaluation"
+# After the first evidence of all versions, and before what is deep.
+MAIN, DERIVED, ASKED = order.FIRST + 1, order.DEEP, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A split that a version is evaluated on."""
+
+    dataset: DatasetVersion
+    split: Split
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedClaim:
+    """A claim with the entry that its data set is, and the split; None where there is none.
+
+    ``reason`` says why it is not measured; empty where an evaluation can be.
+    """
+
+    claim: Claim
+    dataset: DatasetVersion | None
+    split: Split | None
+    reason: str = ""
+
+    @property
+    def metric(self) -> str:
+        """The metric of evaluations that is claimed; empty where they give none."""
+        return rules.measured_as(self.claim.metric)
+
+
+def resolved(version: Version) -> list[ResolvedClaim]:
+    """What a version's card claims, with what each claim means here."""
+    listed = claims.of(version.card)
+    newest = _newest(version, listed)
+    return [_resolve(claim, newest) for claim in listed]
+
+
+def targets(version: Version) -> list[Target]:
+    """The splits that a version is evaluated on without being asked, each once."""
+    tried = claims.evaluated_on(version.card)
+    newest = _newest(version, tried)
+    rows = [row for row in resolved(version) if not row.reason]
+    rows += [row for claim in tried if not (row := _resolve(claim, newest)).reason]
+    found = [Target(row.dataset, row.split) for row in rows if row.dataset and row.split]
+    return list({(one.dataset.pk, one.split.name): one for one in found}.values())
+
+
+def owe(version: Version) -> int:
+    """Queue the evaluations that a served version lacks; returns how many jobs were asked for.
+
+    The main variant comes first, then those of another precision and the upgrades that are chosen.
+    """
+    queued = 0
+    for target in targets(version):
+        for place, variant in enumerate(_variants(version)):
+            _enqueue(variant, target, priority=DERIVED if place else MAIN, once=True)
+            queued += 1
+    return queued
+
+
+def owe_on(dataset: Dataset) -> int:
+    """Queue what the newest served versions lack whose cards name a data set."""
+    if not dataset.versions.exists():
+        return 0
+    rows = Version.objects.filter(
+        pk__in=resolution.meanings([dataset]).values("version"), state=Version.State.PUBLISHED
+    )
+    return sum(map(owe, _newest_of_models(rows)))
+
+
+def owe_model(model_id: int) -> int:
+    """Queue what the newest served version of a model lacks."""
+    rows = Version.objects.filter(model=model_id, state=Version.State.PUBLISHED)
+    return sum(map(owe, _newest_of_models(rows)))
+
+
+def request(
+    actor: Actor,
+    *,
+    version: Version,
+    dataset: str,
+    split: str,
+    number: int | None = None,
+    variant: str = "",
+) -> Job:
+    """Queue one evaluation: of the first variant unless named, on the newest version of a data set.
+
+    Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
+    """
+    require(actor, "version.derive", version.model)
+    if not version.is_served:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; only published versions are evaluated.",
+            state=version.state,
+        )
+    chosen = registry.variant(version, variant or None, None, None)
+    target = _target(dataset, number, split)
+    return _enqueue(chosen, target, priority=ASKED, once=False)
+
+
+def _target(slug: str, number: int | None, split: str) -> Target:
+    entry = Dataset.objects.filter(slug=slug.strip().lower(), withdrawn_at=None).first()
+    if entry is None:
+        raise problems.InvalidRequest.at(
+            "/dataset", f"There is no data set {slug[:96]!r} on this hub. See /datasets."
+        )
+    rows = entry.versions.select_related("dataset").order_by("-number")
+    row = (rows.filter(number=number) if number is not None else rows).first()
+    if row is None:
+        what = "no version with files" if number is None else f"no version {number}"
+        raise problems.InvalidRequest.at("/version", f"The data set {entry.slug} has {what}.")
+    for one in row.typed_splits:
+        if one.name == split.strip():
+            return Target(row, one)
+    names = ", ".join(one.name for one in row.typed_splits) or "none"
+    raise problems.InvalidRequest.at(
+        "/split", f"{row} has no split {split[:60]!r}. Its splits: {names}."
+    )
+
+
+def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> Job:
+    version, dataset = variant.version, target.dataset
+    paths = dataset.files.filter(path__in=target.split.files)
+    given: dict[str, Any] = {
+        "runtime": ONNXRUNTIME,
+        "method": rules.METHOD,
+        "dataset": dataset.dataset.slug,
+        "number": dataset.number,
+        "split": target.split.document(),
+        "data_files": dict(paths.values_list("path", "blob")),
+    }
+    inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
+    if target.split.reader == "images" and isinstance(inputs, dict):
+        given["inputs"] = inputs
+    return services.enqueue(
+        kind=KIND,
+        version=version,
+        entry=variant.entry.path,
+        given=given,
+        requires={"runtime": ONNXRUNTIME},
+        priority=priority,
+        once=once,
+    )
+
+
+def _variants(version: Version) -> list[Variant]:
+    """The variants that are evaluated unasked, the main one first."""
+    rows = list(
+        version.variants.select_related("entry", "version__model__namespace").order_by("pk")
+    )
+    if not rows:
+        return []
+    main = rows[0]
+    derived = [
+        row
+        for row in rows[1:]
+        if row.origin == Variant.Origin.CONVERTED
+        or (row.origin == Variant.Origin.UPGRADED and row.is_chosen)
+    ]
+    return [main, *(row for row in derived if row.derived_from_id == main.pk)]
+
+
+def _newest(version: Version, listed: Iterable[Claim]) -> dict[str, DatasetVersion | None]:
+    """The newest version of each data set that claims name, by the keys of its names."""
+    names = {name for claim in listed for name in claim.names}
+    entries = resolution.datasets_of(version.model, names)
+    rows = DatasetVersion.objects.filter(dataset__in=entries.values()).select_related("dataset")
+    newest = {row.dataset_id: row for row in rows.order_by("number")}
+    return {key: newest.get(entry.pk) for key, entry in entries.items()}
+
+
+def _resolve(claim: Claim, newest: dict[str, DatasetVersion | None]) -> ResolvedClaim:
+    keys = [key for name in claim.names if (key := mentions.key(name)) in newest]
+    if not keys:
+        return ResolvedClaim(claim, None, None, "The data set is not on this hub.")
+    row = newest[keys[0]]
+    if row is None:
+        return ResolvedClaim(claim, None, None, "The data set has no version with files.")
+    split = next((one for one in row.typed_splits if one.name == claim.split), None)
+    if split is None:
+        words = (
+            f"{row} has no split {claim.split!r}." if claim.split else "The card names no split."
+        )
+        return ResolvedClaim(claim, row, None, words)
+    if claim.metric and rules.measured_as(claim.metric) not in rules.METRICS[split.task]:
+        words = f"Evaluations give no {claim.metric} for {split.task}."
+        return ResolvedClaim(claim, row, split, words)
+    return ResolvedClaim(claim, row, split)
+
+
+def _newest_of_models(rows: Any) -> list[Version]:
+    served = rows.filter(model__deleted_at=None).select_related("model__namespace")
+    newest: dict[int, Version] = {}
+    for row in served.order_by("number"):
+        newest[row.model_id] = row
+    return list(newest.values())

@@ -1,0 +1,166 @@
+"""What was measured of a version, and what its card claims beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F, Max
+
+from hub.protocol.vocabularies import SHARES
+from runners.engine.evaluation import rules
+from runners.evaluations import scheduling
+from runners.models import Evaluation, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.db.models import QuerySet
+
+    from registry.cards.claims import Claim
+    from registry.models import Variant, Version
+
+# The metric of each task that stands for its figures.
+_LEADING = ("accuracy", "rmse")
+# By how much a claim must exceed the interval of a measurement to be called too high.
+EXCESS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measurement of a variant, beside the card's claim where it is the main one.
+
+    What a card says of its model says nothing of the precisions that were made of it.
+    """
+
+    row: Evaluation
+    claimed: float | None = None
+
+    @property
+    def is_less(self) -> bool:
+        """Whether the claim lies above the interval by 0.01 at least; of shares alone."""
+        return (
+            self.claimed is not None
+            and self.row.metric in SHARES
+            # Rounded, so that 0.99 exceeds 0.98 by the 0.01 that it does in decimal digits.
+            and round(self.claimed - self.row.high, 9) >= EXCESS
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A claim that no measurement stands beside, and why; ``job`` is the one that will, or failed.
+
+    ``state`` is ``queued``, ``running`` or ``not measured``.
+    """
+
+    claim: Claim
+    state: str
+    reason: str
+    job: Job | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The measurements of a version, main variant first, and claims without one."""
+
+    measured: tuple[Measured, ...]
+    unmeasured: tuple[Unmeasured, ...]
+
+
+def rows_of(version: Version) -> QuerySet[Evaluation]:
+    """The newest measurement of each variant, split and metric, on the newest data that it had.
+
+    A measurement counts only while its variant still is the file that was run.
+    """
+    valid = Evaluation.objects.filter(
+        variant__version=version, entry_sha256=F("variant__entry__blob")
+    )
+    groups = valid.order_by().values("variant", "dataset_version__dataset", "split", "metric")
+    newest = groups.annotate(newest=Max("pk")).values("newest")
+    rows = valid.filter(pk__in=newest).select_related("variant__entry", "dataset_version__dataset")
+    return rows.order_by("variant", "dataset_version", "split", "pk")
+
+
+def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
+    """One figure of each measured variant, by its key: on the split that most of them share."""
+    by_variant: dict[int, dict[tuple[int, str, str], Evaluation]] = {}
+    for version in {variant.version_id: variant.version for variant in variants}.values():
+        for row in rows_of(version):
+            if row.metric in _LEADING:
+                key = (row.dataset_version_id, row.split, row.metric)
+                by_variant.setdefault(row.variant_id, {})[key] = row
+    own = {pk: by_variant[pk] for pk in {row.pk for row in variants} if pk in by_variant}
+    counted = Counter(sorted(key for rows in own.values() for key in rows))
+    order = [key for key, _ in counted.most_common()]
+    return {pk: rows[next(key for key in order if key in rows)] for pk, rows in own.items()}
+
+
+def measured(version: Version) -> list[Measured]:
+    """The measurements of a version, those of its main variant beside what its card claims."""
+    main = version.variants.order_by("pk").values_list("pk", flat=True).first()
+    claimed = {
+        (row.dataset.dataset_id, row.split.name, row.metric): row.claim.value
+        for row in scheduling.resolved(version)
+        if row.dataset and row.split and row.metric
+    }
+    return [
+        Measured(
+            row,
+            claimed.get((row.dataset_version.dataset_id, row.split, row.metric))
+            if row.variant_id == main
+            else None,
+        )
+        for row in sorted(rows_of(version), key=_place)
+    ]
+
+
+def overview(version: Version) -> Overview:
+    """The measurements of a version, and why claims have none."""
+    rows = measured(version)
+    main = version.variants.order_by("pk").select_related("entry").first()
+    done = {
+        (one.row.dataset_version.dataset_id, one.row.split, one.row.metric)
+        for one in rows
+        if main is not None and one.row.variant_id == main.pk
+    }
+    jobs = _jobs(version, main.entry.path if main else "")
+    lacking = []
+    for claim in scheduling.resolved(version):
+        key = (claim.dataset.dataset_id if claim.dataset else 0, claim.claim.split, claim.metric)
+        if key in done:
+            continue
+        job = None
+        if not claim.reason and claim.dataset is not None:
+            job = jobs.get((claim.dataset.dataset.slug, claim.claim.split))
+        lacking.append(_unmeasured(claim, job))
+    return Overview(tuple(rows), tuple(lacking))
+
+
+def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:
+    if row.reason or job is None:
+        return Unmeasured(row.claim, "not measured", row.reason or "No evaluation was queued yet.")
+    if job.state in Job.LIVE:
+        return Unmeasured(row.claim, str(job.state), "", job)
+    report = job.typed_report
+    skipped = report.facts.get("skipped")
+    if job.state == Job.State.SUCCEEDED and isinstance(skipped, dict):
+        reason = str(skipped.get(row.metric, "The evaluation gave no such figure."))
+    else:
+        errors = [one.message for one in report.findings if one.severity == "error"]
+        reason = " ".join(errors) or job.error_detail or f"The job was {job.state}."
+    return Unmeasured(row.claim, "not measured", reason, job)
+
+
+def _jobs(version: Version, entry: str) -> dict[tuple[Any, Any], Job]:
+    rows = Job.objects.filter(version=version, kind=scheduling.KIND, entry=entry)
+    return {
+        (job.input.get("dataset"), job.input.get("split", {}).get("name")): job
+        for job in rows.order_by("queued_at", "pk")
+    }
+
+
+def _place(row: Evaluation) -> tuple[Any, ...]:
+    slug = row.dataset_version.dataset.slug
+    return row.variant_id, slug, row.split, rules.ALL.index(row.metric)

@@ -1,0 +1,86 @@
+"""Data sets with splits, cards that claim results on them, and how workers end evaluations."""
+
+from __future__ import annotations
+
+from registry.core import outbox
+from runners.engine.reports import Report
+from runners.models import Job
+from runners.queue import services
+from tests import factories
+
+SPLIT = {
+    "name": "test",
+    "task": "classification",
+    "reader": "csv",
+    "files": ["test.csv"],
+    "inputs": [{"name": "x", "columns": ["weight"]}],
+    "target": {"column": "kind", "labels": ["0", "1"]},
+}
+DIGEST = "a" * 64
+CAPABILITIES = {
+    "runtimes": {"onnxruntime": "1.31.1"},
+    "versions": {"onnx": "1.23.2", "onnxruntime": "1.31.1"},
+}
+
+
+def card(*claims, split="test", dataset="stones", extra=""):
+    """A card that claims (metric, value) pairs on a split of a data set."""
+    rows = "".join(f"\n          - {{type: {name}, value: {value}}}" for name, value in claims)
+    return f"""---
+license: mit
+{extra}
+model-index:
+  - name: net
+    results:
+      - task: {{type: tabular-classification}}
+        dataset: {{type: {dataset}, name: {dataset.title()}, split: {split}}}
+        metrics:{rows}
+---
+# A model
+"""
+
+
+def stones(owner, **split):
+    """The data set `stones` with one split."""
+    version = factories.dataset_version(owner, splits=[SPLIT | split])
+    outbox.deliver()
+    return version
+
+
+def waiting(**of):
+    return list(Job.objects.filter(kind="evaluation", state=Job.State.QUEUED, **of))
+
+
+def report(figures=(("accuracy", 0.8, 0.7, 0.9),), *, skipped=None, findings=(), outcome="passed"):
+    """What a worker answers; figures are (metric, value, low, high)."""
+    facts = {
+        "method": "1",
+        "runtime": "onnxruntime",
+        "runtime_version": "1.31.1",
+        "split": "test",
+        "rows": 50,
+        "seed": 7,
+        "predictions_sha256": DIGEST,
+        "skipped": skipped or {},
+    }
+    names = ("metric", "value", "low", "high")
+    return Report(
+        task="evaluation",
+        versions={"onnx": "1.23.2", "onnxruntime": "1.31.1"},
+        subject="0" * 64,
+        outcome=outcome,
+        findings=tuple(findings),
+        facts=facts if outcome == "passed" else {},
+        measures=[dict(zip(names, figure, strict=True)) for figure in figures]
+        if outcome == "passed"
+        else [],
+        seconds=0.2,
+    )
+
+
+def end(job, of=None):
+    """Claim and finish an evaluation as a worker would."""
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=CAPABILITIES)
+    assert taken is not None
+    assert services.finish(taken, of or report())
+    outbox.deliver()
