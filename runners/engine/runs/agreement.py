@@ -201,6 +201,8 @@ class _Output:
 
     def _compare_floats(self, expected: Array, actual: Array) -> Figures:
         profile, kind, shape = self.profile, expected.dtype.name, expected.shape
+        if _is_plain(expected) and np.array_equal(_bits(expected), _bits(actual)):
+            return self._figures(kind, shape, np.zeros(0, bool), "", **_same_figures(expected))
         wide = np.complex128 if expected.dtype.kind == "c" else np.float64
         left, right = expected.astype(wide).reshape(-1), actual.astype(wide).reshape(-1)
         with np.errstate(all="ignore"):
@@ -254,7 +256,31 @@ def _is_text(array: Array) -> bool:
 def _bits(array: Array) -> Array:
     """Give the elements as what equals only its own bits: NaN itself, 0 not -0."""
     flat = np.ascontiguousarray(array)
-    return flat.view(np.dtype((np.void, flat.dtype.itemsize))).reshape(array.shape)
+    size = flat.dtype.itemsize
+    # Numpy compares numbers some fifty times as fast as bytes without a type.
+    kind = np.dtype(f"u{size}") if size in {1, 2, 4, 8} else np.dtype((np.void, size))
+    return flat.view(kind).reshape(array.shape)
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether these are numpy's own floats of 16, 32 or 64 bits."""
+    return array.dtype.kind == "f" and array.dtype.itemsize in {2, 4, 8}
+
+
+def _same_figures(array: Array) -> dict[str, Any]:
+    """The figures of floats that equal others bit for bit, without computing differences."""
+    size = np.abs(array.astype(np.float32) if array.dtype.itemsize < 4 else array)
+    finite = size[np.isfinite(size)]
+    largest = float(finite.max()) if finite.size else 0.0
+    relative = 0.0 if largest > _RELATIVE_FLOOR else None
+    return {
+        "max_abs": 0.0 if array.size else None,
+        "max_rel": relative,
+        "p999_rel": relative,
+        "ulp_max": 0.0 if finite.size else None,
+        "cosine": 1.0 if largest else None,
+        "top1": _top1(array, array),
+    }
 
 
 def _scale(size: Array) -> float:
