@@ -26,8 +26,8 @@ _RUN_CPU_SECONDS, _RUN_WALL_SECONDS = 60, 120.0
 _FILE_BYTES = 1 << 30
 _LATE_SECONDS = 1.5
 # The sizes of generated inputs; the next are tried only where a model cannot run the first.
-_SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
-_SEED = 20_240_611
+SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
+SEED = 20_240_611
 _GENERATED_SET = "test_data_set_generated-"
 
 
@@ -64,7 +64,7 @@ class Bench:
         self.runtime = runtime
         # The key `inputs` of the version's card, as it is written there.
         self.declared = declared
-        self.sizes: Sequence[int] = _SIZES[0]
+        self.sizes: Sequence[int] = SIZES[0]
         self.original = Form(job.model, job.model.parent, "original")
         self.upgraded: Form | None = None
         self.upgraded_opset = 0
@@ -105,7 +105,7 @@ class Bench:
     def generate(self) -> Attempt:
         """Make inputs that the runtime can run, larger ones if small ones do not fit."""
         first: tuple[Attempt, Path] | None = None
-        for k, sizes in enumerate(_SIZES):
+        for k, sizes in enumerate(SIZES):
             attempt = self._generate(k, sizes)
             if attempt.word != "ran" or attempt.ran:
                 return attempt
@@ -145,7 +145,7 @@ class Bench:
             child_runs.make_inputs,
             self.job.model,
             root,
-            _SEED,
+            SEED,
             sizes,
             declared=self.declared,
             origin=origin,
