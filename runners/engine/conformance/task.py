@@ -323,6 +323,7 @@ class _Judge:
         profile = _EXACT if optimise else self._bench.prepared.profile
         comparisons: dict[str, Comparison] = {}
         why = self._bench.generation_problem
+        self._bench.attempts(self._name, self._origins(), optimise=optimise, tag=tag)
         for origin in self._origins():
             first = self._bench.attempt(self._name, origin)
             second = self._bench.attempt(self._name, origin, optimise=optimise, tag=tag)
