@@ -105,9 +105,14 @@ def _is_quantised(operator: str) -> bool:
     )
 
 
-def compare(name: str, expected: Value, actual: Value, profile: Profile) -> Figures:
-    """Compare two values of one output; a sequence or map gives its worst element's figures."""
-    output = _Output(name, profile)
+def compare(
+    name: str, expected: Value, actual: Value, profile: Profile, *, brief: bool = False
+) -> Figures:
+    """Compare two values of one output; a sequence or map gives its worst element's figures.
+
+    With ``brief``, floats that agree have no figure but the largest absolute difference.
+    """
+    output = _Output(name, profile, brief)
     kind, other = _kind_of(expected), _kind_of(actual)
     if kind != other:
         return output.different(kind, f"is not of one kind: {' and '.join(sorted((kind, other)))}")
@@ -132,6 +137,7 @@ class _Output:
 
     name: str
     profile: Profile
+    brief: bool = False
 
     def different(self, dtype: str, reason: str, shape: tuple[int, ...] = ()) -> Figures:
         words = f"{self.name} {reason}"
@@ -147,7 +153,9 @@ class _Output:
             return self.different(kind, f"has {len(actual)} elements, not {len(expected)}")
         keys = list(expected) if kind == "map" else range(len(expected))
         each = [
-            compare(f"{self.name}[{key!r}]", expected[key], actual[key], self.profile)
+            compare(
+                f"{self.name}[{key!r}]", expected[key], actual[key], self.profile, brief=self.brief
+            )
             for key in keys
         ]
         if not each:
@@ -211,6 +219,8 @@ class _Output:
             size = np.abs(left)
             atol = profile.atol * (_scale(size) if profile.scaled else 1.0)
             outside = ~same & ~(apart <= atol + profile.rtol * size)
+            if self.brief and not outside.any():
+                return self._figures(kind, shape, outside, "", max_abs=_largest(apart))
             relative = (apart / size)[(size > _RELATIVE_FLOOR) & np.isfinite(size)]
         figures: dict[str, Any] = {
             "max_abs": _largest(apart),

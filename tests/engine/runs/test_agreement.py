@@ -58,6 +58,24 @@ def test_equal_bits_are_compared_without_computing_differences(monkeypatch):
         compare("y", array(0.0), array(-0.0), FP32)
 
 
+@pytest.mark.parametrize("profile", [FP32, FP16, QUANTISED])
+@pytest.mark.parametrize("off", [0.0, 1e-6, 1e-3, 0.5, math.nan])
+def test_a_brief_comparison_gives_the_same_verdict(profile, off):
+    expected = [array(1, 2, 3), array(4, -5)]
+    actual = [array(1, 2 + off, 3), array(4, -5)]
+    whole = compare("y", expected, actual, profile)
+    brief = compare("y", expected, actual, profile, brief=True)
+    assert (brief.agrees, brief.max_abs) == (whole.agrees, whole.max_abs)
+    if not whole.agrees:
+        assert brief == whole
+
+
+def test_a_brief_comparison_computes_no_figures_of_what_agrees():
+    figures = compare("y", array(1, 2), array(1, 2 + 1e-6), FP32, brief=True)
+    assert 0 < figures.max_abs < 1e-5
+    assert (figures.cosine, figures.ulp_max, figures.p999_rel) == (None, None, None)
+
+
 def test_the_first_bad_element_and_the_count_are_told():
     figures = compare("y", array(1, 2, 3, 4), array(1, 2.1, 3, 5), FP32)
     assert (figures.agrees, figures.outside, figures.first_bad) == (False, 2, 1)
