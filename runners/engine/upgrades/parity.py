@@ -31,7 +31,7 @@ _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
 _REPEATED = (BUNDLED, GENERATED)
 _GENERATED = (GENERATED, VARIED, SEARCHED)
 # Seconds that the usual generated inputs may have taken, for others to be tried too.
-_TIME_FOR_MORE = 2.5
+TIME_FOR_MORE = 2.5
 # The reference takes some hundred times as long.
 _TIME_FOR_THE_REFERENCE = 0.5
 _WITNESSED_SETS = 1
@@ -115,7 +115,7 @@ class Court:
         if self.bench.prepared.bundled or generated.word != "ran":
             attempts[BUNDLED] = self._bundled(vocabularies.ONNXRUNTIME)
         if any(attempt.word == "ran" and attempt.ran for attempt in attempts.values()):
-            if generated.word == "ran" and generated.seconds < _TIME_FOR_MORE:
+            if generated.word == "ran" and generated.seconds < TIME_FOR_MORE:
                 attempts |= self._more(VARIED)
             self._run_again(attempts)
             for origin, attempt in attempts.items():
