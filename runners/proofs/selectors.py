@@ -151,7 +151,7 @@ def made_by(job: Job) -> Variant | None:
 def matrices(version: Version) -> list[Matrix]:
     """The conformance matrix of each variant of a version, in a fixed number of queries."""
     results = results_of(version)
-    jobs = _newest_jobs(version, "conformance")
+    jobs = _newest_jobs(version)
     names = _runtimes(results, jobs.values())
     found = {(row.variant_id, row.runtime, row.check_kind): row for row in results}
     versions = {row.runtime: row.runtime_version for row in reversed(results)}
@@ -168,7 +168,7 @@ def matrices(version: Version) -> list[Matrix]:
                             check,
                             name,
                             found.get((variant.pk, name, check)),
-                            jobs.get((variant.entry.path, name)),
+                            jobs.get((variant.entry.path, name, check)),
                         )
                         for name in names
                     ),
@@ -281,9 +281,14 @@ def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str
     return changed
 
 
-def _newest_jobs(version: Version, kind: str) -> dict[tuple[str, str], Job]:
-    rows = Job.objects.filter(version=version, kind=kind).order_by("queued_at").defer("report")
-    return {(job.entry, str(job.input.get("runtime", ""))): job for job in rows}
+def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
+    """The newest job of each check, by the path of its file, its runtime and the check."""
+    rows = Job.objects.filter(version=version, kind="conformance").order_by("queued_at")
+    return {
+        (job.entry, str(job.input.get("runtime", "")), check): job
+        for job in rows.defer("report")
+        for check in job.input.get("checks") or CHECKS
+    }
 
 
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:

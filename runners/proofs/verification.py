@@ -19,7 +19,7 @@ from registry.core.permissions import require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.onnx_files.describe import METHOD
-from runners.models import Job, Runtime, SuiteRun
+from runners.models import ConformanceResult, Job, Runtime, SuiteRun
 from runners.queue import order, selectors, services
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ BATCH = 20
 # While so many jobs wait, no more are owed for the sake of catching up.
 ENOUGH_WAITING = 200
 UPGRADING = ONNXRUNTIME
+# The reference takes some hundred times as long as the runtime: it has a job of its own.
+SLOW = [ConformanceResult.Check.REFERENCE.value]
+QUICK = [name for name in ConformanceResult.Check.values if name not in SLOW]
 SUITE_PARTS = 16
 
 
@@ -80,7 +83,7 @@ def owe(version: Version, *, priority: int | None = None) -> int:
     """Queue what a published version is owed and nothing has done; returns how many jobs.
 
     Unless a priority is given, its upgrade and its conformance on ONNX Runtime come first, and all
-    else after the first evidence of other versions.
+    else, the comparison with the reference too, after the first evidence of other versions.
     """
     runtimes = current()
     asked = {
@@ -91,7 +94,10 @@ def owe(version: Version, *, priority: int | None = None) -> int:
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
         for kind, given in _due(variant, runtimes):
-            if _mark(kind, variant.entry.path, given) in asked:
+            # One job may have done all checks that are two now.
+            whole = {name: value for name, value in given.items() if name != "checks"}
+            marks = {_mark(kind, variant.entry.path, one) for one in (given, whole)}
+            if not asked.isdisjoint(marks):
                 continue
             usual = order.FIRST if _is_first(kind, variant, given) else order.DEEP
             _queue(kind, version, variant, given, priority=priority or usual)
@@ -105,6 +111,7 @@ def _is_first(kind: str, variant: Variant, given: dict[str, Any]) -> bool:
         kind in ("conformance", "upgrade")
         and variant.origin == Variant.Origin.UPLOADED
         and given["runtime"] == UPGRADING
+        and given.get("checks") != SLOW
     )
 
 
@@ -223,8 +230,13 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
     versions = {runtime.name: runtime.version for runtime in runtimes}
     for runtime in runtimes:
         given = _given(runtime)
-        yield "conformance", given
-        if runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED:
+        is_first = runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED
+        if is_first and REFERENCE in versions:
+            yield "conformance", {**given, "checks": QUICK}
+            yield "conformance", {**given, "checks": SLOW}
+        else:
+            yield "conformance", given
+        if is_first:
             if variant.facts and variant.typed_facts.method < METHOD:
                 yield "describe", {**given, "method": METHOD}
             yield (
@@ -265,4 +277,5 @@ def _made_with(job: Job) -> dict[str, Any]:
 def _mark(kind: str, entry: str, given: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two jobs the same piece of what is owed."""
     named = ("runtime", "runtime_version", "onnx_version", "target", "method")
-    return kind, entry, *(given.get(name) for name in named)
+    checks = tuple(given.get("checks") or ())
+    return kind, entry, checks, *(given.get(name) for name in named)

@@ -34,8 +34,14 @@ _EXACT = "exact"
 
 
 def run(job: Job) -> Report:
-    """Judge the model with the runtime that the options name."""
+    """Judge the model with the runtime that the options name; in all `checks` unless it names some.
+
+    A job of its own for the slow reference lets the other checks be done before it.
+    """
     runtime = str(job.request.options.get("runtime", ONNXRUNTIME))
+    checks = job.request.options.get("checks", CHECKS)
+    if not checks or not isinstance(checks, list | tuple) or not set(checks) <= set(CHECKS):
+        raise JobError("engine-error", f"The checks must be some of {', '.join(CHECKS)}.")
     if runtime not in runtimes.names():
         raise JobError(
             "runtime-missing", f"The runtime {runtime!r} is not installed on this worker."
@@ -47,7 +53,7 @@ def run(job: Job) -> Report:
     job.tell(15, "prepare")
     bench = Bench(job, runtime)
     judge = _Judge(bench)
-    measures = [judge.measure(check) for check in CHECKS]
+    measures = [judge.measure(check) for check in CHECKS if check in checks]
     verdicts = judge.verdicts
     return job.report(
         "failed" if any(one.fails_the_job for one in verdicts.values()) else "passed",
@@ -317,6 +323,7 @@ class _Judge:
         profile = _EXACT if optimise else self._bench.prepared.profile
         comparisons: dict[str, Comparison] = {}
         why = self._bench.generation_problem
+        self._bench.attempts(self._name, self._origins(), optimise=optimise, tag=tag)
         for origin in self._origins():
             first = self._bench.attempt(self._name, origin)
             second = self._bench.attempt(self._name, origin, optimise=optimise, tag=tag)

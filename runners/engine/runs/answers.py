@@ -121,10 +121,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Which data sets a runtime refused and why, and how many there were."""
+    """Which data sets of one origin a runtime refused and why, and how many there were.
+
+    `seconds` of processor time are those of loading the model and running these sets.
+    """
 
     refused: dict[str, str]
     sets: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,14 @@ def read(kind: type[_T], answer: Any) -> _T:
     return kind(**{name: _READERS[hint](answer, name) for name, hint in hints.items()})
 
 
+def session(answer: Any, count: int) -> list[Ran]:
+    """Read what one session did for each of so many origins, in the order asked for."""
+    rows = take(answer, "origins", list)
+    if len(rows) != count:
+        raise JobError("engine-error", f"A session answered for {len(rows)} of {count} origins.")
+    return [read(Ran, row) for row in rows]
+
+
 def inner(answer: Any) -> tuple[int, proofs.HiddenDifference | None]:
     """Read how many values inside were compared, and the first node that makes another one."""
     count = take(answer, "compared", int)
@@ -316,6 +328,7 @@ def _figure(row: Any, key: str) -> float | str | None:
 _READERS: dict[Any, Callable[[Any, str], Any]] = {
     str: lambda answer, key: take(answer, key, str),
     int: lambda answer, key: take(answer, key, int),
+    float: lambda answer, key: max(0.0, take(answer, key, float)),
     bool: lambda answer, key: take(answer, key, bool),
     bool | None: _optional(bool),
     int | None: _optional(int),

@@ -5,6 +5,7 @@ They hand values on as data sets in the job's work folder and answer with names,
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
 from runners.engine.runs import agreement, generate
-from runners.engine.runs.answers import MOST_ROWS, Name, Prepared, Row
+from runners.engine.runs.answers import MOST_ROWS, Name, Prepared, Ran, Row
 from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
 
@@ -194,26 +195,49 @@ def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:
 
 
 def run(
-    runtime: str, form: Form, sets: Path, results: Path, *, optimise: bool = True
+    runtime: str,
+    form: Form,
+    origins: Sequence[tuple[Path, Path]],
+    *,
+    optimise: bool = True,
 ) -> dict[str, Any]:
-    """Run every set; its outputs become a set of the same name in `results`.
+    """Run every set of each origin in one session, which is loaded once.
 
-    Answers `Ran`; what loading raises is the child's own end.
+    An origin is the folder of its sets, and one for their outputs, which become sets of the same
+    names there. Answers {"origins": a `Ran` for each}; what loading raises is the child's own end.
     """
+    began = time.process_time()
     model = form.load()
-    inputs = datasets.read(sets, model)
     execute = form.open(runtime, optimise=optimise)
+    loading = time.process_time() - began
+    return {
+        "origins": [_run(execute, form, model, sets, results, loading) for sets, results in origins]
+    }
+
+
+def _run(
+    execute: runtimes.Run,
+    form: Form,
+    model: onnx.ModelProto,
+    sets: Path,
+    results: Path,
+    loading: float,
+) -> dict[str, Any]:
     names = [port.name for port in model.graph.output]
     refused = {}
+    seconds = loading
+    inputs = datasets.read(sets, model)
     for dataset in inputs:
+        began = time.process_time()
         values = runtimes.attempt(execute, dataset.inputs)
+        seconds += time.process_time() - began
         if isinstance(values, Exception):
             words = f"{type(values).__name__}: {values}"
             refused[dataset.name] = text.message(words, str(form.folder), str(form.path.parent))
             continue
         outputs = dict(zip(names, values, strict=True))
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
-    return {"refused": refused, "sets": len(inputs)}
+    return asdict(Ran(refused, len(inputs), seconds))
 
 
 def count(results: Path) -> dict[str, int]:

@@ -6,11 +6,20 @@ Every run and every comparison is a child of its own; this side sees only what t
 from __future__ import annotations
 
 import functools
+import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine.runs import answers, child_runs, localise
-from runners.engine.runs.answers import Comparison, Divergence, Generated, Prepared, Ran, Upgraded
+from runners.engine.runs.answers import (
+    Comparison,
+    Divergence,
+    Generated,
+    Prepared,
+    Ran,
+    Upgraded,
+)
 from runners.engine.runs.child_runs import BUNDLED, Form
 from runners.engine.runs.generate import GENERATED
 
@@ -26,8 +35,8 @@ _RUN_CPU_SECONDS, _RUN_WALL_SECONDS = 60, 120.0
 _FILE_BYTES = 1 << 30
 _LATE_SECONDS = 1.5
 # The sizes of generated inputs; the next are tried only where a model cannot run the first.
-_SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
-_SEED = 20_240_611
+SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
+SEED = 20_240_611
 _GENERATED_SET = "test_data_set_generated-"
 
 
@@ -64,7 +73,7 @@ class Bench:
         self.runtime = runtime
         # The key `inputs` of the version's card, as it is written there.
         self.declared = declared
-        self.sizes: Sequence[int] = _SIZES[0]
+        self.sizes: Sequence[int] = SIZES[0]
         self.original = Form(job.model, job.model.parent, "original")
         self.upgraded: Form | None = None
         self.upgraded_opset = 0
@@ -105,7 +114,7 @@ class Bench:
     def generate(self) -> Attempt:
         """Make inputs that the runtime can run, larger ones if small ones do not fit."""
         first: tuple[Attempt, Path] | None = None
-        for k, sizes in enumerate(_SIZES):
+        for k, sizes in enumerate(SIZES):
             attempt = self._generate(k, sizes)
             if attempt.word != "ran" or attempt.ran:
                 return attempt
@@ -123,7 +132,7 @@ class Bench:
         if failure:
             self.generation_problem = failure
         else:
-            attempt = self.attempt(self.runtime, GENERATED, tag=str(k))
+            attempt = self._first_run(str(k))
             unfit = set(attempt.refused)
             fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in unfit]
             self.sizes = fit or sizes
@@ -131,6 +140,17 @@ class Bench:
             self._attempts[_key(self.runtime, GENERATED, "original", "")] = attempt
             return attempt
         return Attempt("none", root, self.generation_problem)
+
+    def _first_run(self, tag: str) -> Attempt:
+        """Run the generated sets, and in the same session the bundled ones unless they ran."""
+        bundled = _key(self.runtime, BUNDLED, "original", "")
+        origins = [GENERATED]
+        if self.prepared.bundled and bundled not in self._attempts:
+            origins.append(BUNDLED)
+        attempts = self.attempts(self.runtime, origins, tag=tag)
+        if BUNDLED in attempts:
+            self._attempts[bundled] = attempts[BUNDLED]
+        return attempts[GENERATED]
 
     def generate_more(self, origin: str) -> str:
         """Generate sets of another origin, of sizes that ran; a string says why there are none.
@@ -145,7 +165,7 @@ class Bench:
             child_runs.make_inputs,
             self.job.model,
             root,
-            _SEED,
+            SEED,
             sizes,
             declared=self.declared,
             origin=origin,
@@ -175,16 +195,58 @@ class Bench:
             self._attempts[key] = self._run(runtime, origin, chosen, optimise=optimise, key=key)
         return self._attempts[key]
 
+    def attempts(
+        self,
+        runtime: str,
+        origins: Sequence[str],
+        *,
+        form: Form | None = None,
+        optimise: bool = True,
+        tag: str = "",
+    ) -> dict[str, Attempt]:
+        """Run the data sets of several origins, in one session where that gives the same.
+
+        What draws random numbers may give others later in a session, and the reference is so slow
+        that its origins share no time. Where a session of all ends without an answer, each origin
+        runs alone, so that one is not judged by another.
+        """
+        chosen = form or self.original
+        words = tag if optimise else f"{tag}unoptimised"
+        keys = {origin: _key(runtime, origin, chosen.word, words) for origin in origins}
+        lacking = {origin: key for origin, key in keys.items() if key not in self._attempts}
+        if len(lacking) > 1 and runtime != REFERENCE and not self.prepared.random:
+            self._run_together(runtime, lacking, chosen, optimise=optimise)
+        return {
+            origin: self.attempt(runtime, origin, form=form, optimise=optimise, tag=tag)
+            for origin in origins
+        }
+
+    def _run_together(
+        self, runtime: str, keys: dict[str, str], form: Form, *, optimise: bool
+    ) -> None:
+        places = [self.job.work / "runs" / key for key in keys.values()]
+        pairs = list(zip([self.sets[origin] for origin in keys], places, strict=True))
+        ending = self.run_stage(
+            f"run {' and '.join(keys.values())}",
+            lambda: child_runs.run(runtime, form, pairs, optimise=optimise),
+        )
+        if ending.kind == "answered":
+            ran = answers.session(ending.answer, len(keys))
+            for key, place, one in zip(keys.values(), places, ran, strict=True):
+                self._attempts[key] = _ran(one, place, form)
+            return
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+
     def _run(self, runtime: str, origin: str, form: Form, *, optimise: bool, key: str) -> Attempt:
         results, sets = self.job.work / "runs" / key, self.sets[origin]
         ending = self.run_stage(
-            f"run {key}", lambda: child_runs.run(runtime, form, sets, results, optimise=optimise)
+            f"run {key}",
+            lambda: child_runs.run(runtime, form, [(sets, results)], optimise=optimise),
         )
         if ending.kind == "answered":
-            ran = answers.read(Ran, ending.answer)
-            return Attempt(
-                "ran", results, "", ran.refused, ran.sets, form.word, seconds=ending.seconds
-            )
+            [ran] = answers.session(ending.answer, 1)
+            return _ran(ran, results, form)
         if ending.kind == "timed-out":
             return self._out_of_time(results, form.word)
         kind = "died"
@@ -240,6 +302,10 @@ class Bench:
         if ending.kind == "answered":
             return answers.divergence(ending.answer)
         return Divergence(None, "", f"looking for the node {self.job.cause(ending)}")
+
+
+def _ran(ran: Ran, results: Path, form: Form) -> Attempt:
+    return Attempt("ran", results, "", ran.refused, ran.sets, form.word, seconds=ran.seconds)
 
 
 def _key(runtime: str, origin: str, form: str, tag: str) -> str:

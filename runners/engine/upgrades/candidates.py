@@ -148,12 +148,12 @@ def _inside(
     if not names or not sets:
         return
     runs = [form.open(ONNXRUNTIME, optimise=False, outputs=names) for form in forms]
-    makers = [_maker(models[1], name) for name in names]
+    makers = _makers(models[1])
     for dataset in sets:
         sides = [run(dataset.inputs) for run in runs]
         yield [
-            (maker, agreement.compare(name, left, right, profile))
-            for maker, name, left, right in zip(makers, names, *sides, strict=True)
+            (makers[name], agreement.compare(name, left, right, profile, brief=True))
+            for name, left, right in zip(names, *sides, strict=True)
             if getattr(left, "dtype", None) == getattr(right, "dtype", None)
         ]
 
@@ -170,8 +170,10 @@ def _read(model: onnx.ModelProto) -> set[str]:
     return names.union(*(node.input for node in bodies.nodes(model)))
 
 
-def _maker(model: onnx.ModelProto, value: str) -> dict[str, str]:
-    for node in model.graph.node:
-        if value in node.output:
-            return {"name": name_of(node.name or value), "op": name_of(node.op_type)}
-    return {"name": name_of(value), "op": ""}
+def _makers(model: onnx.ModelProto) -> dict[str, dict[str, str]]:
+    """The node that makes each value of the main graph, by the value's name."""
+    return {
+        value: {"name": name_of(node.name or value), "op": name_of(node.op_type)}
+        for node in reversed(model.graph.node)
+        for value in node.output
+    }

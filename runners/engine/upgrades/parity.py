@@ -31,7 +31,7 @@ _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
 _REPEATED = (BUNDLED, GENERATED)
 _GENERATED = (GENERATED, VARIED, SEARCHED)
 # Seconds that the usual generated inputs may have taken, for others to be tried too.
-_TIME_FOR_MORE = 2.5
+TIME_FOR_MORE = 2.5
 # The reference takes some hundred times as long.
 _TIME_FOR_THE_REFERENCE = 0.5
 _WITNESSED_SETS = 1
@@ -111,10 +111,13 @@ class Court:
     def gather(self) -> None:
         """Run the original where it runs; else believe the bundled data, then the reference."""
         generated = self.bench.generate()
-        attempts = {GENERATED: generated, BUNDLED: self._bundled(vocabularies.ONNXRUNTIME)}
+        attempts = {GENERATED: generated}
+        if self.bench.prepared.bundled or generated.word != "ran":
+            attempts[BUNDLED] = self._bundled(vocabularies.ONNXRUNTIME)
         if any(attempt.word == "ran" and attempt.ran for attempt in attempts.values()):
-            if generated.word == "ran" and generated.seconds < _TIME_FOR_MORE:
+            if generated.word == "ran" and generated.seconds < TIME_FOR_MORE:
                 attempts |= self._more(VARIED)
+            self._run_again(attempts)
             for origin, attempt in attempts.items():
                 self._take(origin, attempt, ORIGINAL)
             self._watch_for_chance(attempts)
@@ -149,6 +152,13 @@ class Court:
             own = self._own(origin) if judge == ORIGINAL else ()
             sets = self.bench.sets[origin]
             self.expected.append(Expected(origin, sets, attempt.results, judge, attempt.ran, own))
+
+    def _run_again(self, attempts: dict[str, Attempt]) -> None:
+        """Make the runs that `_own` asks for, those of all origins in one session."""
+        ran = [origin for origin, one in attempts.items() if one.word == "ran" and one.ran]
+        repeated = [origin for origin in ran if origin in _REPEATED]
+        self.bench.attempts(vocabularies.ONNXRUNTIME, ran, optimise=False)
+        self.bench.attempts(vocabularies.ONNXRUNTIME, repeated, tag="again")
 
     def _own(self, origin: str) -> tuple[Path, ...]:
         """Run the original without optimisation, and again as it is: what lies between is noise."""
@@ -229,6 +239,8 @@ class Court:
         `changed` are the operators that differ between the two operator sets.
         """
         rows: list[Row] = []
+        origins = [one.origin for one in self.expected]
+        self.bench.attempts(runtime, origins, form=candidate, tag=tag)
         for one in self.expected:
             attempt = self.bench.attempt(runtime, one.origin, form=candidate, tag=tag)
             if attempt.word != "ran":

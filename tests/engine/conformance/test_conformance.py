@@ -245,3 +245,24 @@ def test_a_refused_model_is_let_near_no_runtime(judge):
 def test_a_runtime_that_is_not_here_is_our_fault(judge):
     report, _ = judge(samples.add_one(), runtime="tensorflow")
     assert (report.outcome, codes(report)) == ("errored", ["runtime-missing"])
+
+
+def test_the_slow_reference_can_be_a_job_of_its_own(judge):
+    files = with_data(samples.add_one(), [1, 2], [2, 3])
+    quick = ["bundled", "optimisation", "determinism"]
+    report, measures = judge(files, checks=quick)
+    assert {check: one["outcome"] for check, one in measures.items()} == dict.fromkeys(
+        quick, "passed"
+    )
+    assert report.facts["reference_opset"] is None
+    report, measures = judge(files, checks=["reference"])
+    assert [one["check"] for one in report.measures] == ["reference"]
+    assert measures["reference"]["outcome"] == "passed"
+    assert measures["reference"]["datasets"] == 4
+    assert report.facts["reference_opset"] > 17
+
+
+@pytest.mark.parametrize("checks", [[], ["reference", "luck"], "reference"])
+def test_checks_that_there_are_not_are_our_fault(judge, checks):
+    report, _ = judge(samples.add_one(), checks=checks)
+    assert (report.outcome, codes(report)) == ("errored", ["engine-error"])

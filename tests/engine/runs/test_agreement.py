@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import ml_dtypes
 import numpy as np
@@ -29,6 +30,50 @@ def test_equal_values_have_perfect_figures():
     assert (figures.max_abs, figures.max_rel, figures.ulp_max) == (0, 0, 0)
     assert figures.cosine == pytest.approx(1)
     assert (figures.top1, figures.profile, figures.shape) == (1, "fp32", [3])
+
+
+@pytest.mark.parametrize("profile", [FP32, FP16, QUANTISED])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "values",
+    [
+        (), (0.0, -0.0), (1.5, -2.5, 3.0), (1e-7, -2e-7), (math.nan, 1.0), (math.nan, math.nan),
+        (math.inf, -math.inf), (math.inf, 2.0), (1e-6, 1.1e-6), (6e4, -3e4),
+    ],
+)  # fmt: skip
+def test_figures_of_equal_bits_are_those_that_differences_give(monkeypatch, profile, dtype, values):
+    expected = array(*values, dtype=dtype)
+    figures = compare("y", expected, expected.copy(), profile)
+    monkeypatch.setattr(agreement, "_is_plain", lambda _array: False)
+    assert figures == compare("y", expected, expected.copy(), profile)
+
+
+def test_equal_bits_are_compared_without_computing_differences(monkeypatch):
+    def refuse(*_arrays):
+        raise AssertionError("differences were computed")
+
+    monkeypatch.setattr(agreement, "_ulp_max", refuse)
+    assert compare("y", array(1, -2, 3), array(1, -2, 3), FP32).agrees
+    with pytest.raises(AssertionError):
+        compare("y", array(0.0), array(-0.0), FP32)
+
+
+@pytest.mark.parametrize("profile", [FP32, FP16, QUANTISED])
+@pytest.mark.parametrize("off", [0.0, 1e-6, 1e-3, 0.5, math.nan])
+def test_a_brief_comparison_gives_the_same_verdict(profile, off):
+    expected = [array(1, 2, 3), array(4, -5)]
+    actual = [array(1, 2 + off, 3), array(4, -5)]
+    whole = compare("y", expected, actual, profile)
+    brief = compare("y", expected, actual, profile, brief=True)
+    assert (brief.agrees, brief.max_abs) == (whole.agrees, whole.max_abs)
+    if not whole.agrees:
+        assert brief == whole
+
+
+def test_a_brief_comparison_computes_no_figures_of_what_agrees():
+    figures = compare("y", array(1, 2), array(1, 2 + 1e-6), FP32, brief=True)
+    assert 0 < figures.max_abs < 1e-5
+    assert (figures.cosine, figures.ulp_max, figures.p999_rel) == (None, None, None)
 
 
 def test_the_first_bad_element_and_the_count_are_told():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import builtins
+import subprocess
 import sys
 
 import numpy as np
@@ -322,11 +323,23 @@ def test_hub_names_no_more_than_its_verbs():
 
     public = {
         name
-        for name, value in vars(hub).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+        for name in dir(hub)
+        if not name.startswith("_") and not isinstance(getattr(hub, name), types.ModuleType)
     }
     assert public == set(hub.__all__) - {"__version__", "errors"}
     assert hub.errors.NotFound is problems.NotFound
+    with pytest.raises(AttributeError, match="lead"):
+        hub.lead  # noqa: B018
+
+
+def test_the_client_is_imported_with_the_first_verb():
+    code = (
+        "import sys, hub.protocol.vocabularies; assert 'hub.client.api' not in sys.modules;"
+        "import hub; hub.load; assert 'hub.client.api' in sys.modules;"
+        "from hub import push; assert push is hub.push"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("status", [408, 429, 502, 503, 504])

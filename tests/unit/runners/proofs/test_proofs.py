@@ -98,7 +98,9 @@ def upgraded(content=b"another model", target=26, proof=PROOF):
     )
 
 
-def conformance(runtime="onnxruntime", version="1.31.1", outcome="passed", outputs=(), **more):
+def conformance(
+    runtime="onnxruntime", version="1.31.1", outcome="passed", outputs=(), checks=None, **more
+):
     return Report(
         task="conformance",
         versions={"onnx": "1.23.2"},
@@ -120,18 +122,21 @@ def conformance(runtime="onnxruntime", version="1.31.1", outcome="passed", outpu
                 "evidence": "",
                 **more,
             }
-            for check in proof_selectors.CHECKS
+            for check in checks or proof_selectors.CHECKS
         ],
         outputs=list(outputs),
     )
 
 
 def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, version):
-    kinds = sorted((job.kind, job.input["runtime"]) for job in waiting())
+    kinds = sorted(
+        (job.kind, job.input["runtime"], job.input.get("checks", [])) for job in waiting()
+    )
     assert kinds == [
-        ("conformance", "onnx-reference"),
-        ("conformance", "onnxruntime"),
-        ("upgrade", "onnxruntime"),
+        ("conformance", "onnx-reference", []),
+        ("conformance", "onnxruntime", ["bundled", "optimisation", "determinism"]),
+        ("conformance", "onnxruntime", ["reference"]),
+        ("upgrade", "onnxruntime", []),
     ]
     assert verification.owe(version) == 0
     for job in waiting():
@@ -168,7 +173,7 @@ def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owne
     for job in waiting("conformance"):
         version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
         name = job.input["runtime"]
-        end(job, conformance(name, version_of[name]))
+        end(job, conformance(name, version_of[name], checks=job.input.get("checks")))
     newer = CAPABILITIES | {"versions": {"onnx": "1.23.2", "onnxruntime": "1.32.0"}}
     services.see("w1", host="h", pool="cpu", capabilities=newer)
     verification.register()
@@ -180,8 +185,10 @@ def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owne
     again = waiting("conformance")
     assert [(job.input["runtime"], job.input["runtime_version"]) for job in again] == [
         ("onnxruntime", "1.32.0")
-    ]
-    end(again[0], conformance("onnxruntime", "1.32.0", "failed"))
+    ] * 2
+    for job in again:
+        checks = job.input["checks"]
+        end(job, conformance("onnxruntime", "1.32.0", "failed", checks=checks))
     shown = {
         (row.runtime, row.check_kind): (row.runtime_version, row.outcome)
         for row in proof_selectors.results_of(version)
@@ -366,6 +373,29 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     matrix = proof_selectors.matrices(version)[0]
     assert [column.runtime for column in matrix.columns] == ["onnx-reference", "onnxruntime"]
     assert Counter(cell.word for cell in matrix.cells) == {"failed": 4, "queued": 4}
+
+
+def test_checks_that_one_job_has_done_are_not_owed_in_two(owner, version):
+    own = Job.objects.filter(kind="conformance", input__runtime="onnxruntime")
+    assert own.count() == 2
+    own.filter(input__checks=["reference"]).delete()
+    [job] = own
+    Job.objects.filter(pk=job.pk).update(
+        input={name: value for name, value in job.input.items() if name != "checks"}
+    )
+    assert verification.owe(version) == 0
+
+
+def test_a_check_that_is_not_done_shows_the_state_of_its_own_job(owner, version):
+    quick = next(job for job in waiting("conformance") if len(job.input.get("checks", ())) == 3)
+    end(quick, conformance(checks=quick.input["checks"]))
+    matrix = proof_selectors.matrices(version)[0]
+    assert {check: cells[1].word for check, cells in matrix.rows} == {
+        "bundled": "passed",
+        "reference": "queued",
+        "optimisation": "passed",
+        "determinism": "passed",
+    }
 
 
 def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):

@@ -161,14 +161,17 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
     done = []
     while job := services.claim("w1", ["cpu", "bench-cpu"], host="h", capabilities=capabilities):
         Job.objects.filter(pk=job.pk).update(state="succeeded")
-        done.append((job.version.model.name, job.kind, job.input.get("runtime")))
+        checks = job.input.get("checks", [])
+        done.append((job.version.model.name, job.kind, job.input.get("runtime"), len(checks)))
     first = [
-        (name, kind, "onnxruntime")
+        (name, kind, "onnxruntime", 3 if kind == "conformance" else 0)
         for name in ("one", "two")
         for kind in ("conformance", "upgrade", "benchmark")
     ]
     evidence = [one for one in done if one[1] in ("conformance", "upgrade", "benchmark")]
     assert evidence[:6] == first
     assert sorted(evidence[6:]) == [
-        (name, "conformance", "onnx-reference") for name in ("one", "two")
+        (name, "conformance", *one)
+        for name in ("one", "two")
+        for one in (("onnx-reference", 0), ("onnxruntime", 1))
     ]
