@@ -51,6 +51,7 @@ class Group:
     about: str
     rows: tuple[Line, ...]
     ranked: int
+    by_throughput: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
                 for row in rows
             ),
             ranked=sum(row.is_ranked for row in rows),
+            by_throughput=first.is_by_throughput,
         )
 
     verified = ((group, (*group.ranked, *group.unranked)) for group in listed)

@@ -57,11 +57,11 @@ _OWN = """
 BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
 ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Variant aggregationRule
 authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean
-channelOrder colorSpaceGamma comparabilityKey contributions delta denotation device
+channelOrder colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne exampleFile examples executionProvider
 figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue interpolation
-irVersion leftOut licenceConflict licenceExpression licenceInFile listedBenchmark lowestValue macs
-manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset neighbourRelation
+irVersion latencyBoundMs leftOut licenceConflict licenceExpression licenceInFile listedBenchmark
+lowestValue macs manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset neighbourRelation
 noiseMultiplier nominalPixelRange opsetDomain opsetImport opsetVersion paddingLevel pixelScale
 polarity portName postprocessing precision preprocessing proofStatement proofStrength publicKey
 quantization reason recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus

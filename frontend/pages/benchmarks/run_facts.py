@@ -14,6 +14,7 @@ from frontend.presenters import measurements
 from hub.protocol.stored import mapping
 from hub.protocol.stored import rows as objects
 from runners.benchmarks import browser_runs
+from runners.engine.benchmark import batches, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,6 +131,7 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
     )
     rows = [
         ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
+        *_loads(row),
         ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
         ("Peak memory", memory, "measured"),
         ("Loading", _typical(stats.get("session_load_ms")), "measured"),
@@ -197,6 +199,62 @@ def operators(row: Measurement) -> list[dict[str, Any]]:
     return [listed[place] for place in order[:OPERATORS_SHOWN]]
 
 
+def _loads(row: Measurement) -> list[tuple[str, str, str]]:
+    """What a bound and a choice of batches make of the throughput."""
+    config, stats = mapping(row.record.get("config")), mapping(row.record.get("stats"))
+    rows = []
+    if bound := mapping(stats.get("under_bound")):
+        words = f"Throughput with {bound['percentile']} within {bound['bound_ms']:g} ms"
+        value = measurements.throughput(_positive(bound.get("throughput_per_s")))
+        rows.append((words, value or "not met", "measured"))
+        rows += [
+            (
+                f"At {formatting.figure(one['rate_per_s'])} arrivals per second",
+                _estimate(one, str(bound["percentile"])),
+                "measured",
+            )
+            for one in objects(mapping(config.get("bound")).get("trials"))
+        ]
+    tried = mapping(config.get("batches"))
+    rows += [
+        (
+            f"Throughput of batch {one['batch']}",
+            measurements.throughput(batches.throughput(one)),
+            "measured",
+        )
+        for one in objects(tried.get("tried"))
+    ]
+    if tried.get("choice") == batches.FIXED:
+        rows.append(("Batch", f"{row.batch}, fixed by the model", "measured"))
+    return rows
+
+
+def _estimate(trial: dict[str, Any], percentile: str) -> str:
+    estimate = _positive(trial.get("estimate_ms"))
+    words = f"{percentile} estimate {measurements.latency(estimate)}" if estimate else ""
+    return words or f"too few samples for {percentile}"
+
+
+def _load_options(row: Measurement, config: dict[str, Any]) -> list[str]:
+    """The options of `hub bench` for the load of a result."""
+    parts = []
+    bound, chosen = mapping(config.get("bound")), mapping(config.get("batches"))
+    rate = _positive(config.get("rate_per_s"))
+    if rate and bound.get("rate") != bounds.SEARCH:
+        parts.append(f"--rate {rate:g}")
+    if row.concurrency > 1:
+        parts.append(f"--concurrency {row.concurrency}")
+    if row.latency_bound_ms is not None:
+        parts.append(f"--latency-bound {row.latency_bound_ms:g}")
+        if bound.get("percentile") != "p99":
+            parts.append(f"--percentile {bound.get('percentile')}")
+    if chosen.get("choice") == batches.CHOSEN:
+        parts.append(f"--most-batch {chosen.get('most')}")
+    elif row.batch != 1 and not chosen:
+        parts.append(f"--batch {row.batch}")
+    return parts
+
+
 def _positive(value: Any) -> float | None:
     """A number from nought up; a contributed record may hold anything here."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
@@ -217,10 +275,7 @@ def command(row: Measurement) -> str:
         parts.append(f"--provider {row.provider}")
     if row.scenario != "single_stream":
         parts.append(f"--scenario {row.scenario}")
-    if rate := _positive(config.get("rate_per_s")):
-        parts.append(f"--rate {rate:g}")
-    if row.batch != 1:
-        parts.append(f"--batch {row.batch}")
+    parts += _load_options(row, config)
     if row.threads not in (0, 1):
         parts.append(f"--threads {row.threads}")
     if row.call_style != "run":

@@ -41,8 +41,8 @@ def run(subject: Subject, config: dict[str, Any], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hub-bench-") as scratch:
         opened = _open(subject, options, Path(scratch))
-        settings = _settings(loadgen, opened.infer, options.timed_seconds)
-        _ask(loadgen, opened.infer, settings, folder)
+        settings = _settings(loadgen, opened.callers[0].infer, options.timed_seconds)
+        _ask(loadgen, opened.callers[0].infer, settings, folder)
         opened.expect_provider()
     return [line for line in (folder / _SUMMARY).read_text(encoding="utf-8").splitlines() if line]
 

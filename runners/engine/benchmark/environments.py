@@ -46,6 +46,13 @@ def describe(
     }
 
 
+def memory_bytes() -> int:
+    """The memory that this process may use: the machine's, or less by its control group."""
+    limit = _limits()["memory_limit_bytes"]
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(limit, total) if isinstance(limit, int) else total
+
+
 def usable_cores() -> list[int]:
     """The processors that this process may run on, in order."""
     return sorted(os.sched_getaffinity(0))

@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -68,7 +69,7 @@ def test_a_benchmark_gives_a_record_that_follows_from_its_samples(measured):
     record = json.loads(made["record.json"])
     assert verification.problems(record) == []
     assert record["status"] == "noisy"  # one process is never enough
-    assert (record["format_version"], record["method"]) == (3, "4")
+    assert (record["format_version"], record["method"]) == (4, "4")
     assert record["comparability"]["timed"]["least_s"] == timings.TIMED["timed_seconds"]
     assert record["comparability"]["warmup"]["least_s"] == timings.TIMED["warmup_seconds"]
     assert record["provider"]["nodes_by_provider"]["CPUExecutionProvider"] > 0
@@ -323,7 +324,7 @@ def test_warm_up_ends_when_it_is_steady_or_at_its_cap(monkeypatch):
 
 def test_arrivals_are_seeded_and_waiting_counts():
     pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0, seed=3)
-    infer = lambda: loops._wait_until(loops._clock() + 1_000_000)  # noqa: E731
+    infer = lambda: loops._wait_until(loops._clock() + 1_000_000, time.process_time)  # noqa: E731
     slow = loops.timed("server", infer, pace).samples
     # Far more arrive than are served, so each waits longer than the one before.
     assert slow == sorted(slow)
@@ -335,13 +336,14 @@ def test_what_waiting_for_an_arrival_costs_is_no_inferences(monkeypatch):
     used, now = itertools.count(0, 10), itertools.count(0, 20_000)
     monkeypatch.setattr(loops.time, "process_time", lambda: float(next(used)))
     monkeypatch.setattr(loops, "_clock", lambda: next(now))
-    watched = loops._wait_until(1_000_000_000 // 10_000)
+    read = loops.time.process_time
+    watched = loops._wait_until(1_000_000_000 // 10_000, read)
     assert watched == 10.0 * (next(used) // 10 - 1)
     assert watched > 0
-    assert loops._wait_until(0) == 0.0
+    assert loops._wait_until(0, read) == 0.0
     monkeypatch.undo()
     pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0)
-    monkeypatch.setattr(loops, "_wait_until", lambda _: 1000.0)
+    monkeypatch.setattr(loops, "_wait_until", lambda *_: 1000.0)
     assert loops.timed("server", lambda: None, pace).cpu_s == 0.0
 
 
@@ -544,7 +546,7 @@ def test_a_gpu_is_bound_to_device_tensors_and_waited_for(monkeypatch):
     monkeypatch.setattr(sessions, "_on_device", lambda value, device: (value, device))
     session = Session()
     asked = {"call_style": "io_binding", "provider": "CUDAExecutionProvider"}
-    sessions._call(session, {"x": 1}, asked)[0]()
+    sessions._caller(session, {"x": 1}, asked).infer()
     assert session.binding.told == [("x", (1, "cuda")), ("y", "cuda"), "ran", "synchronised"]
 
 
@@ -602,7 +604,7 @@ def test_a_provider_that_fails_in_a_run_is_not_replaced(sessions_like, opened):
     session.expect_provider()
     made[-1]._sess = Failing(made[-1]._sess)
     with pytest.raises(EPFail):
-        session.infer()
+        session.callers[0].infer()
 
 
 def test_what_another_provider_ran_is_no_measurement(sessions_like, asking):
@@ -686,7 +688,8 @@ def test_no_other_file_of_a_job_is_followed(tmp_path):
     [
         None,
         [],
-        {"inputs": 3, "input_source": "seeded"},
+        {"inputs": 3, "input_source": "seeded", "batch": 1, "fixed_batch": 0},
+        {"inputs": [], "input_source": "seeded", "batch": True, "fixed_batch": 0},
         {"inputs": [{"name": "x", "dtype": "float32", "shape": [-1]}], "input_source": "seeded"},
         {"inputs": [{"name": "x", "dtype": "float32", "shape": [True]}], "input_source": "seeded"},
         {"facts": {}, "profile": {}},
