@@ -109,6 +109,11 @@ class RunInput(Input):
     )
     sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
     sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
+    provider_options = serializers.DictField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="options of the execution provider or runtime by name; name the provider too",
+    )
     strict_provider = serializers.BooleanField(
         required=False, help_text="fail if another provider would run part of the model"
     )

@@ -5,6 +5,7 @@ A contributed record may hold anything where its format is open: what is no numb
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -129,7 +130,9 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
     emissions = (
         f"{formatting.figure(row.carbon_g * 1e3)} g CO₂e" if row.carbon_g is not None else ""
     )
+    options = mapping(mapping(row.record.get("provider")).get("options"))
     rows = [
+        *((f"Option {name}", reading(value), "declared") for name, value in options.items()),
         ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
         *_loads(row),
         ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
@@ -273,6 +276,9 @@ def command(row: Measurement) -> str:
         parts.append(f"--runtime {row.runtime}")
     if row.provider and row.provider != "CPUExecutionProvider":
         parts.append(f"--provider {row.provider}")
+    options = mapping(mapping(row.record.get("provider")).get("options"))
+    parts += [f"--option {name}={json.dumps(value).strip(chr(34))}"
+              for name, value in options.items()]  # fmt: skip
     if row.scenario != "single_stream":
         parts.append(f"--scenario {row.scenario}")
     parts += _load_options(row, config)

@@ -120,6 +120,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
     add("--provider", help="execution provider, such as CUDAExecutionProvider")
     add(
+        "--option",
+        dest="provider_option",
+        action="append",
+        type=_option,
+        metavar="NAME=VALUE",
+        help="option of the execution provider or runtime, such as use_tf32=false; repeatable",
+    )
+    add(
         "--scenario",
         choices=["single_stream", "multi_stream", "server", "offline"],
         help="load pattern, as in MLPerf",
@@ -357,6 +365,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     settings |= {name: value for name, value in values.items() if value is not None}
     settings["shapes"] = dict(options.size or ())
     settings["input_shapes"] = dict(options.shape or ())
+    settings["provider_options"] = dict(options.provider_option or ())
     if options.anyway:
         settings["if_busy"] = "measure"
         settings.setdefault("quiet_wait_seconds", 10.0)
@@ -424,6 +433,13 @@ def _size(text: str) -> tuple[str, int]:
     if not name or not size.isdecimal():
         raise argparse.ArgumentTypeError("expected NAME:N, such as sequence:128")
     return name, int(size)
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError("expected NAME=VALUE, such as use_tf32=false")
+    return name, value
 
 
 def _shape(text: str) -> tuple[str, list[int]]:

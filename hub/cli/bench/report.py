@@ -37,7 +37,9 @@ def _overlap(config: dict[str, Any]) -> str:
 
 def _provider(provider: dict[str, Any]) -> str:
     nodes = ", ".join(f"{name} {count}" for name, count in provider["nodes_by_provider"].items())
-    return f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
+    words = f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
+    options = ", ".join(f"{name}={value}" for name, value in provider.get("options", {}).items())
+    return f"{words} with {options}" if options else words
 
 
 def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:

@@ -6,7 +6,14 @@ import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import bounds, environments, power, sessions, summary
+from runners.engine.benchmark import (
+    bounds,
+    environments,
+    power,
+    provider_options,
+    sessions,
+    summary,
+)
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process
 
@@ -149,6 +156,11 @@ def _provider(subject: Subject) -> dict[str, Any]:
         "requested": [requested],
         "claimed": claimed,
         "options": options.provider_options,
+        "engine_cache": (
+            "engines built by the profiled process"
+            if requested == provider_options.TENSORRT
+            else NOT_APPLICABLE
+        ),
         "strict": options.strict_provider,
         "nodes_by_provider": nodes,
         "kernels_by_provider": profile.get("kernels_by_provider", {}),

@@ -1,4 +1,4 @@
-"""Rules between what was tried before a measurement and the rate or the batch that was measured.
+"""Rules about the configuration of a record: its load, what was tried for it, provider options.
 
 `rules` asks whether readings are possible; here the choice of a rate and of a batch is made again.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import batches, bounds, statistics
+from runners.engine.benchmark import batches, bounds, provider_options, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.rules import Broken
 
@@ -20,9 +20,10 @@ _CURE = "Send the record as `hub bench` wrote it."
 
 
 def broken(record: Record, where: str = "") -> Iterator[Broken]:
-    """The rules that the load of one record breaks; asks for a record in shape (`record.check`)."""
+    """The rules that one configuration breaks; asks for a record in shape (`record.check`)."""
     if form.is_before_loads(record):
         return
+    yield from _of_options(record, f"{where}provider.options")
     config, field = record["config"], f"{where}config."
     scenario = config["scenario"]
     for name, scenarios in (
@@ -43,6 +44,24 @@ def broken(record: Record, where: str = "") -> Iterator[Broken]:
         yield from _of_rate(config, f"{field}bound.trials", field)
     if "batches" in config:
         yield from _of_batch(config, field)
+
+
+def _of_options(record: Record, field: str) -> Iterator[Broken]:
+    provider, config = record["provider"], record["config"]
+    options = provider.get("options", {})
+    try:
+        right = provider_options.read(
+            provider["runtime"],
+            next(iter(provider["requested"]), ""),
+            options if isinstance(options, dict) else {"options": options},
+            call_style=config["call_style"],
+            concurrency=config.get("concurrency", 1),
+        )
+        words = "" if right == options else "their values have other types"
+    except provider_options.ProviderOptionError as error:
+        words = str(error).rstrip(".")
+    if words:
+        yield Broken("provider-options", field, options, words, _CURE)
 
 
 def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:

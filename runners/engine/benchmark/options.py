@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.benchmark import bounds, summary
+from runners.engine.benchmark import bounds, provider_options, summary
 from runners.engine.benchmark import record as form
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
@@ -104,7 +104,17 @@ class Options:
             **{name: _fitting(name, value, getattr(usual, name)) for name, value in data.items()}
         )
         options._check()
-        return options
+        try:
+            settings = provider_options.read(
+                options.runtime,
+                options.provider,
+                options.provider_options,
+                call_style=options.call_style,
+                concurrency=options.concurrency,
+            )
+        except provider_options.ProviderOptionError as error:
+            raise UnusableOptionError(str(error), "provider_options") from None
+        return replace(options, provider_options=settings)
 
     def _check(self) -> None:
         _require("scenario", self.scenario in form.SCENARIOS, ", ".join(form.SCENARIOS))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import OPENVINO
+from runners.engine.benchmark import provider_options
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.runtimes import onnxruntime_cpu
 
@@ -73,7 +74,7 @@ def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profil
     if provider in DEVICE_OF and hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
     options = _options(onnxruntime, settings, profiled=profiled)
-    providers: list[Any] = [(provider, settings["provider_options"])]
+    providers: list[Any] = [(provider, _provider_options(settings))]
     if provider != CPU:
         if settings["strict_provider"]:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -109,11 +110,35 @@ def _expect_provider(session: Any, provider: str) -> None:
         raise ProviderLostError(f"{provider} was requested, but {names} ran the model")
 
 
+def _provider_options(settings: dict[str, Any]) -> dict[str, str]:
+    """What the provider itself is opened with; TensorRT finds engines that were built before.
+
+    The profiled process, which is not timed, is the first to build them.
+    """
+    if settings["provider"] == CPU:
+        return {}  # settings of the session, see `_options`
+    texts = provider_options.as_texts(settings["provider_options"])
+    if settings["provider"] == provider_options.TENSORRT:
+        texts |= {
+            "trt_engine_cache_enable": "1",
+            "trt_timing_cache_enable": "1",
+            "trt_engine_cache_path": settings["engine_cache"],
+            "trt_timing_cache_path": settings["engine_cache"],
+        }
+    return texts
+
+
 def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings["threads"]
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if settings["provider"] == CPU:
+        chosen = settings["provider_options"]
+        options.enable_cpu_mem_arena = chosen.get("enable_cpu_mem_arena", True)
+        options.enable_mem_pattern = chosen.get("enable_mem_pattern", True)
+        if chosen.get("set_denormal_as_zero"):
+            options.add_session_config_entry("session.set_denormal_as_zero", "1")
     spins = "1" if settings["spinning"] else "0"
     options.add_session_config_entry("session.intra_op.allow_spinning", spins)
     if settings.get("turn_seconds") and settings["threads"] > 1:
@@ -238,6 +263,7 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
         # Otherwise the plugin computes in bf16 where the processor has it, and says nothing.
         "INFERENCE_PRECISION_HINT": "f32",
         "ENABLE_CPU_PINNING": False,
+        **settings["provider_options"],
     }
     if profiled:
         plugin["PERF_COUNT"] = True
@@ -248,6 +274,9 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
     bound = {port: openvino.Tensor(value) for port, value in values.items()}
     outputs = len(compiled.outputs)
     width = "one stream" if streams == 1 else f"{streams} streams"
+    hint = str(plugin.get("PERFORMANCE_HINT", "LATENCY")).lower().replace("_", " ")
+    precision = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+    kind = precision[str(plugin["INFERENCE_PRECISION_HINT"])]
     facts = {
         "runtime_version": importlib.import_module("importlib.metadata").version("openvino"),
         "runtime_build": str(openvino.get_version())[:500],
@@ -255,7 +284,7 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
         "claimed": OPENVINO_CPU,
         "providers": [OPENVINO_CPU],
         "graph_opt_level": NOT_APPLICABLE,
-        "execution_mode": f"latency, {width}, float32",
+        "execution_mode": f"{hint}, {width}, {kind}",
         "optimised_model_sha256": NOT_APPLICABLE,
     }
     callers = [

@@ -14,6 +14,7 @@ from runners.engine.benchmark import (
     devices,
     environments,
     feeds,
+    provider_options,
     sessions,
     statistics,
 )
@@ -84,6 +85,11 @@ class Subject:
         """Those that its processes are pinned to: the last, as the first serve interrupts."""
         return self.slot[-self.options.processors :]
 
+    @property
+    def engine_cache(self) -> Path:
+        """Where TensorRT keeps its engines: built by the profiled process, read by the timed."""
+        return self.job.work / f"{self.name}-engines"
+
     def under(self, options: Options, name: str) -> Subject:
         """The same model under another configuration."""
         return Subject(self.job, options, self.model, self.entry, self.files, name)
@@ -91,6 +97,8 @@ class Subject:
     def prepare(self) -> None:
         """Make inputs and run a profiled process; raises TroubleError."""
         self.make_inputs()
+        if self.options.provider == provider_options.TENSORRT:
+            self.engine_cache.mkdir(exist_ok=True)
         ending = self._child(self.arguments("profile", 0))
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
@@ -212,6 +220,7 @@ class Subject:
             "ordinal": ordinal,
             "model": str(self.model),
             "inputs": str(self.job.work / self.name),
+            "engine_cache": str(self.engine_cache),
             "rate_per_s": self.rate_per_s,
             "profile_seconds": min(_PROFILE_SECONDS, options.timed_seconds),
             "turn_seconds": self.turn_seconds,

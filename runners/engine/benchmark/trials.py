@@ -101,6 +101,7 @@ def choose_batch(subject: Subject) -> None:
         tried = subject.under(replace(options, batch=size), f"{subject.name}-{size}")
         try:
             tried.make_inputs()
+            tried.engine_cache.mkdir(exist_ok=True)
             seconds = min(options.timed_seconds, _BATCH_SECONDS)
             process = tried.time(0, wanted=1, timed_seconds=seconds)
             reason = process["failure"]["message"] if process["failure"] else ""

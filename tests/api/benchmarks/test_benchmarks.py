@@ -434,12 +434,19 @@ def test_a_run_has_a_load_and_sizes_that_fit_the_model(api, ada):
         "bound_percentile": "p90",
         "shapes": {"N": 2},
         "input_shapes": {"x": [2, 4]},
+        "provider": "CPUExecutionProvider",
+        "provider_options": {"enable_mem_pattern": "false"},
     }
     [job] = api(ada).post(f"{place}/benchmarks/runs", load).json()["items"]
     assert load.items() <= Job.objects.get(pk=job["uuid"]).input.items()
     for wrong, pointer, words in (
         ({"concurrency": 2}, "/concurrency", "except in the server scenario"),
         ({"scenario": "server", "latency_bound_ms": -1}, "/latency_bound_ms", "0 to 600000"),
+        (
+            {"provider_options": {"use_tf32": "1"}},
+            "/provider_options",
+            "CPUExecutionProvider has no option 'use_tf32'",
+        ),
         ({"shapes": {"Q": 2}}, "/shapes/Q", "no dynamic dimension named 'Q'; it has: N"),
         ({"input_shapes": {"z": [2]}}, "/input_shapes/z", "no input named 'z'; it has: x"),
         ({"input_shapes": {"x": [2, 5]}}, "/input_shapes/x", "contradicts the input x: it is Nx4"),

@@ -664,7 +664,7 @@ def opened(asking):
 def test_threads_rest_while_the_other_model_has_its_turn(threads, turn_seconds, rests):
     import onnxruntime
 
-    asked = {"threads": threads, "turn_seconds": turn_seconds, "spinning": True}
+    asked = {"threads": threads, "turn_seconds": turn_seconds, "spinning": True, "provider": CUDA}
     made = sessions._options(onnxruntime, asked, profiled=False)
     try:
         said = made.get_session_config_entry("session.force_spinning_stop")

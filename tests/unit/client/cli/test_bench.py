@@ -199,6 +199,10 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
             {"concurrency": 4, "latency_bound_ms": 20.0},
         ),
         (["--scenario", "offline", "--most-batch", "8"], {"most_batch": 8}),
+        (
+            ["--provider", "CUDAExecutionProvider", "--option", "use_tf32=false"],
+            {"provider_options": {"use_tf32": "false"}},
+        ),
         (["--processes", "30"], {"processes": 30, "most_processes": 30}),
         (["--quick"], {"processes": 5, "most_processes": 5, "timed_seconds": 1.0}),
         (["--cores", "0,1"], {"cores": [0, 1]}),
