@@ -46,6 +46,7 @@ REASONS = {
     "steal": "the hypervisor took CPU time",
     "throttled": "its control group was throttled",
     "foreign-gpu-process": "other processes used the GPU",
+    "gpu-throttled": "the GPU lowered its clocks for want of power or cooling",
     "not-steady": "it never reached a steady state",
     "outputs-differ": "its outputs changed between runs",
     "died": "it crashed",

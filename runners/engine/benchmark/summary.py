@@ -106,6 +106,9 @@ def faults(process: Process, gate: dict[str, Any]) -> list[str]:
         reasons.append("throttled")
     if not isinstance(readings["foreign_gpu_pids"], str) and readings["foreign_gpu_pids"] > 0:
         reasons.append("foreign-gpu-process")
+    throttle = readings.get("gpu_throttle")
+    if isinstance(throttle, list) and throttle:
+        reasons.append("gpu-throttled")
     if not process["steady"]:
         reasons.append("not-steady")
     if process.get("outputs", {}).get("repeat") == "no":

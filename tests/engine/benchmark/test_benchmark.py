@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,6 +27,7 @@ from runners.engine.benchmark import (
     sessions,
     stored,
     subjects,
+    summary,
     task,
     verdicts,
     verification,
@@ -436,17 +438,35 @@ def test_a_host_without_a_gpu_says_so():
 class Nvml:
     """A driver's management library, as far as it is asked, that keeps what it was asked."""
 
-    def __init__(self, running=()):
+    def __init__(self, running=(), throttle=0x01):
         self.running, self.asked = running, []
         self.calls = {
             "nvmlInit_v2": lambda: 0,
             "nvmlDeviceGetHandleByUUID": lambda uuid, _: self.asked.append(uuid) or 0,
             "nvmlDeviceGetHandleByIndex_v2": lambda number, _: self.asked.append(number.value) or 0,
             "nvmlDeviceGetComputeRunningProcesses_v3": self.tell,
+            "nvmlDeviceGetCurrentClocksThrottleReasons": partial(self.answer, throttle),
+            "nvmlDeviceGetMemoryInfo": self.memory,
+            "nvmlDeviceGetClockInfo": self.clock,
         }
 
     def __getattr__(self, name):
         return self.calls.get(name, lambda *_: 3)  # NVML_ERROR_NOT_SUPPORTED
+
+    @staticmethod
+    def answer(value, _, found):
+        found._obj.value = value
+        return 0
+
+    @staticmethod
+    def clock(_, kind, found):
+        found._obj.value = {1: 1410, 2: 1593}[kind.value]
+        return 0
+
+    @staticmethod
+    def memory(_, found):
+        found._obj.used = 3 << 30
+        return 0
 
     def tell(self, _, count, found):
         count, room = count._obj, count._obj.value
@@ -478,6 +498,62 @@ def test_the_gpu_that_is_described_is_the_one_that_is_bound(monkeypatch, bound, 
 def test_more_processes_on_a_gpu_than_there_was_room_for_are_all_told(monkeypatch):
     monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(range(1, 101)))
     assert devices.processes() == set(range(1, 101))
+
+
+@pytest.mark.parametrize(
+    ("bits", "names"),
+    [
+        (0x00, ()),
+        # Idle, clocks that somebody set, synchronised boards: nothing is lacking.
+        (0x01 | 0x02 | 0x10 | 0x100, ()),
+        (0x04, ("sw-power-cap",)),
+        (0x20 | 0x40, ("sw-thermal-slowdown", "hw-thermal-slowdown")),
+        (0x08 | 0x80, ("hw-slowdown", "hw-power-brake")),
+    ],
+)
+def test_reasons_that_lower_the_clocks_of_a_gpu(monkeypatch, bits, names):
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(throttle=bits))
+    found = devices.reading()
+    assert found == devices.Reading(1410, 1593, 3 << 30, names)
+
+
+def test_a_process_on_a_throttled_gpu_does_not_count(monkeypatch):
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(throttle=0x20))
+    instruments = readings.Instruments(with_gpu=True)
+    told = readings.interference(instruments.look(), instruments.look())
+    instruments.close()
+    assert told["gpu_throttle"] == ["sw-thermal-slowdown"]
+    assert (told["gpu_sm_clock_mhz"], told["gpu_memory_used_bytes"]) == (1410, 3 << 30)
+    one = timings.process(1, interference=timings.QUIET | {"gpu_throttle": told["gpu_throttle"]})
+    quiet = timings.process(1, interference=timings.QUIET | {"gpu_throttle": []})
+    gate = options.Options().gate_in_force()
+    assert summary.faults(one, gate) == ["gpu-throttled"]
+    assert summary.faults(quiet, gate) == []
+    form.check_process(one, "process")
+
+
+def test_a_gpu_that_tells_nothing_is_not_called_throttled(monkeypatch):
+    def silent(_):
+        nvml = Nvml()
+        nvml.calls = {name: nvml.calls[name] for name in nvml.calls if "Handle" in name}
+        nvml.calls["nvmlInit_v2"] = lambda: 0
+        return nvml
+
+    monkeypatch.setattr(devices.ctypes, "CDLL", silent)
+    assert devices.reading() == devices.Reading(None, None, None, None)
+    moment = readings.Instruments(with_gpu=True).look()
+    assert readings.interference(moment, moment)["gpu_throttle"] == form.NOT_EXPOSED
+
+
+def test_parts_of_a_gpu_are_opened_through_their_own_files(tmp_path, monkeypatch):
+    (tmp_path / "nvidia-caps").mkdir()
+    names = ["nvidia0", "nvidiactl", "nvidia-caps/nvidia-cap21", "nvidia-caps/nvidia-cap22"]
+    for name in (*names, "nvidia-caps/other", "sda"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(Path, "is_char_device", lambda self: self.is_file())
+    assert sorted(str(one.relative_to(tmp_path)) for one in devices.nodes(tmp_path)) == sorted(
+        names
+    )
 
 
 def test_watts_of_a_core_are_no_energy_of_a_gpu():

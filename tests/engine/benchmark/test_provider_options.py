@@ -94,13 +94,13 @@ def test_options_of_the_cpu_are_settings_of_its_session():
 
 def test_tensorrt_finds_engines_that_were_built_before():
     settings = {"provider": TENSORRT, "provider_options": {"trt_fp16_enable": True},
-                "engine_cache": "/work/inputs-engines"}  # fmt: skip
+                "engine_cache": "/job/inputs-engines"}  # fmt: skip
     assert sessions._provider_options(settings) == {
         "trt_fp16_enable": "1",
         "trt_engine_cache_enable": "1",
         "trt_timing_cache_enable": "1",
-        "trt_engine_cache_path": "/work/inputs-engines",
-        "trt_timing_cache_path": "/work/inputs-engines",
+        "trt_engine_cache_path": "/job/inputs-engines",
+        "trt_timing_cache_path": "/job/inputs-engines",
     }
 
 
