@@ -113,9 +113,14 @@ def conditions(batch: int, threads: int, scenario: str) -> str:
     return f"batch {batch}, {width}, {SCENARIOS.get(scenario, scenario)}"
 
 
-def shared(row: Measurement) -> str:
-    """What results of one key share beside device and runtime, as far as columns say."""
+def shared(row: Measurement, *, with_batch: bool = True) -> str:
+    """What results of one key share beside device and runtime, as far as columns say.
+
+    Batches that were chosen by throughput may differ under one key.
+    """
     words = conditions(row.batch, row.threads, row.scenario)
+    if not with_batch:
+        words = words.replace(f"batch {row.batch}", "batch of the highest throughput")
     if row.concurrency > 1:
         words += f", {row.concurrency} in flight"
     if row.latency_bound_ms is not None:

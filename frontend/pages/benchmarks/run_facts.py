@@ -212,7 +212,7 @@ def _loads(row: Measurement) -> list[tuple[str, str, str]]:
         rows.append((words, value or "not met", "measured"))
         rows += [
             (
-                f"At {formatting.figure(one['rate_per_s'])} arrivals per second",
+                _at_rate(one),
                 _estimate(one, str(bound["percentile"])),
                 "measured",
             )
@@ -230,6 +230,13 @@ def _loads(row: Measurement) -> list[tuple[str, str, str]]:
     if tried.get("choice") == batches.FIXED:
         rows.append(("Batch", f"{row.batch}, fixed by the model", "measured"))
     return rows
+
+
+def _at_rate(trial: dict[str, Any]) -> str:
+    rate = trial["rate_per_s"]
+    words = formatting.grouped(round(rate)) if rate >= 100 else formatting.figure(rate)
+    all_of_them = f", {trial['processes']} processes" if trial["processes"] > 1 else ""
+    return f"At {words} arrivals per second{all_of_them}"
 
 
 def _estimate(trial: dict[str, Any], percentile: str) -> str:

@@ -38,7 +38,10 @@ def _overlap(config: dict[str, Any]) -> str:
 def _provider(provider: dict[str, Any]) -> str:
     nodes = ", ".join(f"{name} {count}" for name, count in provider["nodes_by_provider"].items())
     words = f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
-    options = ", ".join(f"{name}={value}" for name, value in provider.get("options", {}).items())
+    options = ", ".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in provider.get("options", {}).items()
+    )
     return f"{words} with {options}" if options else words
 
 
