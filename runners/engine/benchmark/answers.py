@@ -20,13 +20,15 @@ _TEXT = 500
 class Prepared:
     """The inputs of a configuration: ports, source, and the rows of one call.
 
-    ``fixed_batch`` are the rows that the model itself fixes, 0 where they are free.
+    ``fixed_batch`` are the rows that the model itself fixes, 0 where they are free;
+    ``batch_by_sizes`` says that somebody chose the rows by a size of an input.
     """
 
     ports: list[dict[str, Any]]
     source: str
     batch: int
     fixed_batch: int
+    batch_by_sizes: bool
 
 
 def prepared(answer: Any) -> Prepared:
@@ -36,7 +38,8 @@ def prepared(answer: Any) -> Prepared:
             {name: read(one[name]) for name, read in _PORT.items()} for one in answer["inputs"]
         ]
         batch = max(1, _whole(answer["batch"]))
-        return Prepared(ports, _text(answer["input_source"]), batch, _whole(answer["fixed_batch"]))
+        fixed, by_sizes = _whole(answer["fixed_batch"]), bool(answer["batch_by_sizes"])
+        return Prepared(ports, _text(answer["input_source"]), batch, fixed, by_sizes)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _unexpected("prepare") from None
 

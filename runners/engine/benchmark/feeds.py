@@ -36,20 +36,21 @@ class UnsuitableInputError(Exception):
 def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Write inputs that the runtime can run into `folder`.
 
-    Answers their ports and source, the rows of one call, and the rows that the model itself fixes
-    (0 where they are free).
+    Answers their ports and source, the rows of one call, the rows that the model itself fixes (0
+    where they are free), and whether chosen sizes say how many rows a call has.
     """
     model = child_runs.load(model_path)
     reason, fixed = "", _fixed_rows(model)
     free = [port.name for port in required_inputs(model) if _is_free_first(port)]
     sizes = _sizes(model, settings)
     given = {settings["input_shapes"][name][0] for name in free if name in settings["input_shapes"]}
-    chosen = {**settings, "shapes": sizes, "batch": _rows(model, sizes, given, settings["batch"])}
+    firsts = given | _named_rows(model, sizes)
+    chosen = {**settings, "shapes": sizes, "batch": _rows(firsts, settings["batch"])}
     for source, values in _candidates(model, model_path.parent, chosen):
         reason = _try(model_path, values, settings["runtime"])
         if not reason:
             ports = stored.write(folder, values)
-            rows = {"batch": chosen["batch"], "fixed_batch": fixed}
+            rows = {"batch": chosen["batch"], "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
             return {"inputs": ports, "input_source": source, **rows}
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
@@ -110,23 +111,22 @@ def _side(dim: Any) -> int | str | None:
     return str(dim.dim_param) or None
 
 
-def _rows(model: onnx.ModelProto, sizes: dict[str, int], firsts: set[int], batch: int) -> int:
-    """The rows of one call: the batch that was asked for, or what chosen sizes make of it.
-
-    ``firsts`` are the first sizes of inputs whose shape was chosen.
-    """
-    given = firsts | {
-        sizes[dims[0].dim_param]
-        for port in required_inputs(model)
-        for dims in [port.type.tensor_type.shape.dim]
-        if len(dims) > 1 and dims[0].dim_param in sizes
-    }
-    if not given:
+def _rows(firsts: set[int], batch: int) -> int:
+    """The rows of one call: the batch that was asked for, or what chosen first sizes make of it."""
+    if not firsts:
         return batch
-    if len(given) > 1 or batch not in {1, *given}:
-        words = " and ".join(map(str, sorted(given)))
+    if len(firsts) > 1 or batch not in {1, *firsts}:
+        words = " and ".join(map(str, sorted(firsts)))
         raise UnsuitableInputError(f"the sizes give a batch of {words}, and {batch} was asked for")
-    return min(given)
+    return min(firsts)
+
+
+def _named_rows(model: onnx.ModelProto, sizes: dict[str, int]) -> set[int]:
+    """The chosen sizes of named first dimensions."""
+    ports = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
+    return {
+        sizes[dims[0].dim_param] for dims in ports if len(dims) > 1 and dims[0].dim_param in sizes
+    }
 
 
 def _fixed_rows(model: onnx.ModelProto) -> int:

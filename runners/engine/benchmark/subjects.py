@@ -130,8 +130,8 @@ class Subject:
         made = answers.prepared(ending.answer)
         self.ports, self.input_source = made.ports, made.source
         self.fixed_batch = made.fixed_batch
-        if self.options.batch:
-            # Sizes that were chosen may say how many rows a call has.
+        if self.options.batch or made.batch_by_sizes:
+            # Sizes that were chosen may say how many rows a call has: then no batch is tried.
             self.options = replace(self.options, batch=made.batch)
 
     def time(self, ordinal: int, **changed: Any) -> dict[str, Any]:

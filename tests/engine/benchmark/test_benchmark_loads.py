@@ -329,6 +329,13 @@ def test_offline_takes_real_batches_and_tells_what_was_tried(measured):
     assert "batch-of-trials" in {one.rule for one in loads.broken(other)}
 
 
+def test_a_batch_that_sizes_say_is_not_tried(measured):
+    _, record = measured(samples.mlp(), scenario="offline", shapes={"N": 5})
+    assert record["config"]["batch"] == 5
+    assert "batches" not in record["config"]
+    assert record["config"]["inputs"][0]["shape"][0] == 5
+
+
 def fixed(rows=2):
     ports = [samples.value(name, shape=(rows, 3)) for name in ("x", "y")]
     made = samples.model([samples.node("Relu", ["x"], ["y"])], ports[:1], ports[1:])
