@@ -32,6 +32,7 @@ from frontend.pages.proofs import conformance_views, suite_views
 from frontend.pages.query import views as query_views
 from frontend.pages.query.page import DOWNLOADS
 from frontend.pages.queue import views as queue_views
+from frontend.pages.queue import workers as worker_views
 from frontend.pages.site import views as site_views
 from frontend.pages.tryouts import views as tryout_views
 from frontend.parts.caching import page
@@ -196,6 +197,7 @@ urlpatterns = [
     path("scoreboard/start", suite_views.start, name="scoreboard-start"),
     path("scoreboard/<str:runtime>/<str:version>", page(suite_views.score), name="score"),
     path("jobs", queue_views.queue, name="jobs"),
+    path("workers", worker_views.workers, name="workers"),
     path("jobs/<uuid:uuid>", page(queue_views.job), name="job"),
     path("jobs/<uuid:uuid>/events", queue_views.events, name="job-events"),
     path("jobs/<uuid:uuid>/cancel", queue_views.cancel, name="job-cancel"),

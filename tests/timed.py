@@ -55,6 +55,7 @@ def process(ordinal, samples_ns, **more):
         "kept_every": 1,
         "queries": len(samples_ns),
         "inferences": len(samples_ns),
+        "unserved": 0,
         "wall_s": spent,
         "cpu_time_s": spent,
         "warmup_count": 10,

@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The name of a form's field for the size of a dimension begins with it.
+SIZE_FIELD = "size:"
+
 
 def whole(text: str, digits: int = 9) -> int | None:
     """The whole number that a text is; None for any other text, or for more digits."""

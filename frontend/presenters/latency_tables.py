@@ -51,6 +51,7 @@ class Group:
     about: str
     rows: tuple[Line, ...]
     ranked: int
+    by_throughput: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
 
     def part(group: selectors.Group, rows: Sequence[Measurement]) -> Group:
         first, shapes = group.first, measurements.shapes(inputs.get(group.key, []))
-        about = measurements.shared(first)
+        is_equal = len({row.batch for row in group.rows}) == 1
+        about = measurements.shared(first, with_batch=is_equal)
         return Group(
             title=f"{first.device_title}, {measurements.runtime_of(first)}",
             about=f"{about}, {shapes}" if shapes else about,
@@ -108,6 +110,7 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
                 for row in rows
             ),
             ranked=sum(row.is_ranked for row in rows),
+            by_throughput=first.is_by_throughput,
         )
 
     verified = ((group, (*group.ranked, *group.unranked)) for group in listed)

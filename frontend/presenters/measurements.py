@@ -19,7 +19,7 @@ SCENARIOS = {
     "single_stream": "one inference after another",
     "multi_stream": "eight consecutive inferences per query",
     "server": "random arrival times",
-    "offline": "one inference after another, for throughput",
+    "offline": "batches, for throughput",
 }
 STYLES = {"run": "arrays in and out", "io_binding": "bound inputs and outputs"}
 PROVIDERS = {
@@ -37,6 +37,8 @@ REASONS = {
     "gpu-not-readable": "other processes on the GPU could not be detected",
     "interference": "the machine was busy during too many processes",
     SPREAD: "the processes differ by more than the limit",
+    "bound-exceeded": "the latency percentile exceeds the bound",
+    "latency-bound-not-met": "no rate meets the latency bound",
     "host-busy": "the machine was never idle",
     "every-process-died": "all processes crashed",
     "cpu-pressure": "tasks waited for a CPU",
@@ -44,6 +46,7 @@ REASONS = {
     "steal": "the hypervisor took CPU time",
     "throttled": "its control group was throttled",
     "foreign-gpu-process": "other processes used the GPU",
+    "gpu-throttled": "the GPU lowered its clocks for want of power or cooling",
     "not-steady": "it never reached a steady state",
     "outputs-differ": "its outputs changed between runs",
     "died": "it crashed",
@@ -110,9 +113,18 @@ def conditions(batch: int, threads: int, scenario: str) -> str:
     return f"batch {batch}, {width}, {SCENARIOS.get(scenario, scenario)}"
 
 
-def shared(row: Measurement) -> str:
-    """What results of one key share beside device and runtime, as far as columns say."""
+def shared(row: Measurement, *, with_batch: bool = True) -> str:
+    """What results of one key share beside device and runtime, as far as columns say.
+
+    Batches that were chosen by throughput may differ under one key.
+    """
     words = conditions(row.batch, row.threads, row.scenario)
+    if not with_batch:
+        words = words.replace(f"batch {row.batch}", "batch of the highest throughput")
+    if row.concurrency > 1:
+        words += f", {row.concurrency} in flight"
+    if row.latency_bound_ms is not None:
+        words += f", latency bound {latency(row.latency_bound_ms)}"
     return words if row.call_style == "run" else f"{words}, {STYLES[row.call_style]}"
 
 

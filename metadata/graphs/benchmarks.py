@@ -63,6 +63,8 @@ def describe(graph: Graph, version: str, subject: str, of: BenchmarkFacts) -> No
             "hub:callStyle": string(of.call_style),
             "hub:batchSize": count(of.batch),
             "hub:threads": count(of.threads),
+            "hub:concurrency": count(of.concurrency),
+            "hub:latencyBoundMs": decimal(of.latency_bound_ms),
             "hub:device": link(places.device(of.device)),
             "prov:wasDerivedFrom": used,
             "dcterms:source": link(file_of(version, of.record)) if of.record else "",

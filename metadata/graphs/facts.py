@@ -110,6 +110,8 @@ class BenchmarkFacts:
     batch: int
     threads: int
     at: datetime
+    concurrency: int = 1
+    latency_bound_ms: float | None = None
     started_at: datetime | None = None
     job: str = ""
     contributor: str = ""

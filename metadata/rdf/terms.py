@@ -57,17 +57,18 @@ _OWN = """
 BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
 ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Variant aggregationRule
 authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean channelOrder
-colorSpaceGamma comparabilityKey contributions delta denotation device differentialPrivacy
-elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples executionProvider
-figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue interpolation
-intervalHigh intervalLow irVersion leftOut licenceConflict licenceExpression licenceInFile
-listedBenchmark lowestValue macs manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset
-neighbourRelation noiseMultiplier nominalPixelRange opsetDomain opsetImport opsetVersion
-paddingLevel pixelScale polarity portName postprocessing precision predictionsDigest preprocessing
-proofStatement proofStrength publicKey quantization reason recipe reportedUnder resizeHeight
-resizeMode resizeWidth resultStatus roundNumber ruleParameters runs runtime runtimeVersion scenario
-shape shortestEdge signature split tensorLayout threads trainingCO2eKg usesOperator
-valueDistribution valueType variant variantOrigin vocabularySize weightDataType
+colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
+differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
+executionProvider figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue
+interpolation intervalHigh intervalLow irVersion latencyBoundMs leftOut licenceConflict
+licenceExpression licenceInFile listedBenchmark lowestValue macs manifest manifestSha256
+memoryBytes mixedPrecision needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange
+opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName postprocessing
+precision predictionsDigest preprocessing proofStatement proofStrength publicKey quantization
+reason recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus roundNumber
+ruleParameters runs runtime runtimeVersion scenario shape shortestEdge signature split tensorLayout
+threads trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin
+vocabularySize weightDataType
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.

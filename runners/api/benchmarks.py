@@ -77,12 +77,43 @@ class RunInput(Input):
     rate_per_s = serializers.FloatField(
         required=False, help_text="requests per second in the server scenario"
     )
+    concurrency = serializers.IntegerField(
+        required=False, help_text="requests in flight at once in the server scenario, 1 to 64"
+    )
+    latency_bound_ms = serializers.FloatField(
+        required=False,
+        help_text="bound of a latency percentile in the server scenario; without rate_per_s, the "
+        "highest rate within it is searched",
+    )
+    bound_percentile = serializers.CharField(
+        required=False, help_text="p50, p90, p95, p99 (default) or p99.9"
+    )
     call_style = serializers.CharField(required=False)
-    batch = serializers.IntegerField(required=False)
+    batch = serializers.IntegerField(
+        required=False,
+        help_text="default: 1; in the offline scenario the one of the highest throughput",
+    )
+    most_batch = serializers.IntegerField(
+        required=False, help_text="largest batch to try in the offline scenario (default: 64)"
+    )
     threads = serializers.IntegerField(required=False)
-    shapes = serializers.DictField(child=serializers.IntegerField(), required=False)
+    shapes = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="sizes of dynamic dimensions by name",
+    )
+    input_shapes = serializers.DictField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        required=False,
+        help_text="complete shapes of inputs by name",
+    )
     sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
     sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
+    provider_options = serializers.DictField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="options of the execution provider or runtime by name; name the provider too",
+    )
     strict_provider = serializers.BooleanField(
         required=False, help_text="fail if another provider would run part of the model"
     )

@@ -55,6 +55,13 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
     call_style = serializers.CharField()
     batch = serializers.IntegerField()
     threads = serializers.IntegerField()
+    concurrency = serializers.IntegerField(
+        help_text="queries in flight at once, in the server scenario"
+    )
+    latency_bound_ms = serializers.FloatField(
+        allow_null=True,
+        help_text="bound of a latency percentile; such results are ranked by throughput",
+    )
     samples = serializers.IntegerField()
     processes = serializers.IntegerField(help_text="number of fresh processes used")
     p50_ms = serializers.FloatField(

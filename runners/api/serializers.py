@@ -8,9 +8,10 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from runners.engine.benchmark.causes import CODES
 from runners.graphs import differences
 from runners.models import Attempt, Job, Worker
-from runners.queue import aliases, selectors
+from runners.queue import aliases, registration, selectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,6 +152,9 @@ class WorkerOutput(serializers.Serializer[Worker]):
         help_text="runtimes and execution providers that failed their test on this worker; "
         "the reason is visible to administrators"
     )
+    causes = serializers.SerializerMethodField(
+        help_text="code and cure for each of the unavailable ones: " + ", ".join(CODES)
+    )
     isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
     versions = serializers.SerializerMethodField()
     started_at = serializers.DateTimeField()
@@ -165,6 +169,11 @@ class WorkerOutput(serializers.Serializer[Worker]):
     def get_unavailable(self, worker: Any) -> dict[str, str]:
         failed = worker.capabilities.get("failed", {})
         return {name: failed[name] if _sees_names(self.context) else "" for name in sorted(failed)}
+
+    @extend_schema_field(serializers.DictField(child=serializers.DictField()))
+    def get_causes(self, worker: Any) -> dict[str, dict[str, str]]:
+        rows = registration.unavailable(worker.capabilities).items()
+        return {name: {"code": cause.code, "cure": cause.cure} for name, cause in rows}
 
     def get_isolation(self, worker: Any) -> str:
         return str(worker.capabilities.get("isolation", {}).get("name", "none"))

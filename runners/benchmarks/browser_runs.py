@@ -111,6 +111,7 @@ def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
         "kept_every": 1,
         "queries": len(times),
         "inferences": len(times),
+        "unserved": 0,
         "wall_s": round(sum(times) / 1e3, 9),
         "cpu_time_s": form.NOT_EXPOSED,
         "warmup_count": 1,

@@ -110,6 +110,7 @@ def _fits(record: dict[str, Any]) -> None:
     for name, value, least in (
         ("batch", config["batch"], 1),
         ("intra_op_threads", config["intra_op_threads"], 0),
+        ("concurrency", config.get("concurrency", 1), 1),
     ):
         if not least <= value <= _MOST_COUNT:
             raise UnbelievableError(f"config.{name}", "it is out of range")

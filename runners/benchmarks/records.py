@@ -181,6 +181,8 @@ def _row(record: dict[str, Any], variant: Variant, **whose: Any) -> Measurement:
         call_style=config["call_style"],
         batch=max(1, config["batch"]),
         threads=config["intra_op_threads"],
+        concurrency=config.get("concurrency", 1),
+        latency_bound_ms=config.get("bound", {}).get("latency_ms"),
         record=record,
         started_at=_moment(record["started_at"]),
         at=_moment(record["ended_at"]),

@@ -19,7 +19,7 @@ from hub.protocol import problems
 from registry.core.permissions import require
 from registry.models import File, Variant, Version
 from registry.versions import selectors as registry
-from runners.engine.benchmark import verdicts
+from runners.engine.benchmark import shapes, verdicts
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.graphs import differences
 from runners.models import Host, Job
@@ -64,8 +64,9 @@ _EFFORT: dict[str, dict[str, Any]] = {
 }
 # What a maintainer may set of a run.
 CHOSEN = (
-    "scenario", "rate_per_s", "call_style", "batch", "threads", "shapes", "sweep_batch",
-    "sweep_threads", "strict_provider",
+    "scenario", "rate_per_s", "concurrency", "latency_bound_ms", "bound_percentile", "call_style",
+    "batch", "most_batch", "threads", "shapes", "input_shapes", "sweep_batch", "sweep_threads",
+    "strict_provider", "provider_options",
 )  # fmt: skip
 
 
@@ -163,10 +164,7 @@ def ask(
             state=version.state,
         )
     chosen = registry.variant(version, variant or None, None, None)
-    try:
-        Options.from_json(options)
-    except UnusableOptionError as error:
-        raise problems.InvalidRequest(str(error)) from None
+    _check(chosen, {name: value for name, value in options.items() if name != "provider_options"})
     wanted = [
         offer
         for offer in offers()
@@ -180,8 +178,29 @@ def ask(
             "No worker of this hub can run this benchmark; see /api/v1/workers. Start one with "
             "`hub worker --pool bench-cpu`.",
         )
+    for offer in wanted:
+        _check_options({"runtime": offer.runtime, "provider": offer.provider} | options)
     told = options | {"effort": effort}
     return [_queue(version, chosen, offer, told, priority=ASKED, again=True) for offer in wanted]
+
+
+def _check(variant: Variant, options: dict[str, Any]) -> None:
+    """Raises InvalidRequest for options out of their limits, and sizes that the model has not."""
+    _check_options(options)
+    ports = {one.name: one.type.shape for one in variant.typed_facts.inputs}
+    if not ports:
+        return  # not described yet: the engine, which reads the model, refuses what does not fit
+    try:
+        shapes.sizes_of(ports, options.get("shapes", {}), options.get("input_shapes", {}))
+    except shapes.UnfitShapeError as error:
+        raise problems.InvalidRequest.at(error.field, f"The benchmark: {error}.") from None
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    try:
+        Options.from_json(options)
+    except UnusableOptionError as error:
+        raise problems.InvalidRequest.at(f"/{error.option}", str(error)) from None
 
 
 def ask_comparison(

@@ -174,18 +174,18 @@ def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) ->
 
 
 def groups(rows: Iterable[Measurement]) -> list[Group]:
-    """Results by comparability key, each ranked inside by its median; larger groups first."""
+    """Results by comparability key, each ranked inside by its figure; larger groups first."""
     found: dict[str, list[Measurement]] = {}
     for row in rows:
         found.setdefault(row.comparability_key, []).append(row)
     made = [
         Group(
             key,
-            tuple(sorted((row for row in mine if row.is_ranked), key=_median)),
+            tuple(sorted((row for row in mine if row.is_ranked), key=_figure)),
             tuple(
-                sorted((row for row in mine if row.is_trusted and not row.is_ranked), key=_median)
+                sorted((row for row in mine if row.is_trusted and not row.is_ranked), key=_figure)
             ),
-            tuple(sorted((row for row in mine if not row.is_trusted), key=_median)),
+            tuple(sorted((row for row in mine if not row.is_trusted), key=_figure)),
         )
         for key, mine in found.items()
     ]
@@ -196,7 +196,7 @@ def rank_of(row: Measurement, group: Group) -> int | None:
     """The place of a result in its group, from 1; None for one that is not ranked."""
     if not row.is_ranked:
         return None
-    return 1 + sum(_median(other) < _median(row) for other in group.ranked)
+    return 1 + sum(_figure(other) < _figure(row) for other in group.ranked)
 
 
 def fastest(rows: Iterable[Measurement]) -> Measurement | None:
@@ -406,6 +406,11 @@ def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
 
 def _median(row: Measurement) -> float:
     return row.p50_ms if row.p50_ms is not None else float("inf")
+
+
+def _figure(row: Measurement) -> float:
+    """What a result is ranked by inside its key, the least first."""
+    return -(row.throughput_per_s or 0.0) if row.is_by_throughput else _median(row)
 
 
 def _about(row: Measurement) -> tuple[Any, ...]:

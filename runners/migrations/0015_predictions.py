@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('registry', '0024_predicted_speeds'),
-        ('runners', '0012_evaluations'),
+        ('runners', '0014_loads_of_benchmarks'),
     ]
 
     operations = [

@@ -101,6 +101,8 @@ class Measurement(models.Model):
 
     Trust = Trust
     SHOWN = (Status.ACCEPTED, Status.NOISY)
+    # The same as `is_by_throughput`, of rows.
+    BY_THROUGHPUT = Q(latency_bound_ms__isnull=False) | Q(scenario=Scenario.OFFLINE)
     TRUSTED, UNTRUSTED = TRUSTED, UNTRUSTED
 
     variant = models.ForeignKey("registry.Variant", models.CASCADE, related_name="measurements")
@@ -141,6 +143,10 @@ class Measurement(models.Model):
     call_style = models.CharField(max_length=10, choices=CallStyle.choices)
     batch = models.PositiveIntegerField(default=1)
     threads = models.PositiveIntegerField(default=0, help_text="in one operator; 0 is untold")
+    concurrency = models.PositiveIntegerField(default=1, help_text="queries in flight at once")
+    latency_bound_ms = models.FloatField(
+        null=True, blank=True, help_text="of a percentile, in the server scenario"
+    )
     samples = models.PositiveBigIntegerField(default=0)
     processes = models.PositiveIntegerField(default=0, help_text="those that counted")
     p50_ms = models.FloatField(null=True, blank=True)
@@ -222,6 +228,11 @@ class Measurement(models.Model):
             ),
             models.CheckConstraint(condition=Q(batch__gte=1), name="measurement_batch_positive"),
             models.CheckConstraint(
+                condition=(Q(concurrency=1) | Q(concurrency__gt=1, scenario="server"))
+                & (Q(latency_bound_ms=None) | Q(latency_bound_ms__gte=0, scenario="server")),
+                name="measurement_load_of_server",
+            ),
+            models.CheckConstraint(
                 condition=Q(energy_provenance="none", energy_j=None)
                 | (~Q(energy_provenance="none") & Q(energy_j__isnull=False, energy_j__gte=0)),
                 name="measurement_energy_has_provenance",
@@ -246,6 +257,11 @@ class Measurement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.scenario} on {self.runtime} {self.runtime_version}: {self.status}"
+
+    @property
+    def is_by_throughput(self) -> bool:
+        """Whether it is ranked by throughput: its scenario asks how much, and not how fast."""
+        return self.latency_bound_ms is not None or self.scenario == Scenario.OFFLINE
 
     @property
     def is_ranked(self) -> bool:

@@ -85,6 +85,8 @@ def key_of(job: Job) -> str:
     method = METHODS.get(job.kind)
     if method is None or job.version is None or job.version.is_draft:
         return ""
+    if job.kind == "benchmark":
+        method = record.method_of(str(job.input.get("scenario", record.SINGLE_STREAM)))
     options = {name: value for name, value in job.input.items() if name not in _NAMES}
     files = _files(job.version, job.kind, job.entry)
     parts = [job.kind, method, job.entry, options, job.requires, job.pool, files]

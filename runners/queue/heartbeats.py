@@ -35,9 +35,11 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
         if self._capabilities is None:
             python = environments.interpreter(settings.HUB_WORKER_RUNTIME)
             with Sandbox(interpreter=python) as sandbox:
-                self._capabilities = registration.capabilities(sandbox)
+                queues = list(consumer.app.amqp.queues.consume_from)
+                self._capabilities = registration.capabilities(sandbox, queues)
             told = registration.summary(self._offered(consumer))
             log.info("worker_started", worker=registration.name(), **told)
+            registration.log_unavailable(self._capabilities)
         self._beat(consumer)
         period = settings.HUB_LIMITS_LEASE_SECONDS / 3
         self._timer = consumer.timer.call_repeatedly(period, self._beat, (consumer,))

@@ -9,10 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.conf import settings
 
+from runners.engine.benchmark import causes
+from runners.engine.benchmark.record import GPU_PROVIDERS
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runners.engine.benchmark.causes import Cause
     from runners.sandbox import Sandbox
+
+log = structlog.get_logger(__name__)
 
 _MEMORY_LIMITS = (
     "/sys/fs/cgroup/memory.max",
@@ -30,16 +39,24 @@ def name(pid: int | None = None) -> str:
     return f"{socket.gethostname()}-{pid or os.getpid()}"
 
 
-def capabilities(sandbox: Sandbox) -> dict[str, Any]:
-    """What jobs may require, as it was found here; starts the sandbox's server if need be."""
+def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> dict[str, Any]:
+    """What jobs may require, as it was found here; starts the sandbox's server if need be.
+
+    Of a worker for GPUs (``queues``) `failed` also has the providers that its build lacks.
+    """
     level, offers = sandbox.level(), sandbox.offers()
+    failed = dict(offers.get("failed", {}))
+    if any(queue.startswith("gpu-") for queue in queues):
+        build = offers.get("runtimes", {}).get("onnxruntime")
+        lacking = GPU_PROVIDERS - set(offers.get("compiled_in", [])) if build else set()
+        failed |= dict.fromkeys(sorted(lacking), causes.not_compiled(str(build)))
     return {
         "isolation": {"name": level.name, **asdict(level)},
         "versions": sandbox.versions(),
         "runtimes": offers.get("runtimes", {}),
         "profiles": offers.get("profiles", {}),
         "providers": offers.get("providers", []),
-        "failed": offers.get("failed", {}),
+        "failed": failed,
         "compiled_in": offers.get("compiled_in", []),
         "host": host(),
         "gpu": _gpu(),
@@ -59,6 +76,20 @@ def summary(offered: dict[str, Any]) -> dict[str, Any]:
         "providers": found["providers"],
         "failed": found["failed"],
     }
+
+
+def unavailable(found: Mapping[str, Any]) -> dict[str, Cause]:
+    """The runtimes and providers that failed their test, each with its cause."""
+    return {name: causes.of(str(words)) for name, words in sorted(found.get("failed", {}).items())}
+
+
+def log_unavailable(found: Mapping[str, Any]) -> None:
+    """Write a line for each runtime and provider that failed its test: reason, cause and cure."""
+    for name, cause in unavailable(found).items():
+        reason = found["failed"][name]
+        log.warning(
+            "provider_unavailable", provider=name, reason=reason, cause=cause.code, cure=cause.cure
+        )
 
 
 def _gpu() -> str:

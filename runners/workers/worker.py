@@ -96,8 +96,9 @@ class Worker:
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
-            self.capabilities = registration.capabilities(sandbox)
+            self.capabilities = registration.capabilities(sandbox, self.queues)
             log.info("worker_started", worker=self.name, **registration.summary(self._offered()))
+            registration.log_unavailable(self.capabilities)
             with Pulse(self.name, self._offered()):
                 while not self._stopping:
                     self._turn(sandbox)

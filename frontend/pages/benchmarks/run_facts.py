@@ -5,6 +5,7 @@ A contributed record may hold anything where its format is open: what is no numb
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from frontend.presenters import measurements
 from hub.protocol.stored import mapping
 from hub.protocol.stored import rows as objects
 from runners.benchmarks import browser_runs
+from runners.engine.benchmark import batches, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,8 +130,11 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
     emissions = (
         f"{formatting.figure(row.carbon_g * 1e3)} g CO₂e" if row.carbon_g is not None else ""
     )
+    options = mapping(mapping(row.record.get("provider")).get("options"))
     rows = [
+        *((f"Option {name}", reading(value), "declared") for name, value in options.items()),
         ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
+        *_loads(row),
         ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
         ("Peak memory", memory, "measured"),
         ("Loading", _typical(stats.get("session_load_ms")), "measured"),
@@ -197,6 +202,69 @@ def operators(row: Measurement) -> list[dict[str, Any]]:
     return [listed[place] for place in order[:OPERATORS_SHOWN]]
 
 
+def _loads(row: Measurement) -> list[tuple[str, str, str]]:
+    """What a bound and a choice of batches make of the throughput."""
+    config, stats = mapping(row.record.get("config")), mapping(row.record.get("stats"))
+    rows = []
+    if bound := mapping(stats.get("under_bound")):
+        words = f"Throughput with {bound['percentile']} within {bound['bound_ms']:g} ms"
+        value = measurements.throughput(_positive(bound.get("throughput_per_s")))
+        rows.append((words, value or "not met", "measured"))
+        rows += [
+            (
+                _at_rate(one),
+                _estimate(one, str(bound["percentile"])),
+                "measured",
+            )
+            for one in objects(mapping(config.get("bound")).get("trials"))
+        ]
+    tried = mapping(config.get("batches"))
+    rows += [
+        (
+            f"Throughput of batch {one['batch']}",
+            measurements.throughput(batches.throughput(one)),
+            "measured",
+        )
+        for one in objects(tried.get("tried"))
+    ]
+    if tried.get("choice") == batches.FIXED:
+        rows.append(("Batch", f"{row.batch}, fixed by the model", "measured"))
+    return rows
+
+
+def _at_rate(trial: dict[str, Any]) -> str:
+    rate = trial["rate_per_s"]
+    words = formatting.grouped(round(rate)) if rate >= 100 else formatting.figure(rate)
+    all_of_them = f", {trial['processes']} processes" if trial["processes"] > 1 else ""
+    return f"At {words} arrivals per second{all_of_them}"
+
+
+def _estimate(trial: dict[str, Any], percentile: str) -> str:
+    estimate = _positive(trial.get("estimate_ms"))
+    words = f"{percentile} estimate {measurements.latency(estimate)}" if estimate else ""
+    return words or f"too few samples for {percentile}"
+
+
+def _load_options(row: Measurement, config: dict[str, Any]) -> list[str]:
+    """The options of `hub bench` for the load of a result."""
+    parts = []
+    bound, chosen = mapping(config.get("bound")), mapping(config.get("batches"))
+    rate = _positive(config.get("rate_per_s"))
+    if rate and bound.get("rate") != bounds.SEARCH:
+        parts.append(f"--rate {rate:g}")
+    if row.concurrency > 1:
+        parts.append(f"--concurrency {row.concurrency}")
+    if row.latency_bound_ms is not None:
+        parts.append(f"--latency-bound {row.latency_bound_ms:g}")
+        if bound.get("percentile") != "p99":
+            parts.append(f"--percentile {bound.get('percentile')}")
+    if chosen.get("choice") == batches.CHOSEN:
+        parts.append(f"--most-batch {chosen.get('most')}")
+    elif row.batch != 1 and not chosen:
+        parts.append(f"--batch {row.batch}")
+    return parts
+
+
 def _positive(value: Any) -> float | None:
     """A number from nought up; a contributed record may hold anything here."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
@@ -215,12 +283,12 @@ def command(row: Measurement) -> str:
         parts.append(f"--runtime {row.runtime}")
     if row.provider and row.provider != "CPUExecutionProvider":
         parts.append(f"--provider {row.provider}")
+    options = mapping(mapping(row.record.get("provider")).get("options"))
+    parts += [f"--option {name}={json.dumps(value).strip(chr(34))}"
+              for name, value in options.items()]  # fmt: skip
     if row.scenario != "single_stream":
         parts.append(f"--scenario {row.scenario}")
-    if rate := _positive(config.get("rate_per_s")):
-        parts.append(f"--rate {rate:g}")
-    if row.batch != 1:
-        parts.append(f"--batch {row.batch}")
+    parts += _load_options(row, config)
     if row.threads not in (0, 1):
         parts.append(f"--threads {row.threads}")
     if row.call_style != "run":

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.benchmarks import quality, run, run_facts, standings
+from frontend.pages.benchmarks import quality, run, run_facts, run_form, standings
 from frontend.parts import addresses, labels
 from frontend.presenters import (
     latency_tables,
@@ -84,6 +84,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             "may_run": bool(variant)
             and version.is_served
             and can(request.user, "version.derive", version.model),
+            "run_form": run_form.form(variant),
             "repeat": f"hub bench {version.ref}",
         },
     )
@@ -92,10 +93,14 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
 @require_POST
 @of_whole_version
 def again(request: HttpRequest, version: Version) -> HttpResponse:
-    """Have a variant timed once more on everything that workers offer, for maintainers."""
+    """Have a variant timed with chosen options on all that workers offer, for maintainers."""
     variant = version_head.chosen_variant(version, request.POST.get("variant", ""))
     scheduling.ask(
-        request.user, version=version, variant=variant.name if variant else "", effort="full"
+        request.user,
+        version=version,
+        variant=variant.name if variant else "",
+        effort="full",
+        **run_form.options(request.POST.dict()),
     )
     chosen = version_head.choice_of(version, variant)
     url = version_head.place(version, "version-benchmarks")

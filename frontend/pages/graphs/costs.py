@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frontend.parts import formatting
+from frontend.parts import addresses, formatting
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from hub.protocol.costs import Costs, Node
 
-# The name of a form's field for a dimension begins with it.
-FIELD = "size:"
+FIELD = addresses.SIZE_FIELD
 OPERATORS_SHOWN = 12
 NODES_SHOWN = 20
 TERMS_SHOWN = 8

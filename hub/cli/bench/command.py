@@ -120,21 +120,56 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
     add("--provider", help="execution provider, such as CUDAExecutionProvider")
     add(
+        "--option",
+        dest="provider_option",
+        action="append",
+        type=_option,
+        metavar="NAME=VALUE",
+        help="option of the execution provider or runtime, such as use_tf32=false; repeatable",
+    )
+    add(
         "--scenario",
         choices=["single_stream", "multi_stream", "server", "offline"],
         help="load pattern, as in MLPerf",
     )
     add("--rate", dest="rate_per_s", type=float, help="requests per second in the server scenario")
+    add("--concurrency", type=int, help="requests in flight at once in the server scenario")
+    add(
+        "--latency-bound",
+        dest="latency_bound_ms",
+        type=float,
+        metavar="MS",
+        help="bound of a latency percentile in the server scenario; without --rate, the highest "
+        "rate within it is searched",
+    )
+    add(
+        "--percentile",
+        dest="bound_percentile",
+        metavar="NAME",
+        help="percentile that is bounded: p50, p90, p95, p99 (default) or p99.9",
+    )
     add("--call-style", choices=["run", "io_binding"], help="how inputs reach the runtime")
-    add("--batch", type=int, help="batch size")
+    add(
+        "--batch",
+        type=int,
+        help="batch size (default: 1; in the offline scenario the one of the highest throughput)",
+    )
+    add("--most-batch", type=int, help="largest batch to try in the offline scenario (default: 64)")
     add("--threads", type=int, help="threads per inference (default: 1)")
     add("--cores", type=_wholes, metavar="N,N", help="CPU cores to use")
     add(
+        "--size",
+        action="append",
+        type=_size,
+        metavar="NAME:N",
+        help="size of a dynamic dimension, such as sequence:128; repeatable",
+    )
+    add(
         "--shape",
         action="append",
-        type=_named,
-        metavar="NAME=N",
-        help="size of a dynamic dimension; repeatable",
+        type=_shape,
+        metavar="INPUT:AxBxC",
+        help="shape of an input, such as images:1x3x640x640; repeatable",
     )
     add("--seed", type=int, help="seed of the generated inputs")
     add("--processes", type=int, help="number of fresh processes (default: 10)")
@@ -328,7 +363,9 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     values = {name: value for name, value in vars(options).items() if name in names}
     settings: dict[str, Any] = dict(_QUICK) if options.quick else {}
     settings |= {name: value for name, value in values.items() if value is not None}
-    settings["shapes"] = dict(options.shape or ())
+    settings["shapes"] = dict(options.size or ())
+    settings["input_shapes"] = dict(options.shape or ())
+    settings["provider_options"] = dict(options.provider_option or ())
     if options.anyway:
         settings["if_busy"] = "measure"
         settings.setdefault("quiet_wait_seconds", 10.0)
@@ -391,8 +428,25 @@ def _wholes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part)
 
 
-def _named(text: str) -> tuple[str, int]:
-    name, _, size = text.rpartition("=")
-    if not name:
-        raise argparse.ArgumentTypeError("expected NAME=N")
+def _size(text: str) -> tuple[str, int]:
+    name, _, size = text.rpartition(":")
+    if not name or not size.isdecimal():
+        raise argparse.ArgumentTypeError("expected NAME:N, such as sequence:128")
     return name, int(size)
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError("expected NAME=VALUE, such as use_tf32=false")
+    return name, value
+
+
+def _shape(text: str) -> tuple[str, list[int]]:
+    name, _, shape = text.rpartition(":")
+    sizes = shape.split("x")
+    if not name or not all(one.isdecimal() for one in sizes):
+        raise argparse.ArgumentTypeError(
+            "expected INPUT:AxBxC, such as images:1x3x640x640; for one dimension use --size NAME:N"
+        )
+    return name, [int(one) for one in sizes]

@@ -41,8 +41,8 @@ def run(subject: Subject, config: dict[str, Any], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hub-bench-") as scratch:
         opened = _open(subject, options, Path(scratch))
-        settings = _settings(loadgen, opened.infer, options.timed_seconds)
-        _ask(loadgen, opened.infer, settings, folder)
+        settings = _settings(loadgen, opened.callers[0].infer, options.timed_seconds)
+        _ask(loadgen, opened.callers[0].infer, settings, folder)
         opened.expect_provider()
     return [line for line in (folder / _SUMMARY).read_text(encoding="utf-8").splitlines() if line]
 
@@ -53,7 +53,7 @@ def _open(subject: Subject, options: Options, folder: Path) -> sessions.Opened:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(place)
     model = folder.joinpath("model", *subject.entry.split("/"))
-    request = {"model": str(model), **options.session}
+    request = {"model": str(model), "engine_cache": str(folder), **options.session}
     feeds.make(model, folder / "inputs", request)
     return sessions.open_session(request, stored.read(folder / "inputs"), profiled=False)
 

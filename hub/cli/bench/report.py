@@ -15,7 +15,7 @@ def of_record(record: dict[str, Any], name: str) -> list[str]:
         f"{record['provider']['runtime']} {around.get('runtime_version')}",
         _provider(record["provider"]),
         f"threads {config['intra_op_threads']}, batch {config['batch']}",
-        f"{config['scenario']}, {config['call_style']}",
+        f"{config['scenario']}{_overlap(config)}, {config['call_style']}",
     ]
     lines = [
         ("model", f"{name}  {record['model']['entry']}"),
@@ -30,9 +30,19 @@ def of_record(record: dict[str, Any], name: str) -> list[str]:
     return [f"{label:<11} {text}" for label, text in lines]
 
 
+def _overlap(config: dict[str, Any]) -> str:
+    count = config.get("concurrency", 1)
+    return f" with {count} requests in flight" if count > 1 else ""
+
+
 def _provider(provider: dict[str, Any]) -> str:
     nodes = ", ".join(f"{name} {count}" for name, count in provider["nodes_by_provider"].items())
-    return f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
+    words = f"{provider['claimed']} (nodes: {nodes})" if nodes else str(provider["claimed"])
+    options = ", ".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in provider.get("options", {}).items()
+    )
+    return f"{words} with {options}" if options else words
 
 
 def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
@@ -53,10 +63,42 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     lines += [
         ("spread", f"{stats['between_process_cv']:.1%} between processes"),
         ("throughput", f"{stats['throughput_per_s']:,.6g} samples per second, over all processes"),
+        *_load(record),
         ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of CPU time per inference"),
         ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
         ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),
     ]
+    return lines
+
+
+def _load(record: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was found before the measurement: a rate within a bound, a batch."""
+    config, lines = record["config"], []
+    if bound := record["stats"].get("under_bound"):
+        estimate = _ms(bound["estimate_ms"])
+        limit = f"within {bound['bound_ms']:g} ms (estimate {estimate})"
+        if bound["is_within"]:
+            rate = f"{bound['throughput_per_s']:,.6g} samples per second"
+            words = f"{rate} with {bound['percentile']} {limit}"
+        else:
+            rate = f"{config['rate_per_s']:g} requests per second"
+            words = f"{bound['percentile']} is not {limit} at {rate}"
+        tried = [
+            f"{one['rate_per_s']:g}: {_ms(one['estimate_ms'])}" for one in config["bound"]["trials"]
+        ]
+        lines.append(("bound", words))
+        if tried:
+            lines.append(("rates tried", ", ".join(tried)))
+    if tried := config.get("batches", {}).get("tried"):
+        rates = [
+            f"{one['batch']}: {one['batch'] * one['inferences'] / one['wall_s']:,.4g}/s"
+            for one in tried
+            if one["wall_s"]
+        ]
+        ended = config["batches"]["ended"]
+        lines.append(("batches", f"{', '.join(rates)} (ended: {ended})"))
+    elif "batches" in config:
+        lines.append(("batches", f"the model fixes the batch at {config['batch']}"))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.jobs import JobError
@@ -15,13 +16,30 @@ _MOST_ROWS, _MOST_NAMES = 1000, 200
 _TEXT = 500
 
 
-def prepared(answer: Any) -> tuple[list[dict[str, Any]], str]:
-    """The ports that inputs were made for, and where the values came from."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The inputs of a configuration: ports, source, and the rows of one call.
+
+    ``fixed_batch`` are the rows that the model itself fixes, 0 where they are free;
+    ``batch_by_sizes`` says that somebody chose the rows by a size of an input.
+    """
+
+    ports: list[dict[str, Any]]
+    source: str
+    batch: int
+    fixed_batch: int
+    batch_by_sizes: bool
+
+
+def prepared(answer: Any) -> Prepared:
+    """What the stage that made the inputs says of them."""
     try:
         ports = [
             {name: read(one[name]) for name, read in _PORT.items()} for one in answer["inputs"]
         ]
-        return ports, _text(answer["input_source"])
+        batch = max(1, _whole(answer["batch"]))
+        fixed, by_sizes = _whole(answer["fixed_batch"]), bool(answer["batch_by_sizes"])
+        return Prepared(ports, _text(answer["input_source"]), batch, fixed, by_sizes)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _unexpected("prepare") from None
 

@@ -6,7 +6,14 @@ import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import environments, power, sessions, summary
+from runners.engine.benchmark import (
+    bounds,
+    environments,
+    power,
+    provider_options,
+    sessions,
+    summary,
+)
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process
 
@@ -29,7 +36,11 @@ def assemble(
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
         "challenge": options.challenge or NOT_APPLICABLE,
-        "method": form.COMPARISON_METHOD_VERSION if subject.turn_seconds else form.METHOD_VERSION,
+        "method": (
+            form.COMPARISON_METHOD_VERSION
+            if subject.turn_seconds
+            else form.method_of(options.scenario)
+        ),
         "engine": job.versions.get("engine", NOT_EXPOSED),
         "started_at": began,
         "ended_at": now(),
@@ -75,17 +86,17 @@ def _model(subject: Subject) -> dict[str, Any]:
 
 def _config(subject: Subject) -> dict[str, Any]:
     options = subject.options
-    rate = {"rate_per_s": subject.rate_per_s} if options.scenario == form.SERVER else {}
+    load = _load(subject)
     turns = {"turn_s": subject.turn_seconds} if subject.turn_seconds else {}
     return {
         "scenario": options.scenario,
-        **rate,
+        **load,
         "inputs": subject.ports,
         "input_source": subject.input_source,
         "seed": options.seed,
-        "batch": options.batch,
+        "batch": options.batch or 1,
         "samples_per_query": options.samples_per_query,
-        "concurrency": 1,
+        "concurrency": options.concurrency,
         "call_style": options.call_style,
         "intra_op_threads": options.threads,
         "inter_op_threads": 1,
@@ -111,6 +122,27 @@ def _config(subject: Subject) -> dict[str, Any]:
     }
 
 
+def _load(subject: Subject) -> dict[str, Any]:
+    """What only the server and offline scenarios have: rate, bound and its trials, batches."""
+    options = subject.options
+    if options.scenario == form.OFFLINE:
+        return {"batches": subject.batches} if subject.batches else {}
+    if options.scenario != form.SERVER:
+        return {}
+    rate = {"rate_per_s": subject.rate_per_s}
+    if not options.latency_bound_ms:
+        return rate
+    return rate | {
+        "bound": {
+            "latency_ms": options.latency_bound_ms,
+            "percentile": options.bound_percentile,
+            "rate": bounds.SEARCH if options.is_searched else bounds.GIVEN,
+            "rule": bounds.RULE,
+            "trials": [one.as_record() for one in subject.trials],
+        }
+    }
+
+
 def _provider(subject: Subject) -> dict[str, Any]:
     options, facts, profile = subject.options, subject.facts, subject.profile
     is_native = options.runtime == "onnxruntime"
@@ -124,6 +156,11 @@ def _provider(subject: Subject) -> dict[str, Any]:
         "requested": [requested],
         "claimed": claimed,
         "options": options.provider_options,
+        "engine_cache": (
+            "engines built by the profiled process"
+            if requested == provider_options.TENSORRT
+            else NOT_APPLICABLE
+        ),
         "strict": options.strict_provider,
         "nodes_by_provider": nodes,
         "kernels_by_provider": profile.get("kernels_by_provider", {}),

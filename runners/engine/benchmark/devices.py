@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,16 @@ _LIBRARY = "libnvidia-ml.so.1"
 _MOST_PIDS = 64
 _TOO_SMALL = 7  # NVML_ERROR_INSUFFICIENT_SIZE
 _TEXT = 96
+# Kinds of clocks (nvmlClockType_t), and reasons (nvmlClocksThrottleReason…): those that are left
+# out are an idle GPU, clocks that somebody has set, and boards that are synchronised.
+_SM, _MEMORY = 1, 2
+_THROTTLE = {
+    0x04: "sw-power-cap",
+    0x08: "hw-slowdown",
+    0x20: "sw-thermal-slowdown",
+    0x40: "hw-thermal-slowdown",
+    0x80: "hw-power-brake",
+}
 
 
 class _Process(ctypes.Structure):
@@ -47,10 +58,49 @@ def is_gpu(provider: str) -> bool:
     return provider in GPU_PROVIDERS
 
 
-def nodes() -> tuple[Path, ...]:
-    """The device files that a GPU's library opens; empty on a host without one."""
-    paths = sorted(Path("/dev").glob("nvidia*"))
+def nodes(folder: Path = Path("/dev")) -> tuple[Path, ...]:
+    """The device files that a GPU's library opens; empty on a host without one.
+
+    Those of `nvidia-caps` are what a part of a GPU (MIG) is opened through.
+    """
+    paths = sorted((*folder.glob("nvidia*"), *folder.glob("nvidia-caps/nvidia-cap*")))
     return tuple(path for path in paths if path.is_char_device())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The state of the board at one moment; None where the driver does not tell.
+
+    ``throttle`` names what lowers the clocks for want of power or cooling.
+    """
+
+    sm_clock_mhz: int | None
+    memory_clock_mhz: int | None
+    memory_used_bytes: int | None
+    throttle: tuple[str, ...] | None
+
+
+def reading(library: str = _LIBRARY) -> Reading | None:
+    """Clocks, memory and throttle reasons of the GPU now; None where nobody can say."""
+    with _bound(library) as pair:
+        if pair is None:
+            return None
+        nvml, gpu = pair
+        memory, reasons = _Memory(), ctypes.c_ulonglong()
+        has_memory = nvml.nvmlDeviceGetMemoryInfo(gpu, ctypes.byref(memory)) == 0
+        ask = getattr(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", None)
+        has_reasons = ask is not None and ask(gpu, ctypes.byref(reasons)) == 0
+        return Reading(
+            sm_clock_mhz=_whole(nvml, "nvmlDeviceGetClockInfo", gpu, ctypes.c_uint(_SM)),
+            memory_clock_mhz=_whole(nvml, "nvmlDeviceGetClockInfo", gpu, ctypes.c_uint(_MEMORY)),
+            memory_used_bytes=int(memory.used) if has_memory else None,
+            throttle=throttle_of(int(reasons.value)) if has_reasons else None,
+        )
+
+
+def throttle_of(bits: int) -> tuple[str, ...]:
+    """The reasons of nvmlClocksThrottleReasons that lower clocks; an idle GPU has none of them."""
+    return tuple(name for bit, name in _THROTTLE.items() if bits & bit)
 
 
 def describe(library: str = _LIBRARY) -> dict[str, Any]:

@@ -47,6 +47,13 @@ def describe(
     }
 
 
+def memory_bytes() -> int:
+    """The memory that this process may use: the machine's, or less by its control group."""
+    limit = _limits()["memory_limit_bytes"]
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(limit, total) if isinstance(limit, int) else total
+
+
 def _processor(cores: Sequence[int]) -> dict[str, Any]:
     lines = cpuinfo()
     flags = sorted((lines.get("flags") or lines.get("Features") or "").split())

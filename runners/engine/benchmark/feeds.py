@@ -1,7 +1,7 @@
 """The inputs of a benchmark: made once for a job, read by each of its processes.
 
-Every dimension is bound: the batch as asked, named dimensions as asked, the sides of pictures to
-224, and the rest to the first size of a short ladder that the model can run on.
+Every dimension is bound: the batch as asked, named dimensions and whole inputs as asked, the sides
+of pictures to 224, and the rest to the first size of a short ladder that the model can run on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runners.engine import runtimes
-from runners.engine.benchmark import stored
+from runners.engine.benchmark import shapes, stored
 from runners.engine.onnx_files import datasets, text
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
@@ -34,13 +34,24 @@ class UnsuitableInputError(Exception):
 
 
 def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Write inputs that the runtime can run into `folder`; answers their ports and their source."""
+    """Write inputs that the runtime can run into `folder`.
+
+    Answers their ports and source, the rows of one call, the rows that the model itself fixes (0
+    where they are free), and whether chosen sizes say how many rows a call has.
+    """
     model = child_runs.load(model_path)
-    reason = ""
-    for source, values in _candidates(model, model_path.parent, settings):
+    reason, fixed = "", _fixed_rows(model)
+    free = [port.name for port in required_inputs(model) if _is_free_first(port)]
+    sizes = _sizes(model, settings)
+    given = {settings["input_shapes"][name][0] for name in free if name in settings["input_shapes"]}
+    firsts = given | _named_rows(model, sizes)
+    chosen = {**settings, "shapes": sizes, "batch": _rows(firsts, settings["batch"])}
+    for source, values in _candidates(model, model_path.parent, chosen):
         reason = _try(model_path, values, settings["runtime"])
         if not reason:
-            return {"inputs": stored.write(folder, values), "input_source": source}
+            ports = stored.write(folder, values)
+            rows = {"batch": chosen["batch"], "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
+            return {"inputs": ports, "input_source": source, **rows}
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
 
@@ -59,7 +70,7 @@ def _candidates(
             yield "seeded", values
             break
         yield f"seeded, free dimensions {size}", values
-    if settings["batch"] == 1 and not settings["shapes"]:
+    if settings["batch"] == 1 and not settings["shapes"] and not settings["input_shapes"]:
         for one in datasets.read(beside, model)[:3]:
             if all(port.name in one.inputs for port in required_inputs(model)):
                 yield f"bundled {child_runs.shown(one.name)}", one.inputs
@@ -67,16 +78,79 @@ def _candidates(
         raise UnsuitableInputError(words)
 
 
-def _bind(model: onnx.ModelProto, batch: int, shapes: dict[str, int]) -> None:
+def _sizes(model: onnx.ModelProto, settings: dict[str, Any]) -> dict[str, int]:
+    """The sizes of named dimensions as asked; those without a name get theirs in the model.
+
+    Raises UnsuitableInputError for sizes that contradict the model or each other.
+    """
+    ports = {
+        port.name: port.type.tensor_type
+        for port in required_inputs(model)
+        if port.type.HasField("tensor_type")
+    }
+    declared = {
+        name: [_side(dim) for dim in kind.shape.dim] if kind.HasField("shape") else None
+        for name, kind in ports.items()
+    }
+    try:
+        sizes = shapes.sizes_of(declared, settings["shapes"], settings["input_shapes"])
+    except shapes.UnfitShapeError as error:
+        raise UnsuitableInputError(text.message(str(error))) from None
+    for name, shape in settings["input_shapes"].items():
+        dims = ports[name].shape.dim
+        for place, size in enumerate(shape):
+            dim = dims[place] if place < len(dims) else dims.add()
+            if not dim.dim_param:
+                dim.dim_value = size
+    return sizes
+
+
+def _side(dim: Any) -> int | str | None:
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    return str(dim.dim_param) or None
+
+
+def _rows(firsts: set[int], batch: int) -> int:
+    """The rows of one call: the batch that was asked for, or what chosen first sizes make of it."""
+    if not firsts:
+        return batch
+    if len(firsts) > 1 or batch not in {1, *firsts}:
+        words = " and ".join(map(str, sorted(firsts)))
+        raise UnsuitableInputError(f"the sizes give a batch of {words}, and {batch} was asked for")
+    return min(firsts)
+
+
+def _named_rows(model: onnx.ModelProto, sizes: dict[str, int]) -> set[int]:
+    """The chosen sizes of named first dimensions."""
+    ports = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
+    return {
+        sizes[dims[0].dim_param] for dims in ports if len(dims) > 1 and dims[0].dim_param in sizes
+    }
+
+
+def _fixed_rows(model: onnx.ModelProto) -> int:
+    """The rows that the model fixes, by the first dimension of its inputs; 0 for a free one."""
+    ports = required_inputs(model)
+    if any(map(_is_free_first, ports)):
+        return 0
+    shapes = [port.type.tensor_type.shape.dim for port in ports]
+    firsts = {dims[0].dim_value for dims in shapes if len(dims) > 1}
+    return firsts.pop() if len(firsts) == 1 else 1
+
+
+def _is_free_first(port: onnx.ValueInfoProto) -> bool:
+    """Whether the first of several dimensions of an input may have any size."""
+    dims = port.type.tensor_type.shape.dim
+    return len(dims) > 1 and not (dims[0].HasField("dim_value") and dims[0].dim_value > 0)
+
+
+def _bind(model: onnx.ModelProto, batch: int, chosen: dict[str, int]) -> None:
     """Give the free dimensions of the graph's inputs the sizes that are known."""
     ports = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
-    named = {dim.dim_param for dims in ports for dim in dims if dim.dim_param}
-    strange = sorted(shapes.keys() - named)
-    if strange:
-        raise UnsuitableInputError(f"the model has no dynamic dimension named {strange[0]!r}")
     sizes = {
         dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param
-    } | shapes
+    } | chosen
     for dims in ports:
         for place, dim in enumerate(dims):
             if not dim.HasField("dim_value") or dim.dim_value < 0:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from runners.engine.benchmark import sessions
 
 _PROFILE_RUNS = 100
+# Inferences of each caller, all at once, before the warm-up of a session with several callers.
+_OVERLAPPING = 3
 _CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -45,7 +47,13 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
     from runners.engine.benchmark import outputs  # noqa: PLC0415 - after the confinement
 
     opened = [_open(model) for model in models]
-    processes, last = _timed(arguments, [session.infer for session, _, _ in opened], instruments)
+    callers = [session.callers for session, _, _ in opened]
+    processes, last = _timed(
+        arguments,
+        [own[0].infer for own in callers],
+        instruments,
+        [one.infer for one in callers[0][1:]],
+    )
     for session, _, _ in opened:
         session.expect_provider()
     memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
@@ -54,9 +62,15 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
             **process,
             **start,
             **memory,
-            "outputs": outputs.told(before, outputs.fingerprint(session.read(output))),
+            "outputs": outputs.told(
+                before,
+                [
+                    outputs.fingerprint(session.callers[place].read(output))
+                    for place, output in sorted(given.items())
+                ],
+            ),
         }
-        for process, output, (session, start, before) in zip(processes, last, opened, strict=True)
+        for process, given, (session, start, before) in zip(processes, last, opened, strict=True)
     ]
 
 
@@ -74,10 +88,13 @@ def _open(
     began = time.perf_counter()
     opened = sessions.open_session(model, values, profiled=False)
     loaded = time.perf_counter()
-    output = opened.infer()
+    caller, others = opened.callers[0], opened.callers[1:]
+    output = caller.infer()
     first = time.perf_counter()
-    before = outputs.fingerprint(opened.read(output))
-    warm = loops.warm_up(opened.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
+    before = outputs.fingerprint(caller.read(output))
+    if others:
+        loops.overlap([one.infer for one in opened.callers], _OVERLAPPING)
+    warm = loops.warm_up(caller.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
     return (
         opened,
         {
@@ -87,7 +104,7 @@ def _open(
             "session_load_ms": round((loaded - began) * 1e3, 6),
             "first_inference_ms": round((first - loaded) * 1e3, 6),
         },
-        (before, outputs.fingerprint(opened.read(warm.last))),
+        (before, outputs.fingerprint(caller.read(warm.last))),
     )
 
 
@@ -116,9 +133,12 @@ def _import(runtime: str) -> None:
 
 
 def _timed(
-    arguments: dict[str, Any], infers: list[loops.Infer], instruments: readings.Instruments
-) -> tuple[list[dict[str, Any]], list[object]]:
-    """What each model had in the timed part, and what its last inference gave."""
+    arguments: dict[str, Any],
+    infers: list[loops.Infer],
+    instruments: readings.Instruments,
+    others: list[loops.Infer],
+) -> tuple[list[dict[str, Any]], list[dict[int, object]]]:
+    """What each model had in the timed part, and what each caller's last inference gave."""
     per_query = arguments["samples_per_query"]
     pace = loops.Pace(
         seconds=arguments["timed_seconds"],
@@ -133,7 +153,7 @@ def _timed(
     gc.disable()
     switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     before = instruments.look()
-    spans = loops.in_turns(arguments["scenario"], infers, pace, arguments["turn_seconds"])
+    spans = loops.in_turns(arguments["scenario"], infers, pace, arguments["turn_seconds"], others)
     after = instruments.look()
     gc.enable()
     shared = {
@@ -159,6 +179,7 @@ def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
         "kept_every": every,
         "queries": len(span.samples),
         "inferences": len(span.samples) * per_query,
+        "unserved": span.unserved,
         "wall_s": round(span.wall_s, 9),
         "cpu_time_s": round(span.cpu_s, 9),
     }
@@ -180,16 +201,17 @@ def _profile(arguments: dict[str, Any]) -> dict[str, Any]:
     from runners.engine.benchmark import profiles, sessions, stored  # noqa: PLC0415
 
     values = stored.read(Path(arguments["inputs"]))
-    opened = sessions.open_session(arguments, values, profiled=True)
+    opened = sessions.open_session({**arguments, "concurrency": 1}, values, profiled=True)
+    infer = opened.callers[0].infer
     began = time.perf_counter()
     for _ in range(2):
-        opened.infer()
+        infer()
     each = (time.perf_counter() - began) / 2
     # A profile is a list of events: bounded by time, and by a guess of a thousand events a run.
     runs = min(
         _PROFILE_RUNS, profiles.MOST_EVENTS // 1000, int(arguments["profile_seconds"] / each) or 1
     )
     for _ in range(runs):
-        opened.infer()
+        infer()
     facts = {**opened.facts, "affinity": sorted(os.sched_getaffinity(0))}
     return {"facts": facts, "profile": opened.finish(2) if opened.finish else {}}

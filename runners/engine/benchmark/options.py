@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
+from runners.engine.benchmark import bounds, provider_options, summary
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import summary
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
+MOST_CONCURRENCY, MOST_BOUND_MS = 64, 600_000.0
 _MOST_RATE = 1e6
 _CHALLENGE = re.compile(r"[0-9a-f]{64}")
 # What a session is opened, called and fed with, besides its provider.
 _SESSION = (
     *("runtime", "provider_options", "strict_provider", "call_style", "threads", "spinning"),
-    *("batch", "shapes", "seed"),
+    *("concurrency", "shapes", "input_shapes", "seed"),
 )
+# A search at a latency bound waits longer for the samples of its percentile.
+_BOUND_CAP_SECONDS = 60.0
+_MOST_RANK, _MOST_SIZE = 16, 1 << 20
 # What loading, importing and the end of a process may take beside its own phases.
 _AROUND_SECONDS = 30.0
 _PREPARE_SECONDS = 120.0
 
 
 class UnusableOptionError(ValueError):
-    """A setting is unknown or out of its limits; the message names it."""
+    """A setting is unknown or out of its limits; the message names it, and so does ``option``."""
+
+    def __init__(self, message: str, option: str = "") -> None:
+        super().__init__(message)
+        self.option = option
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +47,20 @@ class Options:
     scenario: str = form.SINGLE_STREAM
     # Arrivals a second, for the server; 0 is half of what one stream reaches.
     rate_per_s: float = 0.0
+    # Queries that the server may have in flight at once, each on a caller of one session.
+    concurrency: int = 1
+    # The bound of a percentile of latency. Without a rate, the highest one within it is searched.
+    latency_bound_ms: float = 0.0
+    bound_percentile: str = "p99"
     call_style: str = "run"
+    # Rows of one call; 0, which only offline may have, is the batch of the highest throughput.
     batch: int = 1
+    most_batch: int = 64
     threads: int = 1
     spinning: bool = True
+    # Sizes of named dimensions, and whole shapes of inputs.
     shapes: dict[str, int] = field(default_factory=dict)
+    input_shapes: dict[str, list[int]] = field(default_factory=dict)
     seed: int = 0
     cores: tuple[int, ...] = ()
     processes: int = 10
@@ -81,11 +98,23 @@ class Options:
         if unknown:
             raise UnusableOptionError(f"Unknown benchmark option {', '.join(unknown)}.")
         usual = cls()
+        if data.get("scenario") == form.OFFLINE:
+            data = {"batch": 0, **data}
         options = cls(
             **{name: _fitting(name, value, getattr(usual, name)) for name, value in data.items()}
         )
         options._check()
-        return options
+        try:
+            settings = provider_options.read(
+                options.runtime,
+                options.provider,
+                options.provider_options,
+                call_style=options.call_style,
+                concurrency=options.concurrency,
+            )
+        except provider_options.ProviderOptionError as error:
+            raise UnusableOptionError(str(error), "provider_options") from None
+        return replace(options, provider_options=settings)
 
     def _check(self) -> None:
         _require("scenario", self.scenario in form.SCENARIOS, ", ".join(form.SCENARIOS))
@@ -93,8 +122,12 @@ class Options:
         _require("if_busy", self.if_busy in {"reject", "measure"}, "reject, measure")
         fits = not self.challenge or _CHALLENGE.fullmatch(self.challenge) is not None
         _require("challenge", fits, "64 hexadecimal digits")
+        self._check_load()
         for name, values, least, most in (
-            ("batch", (self.batch, *self.sweep_batch), 1, MOST_BATCH),
+            ("batch", (self.batch or 1, *self.sweep_batch), 1, MOST_BATCH),
+            ("most_batch", (self.most_batch,), 1, MOST_BATCH),
+            ("concurrency", (self.concurrency,), 1, MOST_CONCURRENCY),
+            ("latency_bound_ms", (self.latency_bound_ms,), 0, MOST_BOUND_MS),
             ("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS),
             ("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS),
             ("processes", (self.processes, self.most_processes), 1, form.MOST_PROCESSES),
@@ -107,18 +140,48 @@ class Options:
             ("budget_seconds", (self.budget_seconds,), 1, 7200),
             ("rate_per_s", (self.rate_per_s,), 0, _MOST_RATE),
             ("seed", (self.seed,), 0, 2**31 - 1),
-            ("shapes", tuple(self.shapes.values()) or (1,), 1, 1 << 20),
         ):
             fits = all(least <= value <= most for value in values)
             _require(name, fits, f"{least} to {most}")
+        sizes = self.shapes.values()
+        fits = all(type(one) is int and 1 <= one <= _MOST_SIZE for one in sizes)
+        _require("shapes", fits, f"whole numbers from 1 to {_MOST_SIZE}")
+        for shape in self.input_shapes.values():
+            fits = isinstance(shape, list) and len(shape) <= _MOST_RANK
+            fits = fits and all(type(one) is int and 1 <= one <= _MOST_SIZE for one in shape)
+            words = f"lists of at most {_MOST_RANK} whole numbers from 1 to {_MOST_SIZE}"
+            _require("input_shapes", fits, words)
         count = len(self.sweep_batch) + len(self.sweep_threads)
         _require("sweep", count <= form.MOST_SWEEPS, f"at most {form.MOST_SWEEPS}")
+
+    def _check_load(self) -> None:
+        """What only some scenarios have."""
+        is_server = self.scenario == form.SERVER
+        for name, is_set in (
+            ("concurrency", self.concurrency != 1),
+            ("latency_bound_ms", bool(self.latency_bound_ms)),
+        ):
+            _require(name, is_server or not is_set, "left out, except in the server scenario")
+        _require("batch", bool(self.batch) or self.scenario == form.OFFLINE, f"1 to {MOST_BATCH}")
+        words = ", ".join(bounds.PERCENTILES)
+        _require("bound_percentile", self.bound_percentile in bounds.PERCENTILES, words)
 
     @property
     def session(self) -> dict[str, Any]:
         """What a child is told of how a session is opened, called and fed."""
         provider = self.provider if self.runtime == ONNXRUNTIME else ""
-        return {**{name: getattr(self, name) for name in _SESSION}, "provider": provider}
+        values = {name: getattr(self, name) for name in _SESSION}
+        return {**values, "provider": provider, "batch": self.batch or 1}
+
+    @property
+    def processors(self) -> int:
+        """How many processors the queries in flight can use: those of one, and one each more."""
+        return self.threads + self.concurrency - 1
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether the rate is the highest one within the bound, which has to be found."""
+        return bool(self.latency_bound_ms) and not self.rate_per_s
 
     @property
     def samples_per_query(self) -> int:
@@ -128,7 +191,8 @@ class Options:
     @property
     def timed_cap_seconds(self) -> float:
         """When the timed part ends even if it has fewer samples than the percentiles ask."""
-        return 4 * self.timed_seconds
+        cap = 4 * self.timed_seconds
+        return max(cap, _BOUND_CAP_SECONDS) if self.latency_bound_ms else cap
 
     def gate_in_force(self) -> dict[str, Any]:
         """The limits of noise: the host's calibrated ones, or the provisional ones, said so."""
@@ -150,6 +214,9 @@ class Options:
     def job_seconds(self, sides: int = 1) -> float:
         """Bound a whole job of these options, for the limits of its request."""
         each = self.budget_seconds + 2 * self.process_seconds()
+        if self.is_searched or not self.batch:
+            # The trials before the measurement have a budget of their own.
+            each *= 2
         configurations = 1 + len(self.sweep_batch) + len(self.sweep_threads)
         return self.quiet_wait_seconds + _PREPARE_SECONDS + sides * configurations * each
 
@@ -174,4 +241,4 @@ def _fitting(name: str, value: Any, usual: Any) -> Any:
 
 def _require(name: str, holds: bool, condition: str) -> None:  # noqa: FBT001 - what must hold
     if not holds:
-        raise UnusableOptionError(f"The option {name} must be: {condition}.")
+        raise UnusableOptionError(f"The option {name} must be: {condition}.", name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from runners.engine.benchmark.record import NOT_APPLICABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # Elements of each output that are kept to be compared: more would count as the model's memory.
 _KEPT = 4096
@@ -73,16 +73,17 @@ def fingerprint(values: Any) -> Fingerprint:
     return Fingerprint(digest.hexdigest(), tuple(shapes), tuple(elements))
 
 
-def told(before: tuple[Fingerprint, Fingerprint], timed: Fingerprint) -> dict[str, str]:
-    """The `outputs` of a process: two inferences before the stopwatch, the last one under it.
+def told(before: tuple[Fingerprint, Fingerprint], timed: Sequence[Fingerprint]) -> dict[str, str]:
+    """The `outputs` of a process: two inferences before the stopwatch, the last ones under it.
 
-    Of a model whose outputs differ from one inference to the next nothing is asked.
+    ``timed`` has the last inference of each caller; the digest is that of the first caller. Of a
+    model whose outputs differ from one inference to the next nothing is asked.
     """
     first, warm = before
-    repeat = NOT_APPLICABLE
-    if timed.sha256 != NOT_APPLICABLE and first.repeats(warm):
-        repeat = "yes" if warm.repeats(timed) else "no"
-    return {"sha256": timed.sha256, "repeat": repeat}
+    repeat, sha256 = NOT_APPLICABLE, timed[0].sha256 if timed else NOT_APPLICABLE
+    if sha256 != NOT_APPLICABLE and first.repeats(warm):
+        repeat = "yes" if all(warm.repeats(one) for one in timed) else "no"
+    return {"sha256": sha256, "repeat": repeat}
 
 
 def _leaves(values: Any) -> Iterator[Any]:

@@ -46,6 +46,7 @@ def compare(job: Job) -> Report:
     earlier = job.on(options.against)
     needed, before = job.scan(), earlier.scan()
     job.lay_out([job.request.entry, *needed, options.against, *before])
+    options = replace(options, batch=options.batch or 1)
     threads = options.baseline_threads or options.threads
     baseline = Subject(
         job, replace(options, threads=threads), earlier.model, options.against, before, "baseline"

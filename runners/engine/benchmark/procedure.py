@@ -9,16 +9,17 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import devices, readings, summary, verdicts
+from runners.engine.benchmark import devices, readings, summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
 from runners.engine.benchmark.record import NOT_EXPOSED, Process, Record
-from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.benchmark.subjects import TroubleError
 from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runners.engine.benchmark.options import Options
+    from runners.engine.benchmark.subjects import Subject
     from runners.engine.jobs import Job
 
 _SWEEP_PROCESSES = 5
@@ -88,21 +89,35 @@ class Collector:
 def measure(subject: Subject, tell: Callable[[int], None]) -> dict[str, Any]:
     """Measure one configuration; gives its record, that of a failure included."""
     began = now()
-    collector = Collector(subject)
+    processes: list[Process] = []
     quiet = {"is_quiet": False, "waited_s": 0.0}
     try:
         subject.prepare()
         tell(15)
         quiet = wait_until_quiet(subject.job, subject.options)
         if quiet["is_quiet"] or subject.options.if_busy == "measure":
-            subject.settle_rate()
-            while not collector.is_done():
-                collector.go()
-                tell(20 + 75 * len(collector.processes) // max(subject.options.processes, 1))
+            if not subject.options.batch:
+                trials.choose_batch(subject)
+                if subject.options.batch > 1 and not subject.fixed_batch:
+                    subject.prepare()
+            if subject.options.is_searched:
+                processes = trials.under_bound(subject, lambda: _collected(subject, tell))
+            else:
+                subject.settle_rate()
+                processes = _collected(subject, tell)
     except TroubleError as trouble:
         failure = {"code": trouble.code, "message": str(trouble)}
-        return assemble(subject, collector.processes, quiet, began, failure)
-    return assemble(subject, collector.processes, quiet, began)
+        return assemble(subject, processes, quiet, began, failure)
+    return assemble(subject, processes, quiet, began)
+
+
+def _collected(subject: Subject, tell: Callable[[int], None]) -> list[Process]:
+    """Run processes until their figure is firm."""
+    collector = Collector(subject)
+    while not collector.is_done():
+        collector.go()
+        tell(20 + 75 * len(collector.processes) // max(subject.options.processes, 1))
+    return collector.processes
 
 
 def alternate(

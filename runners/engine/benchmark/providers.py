@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.engine import runtimes
-from runners.engine.benchmark import devices
+from runners.engine.benchmark import causes, devices
 from runners.engine.confine import children, isolation
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.runtimes import probing
@@ -60,7 +60,7 @@ def offer(layers: frozenset[str]) -> dict[str, Any]:
             ending = children.run(partial(_try, name), alone, children.Stop())
             fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
             if fault:
-                offers["failed"][name] = fault[:300]
+                offers["failed"][name] = causes.brief(fault)
             else:
                 offers["providers"].append(name)
     return offers
@@ -101,6 +101,8 @@ def _try(provider: str) -> str:
     except Exception:
         if cause := _load_error(provider):
             return cause
+        if provider not in onnxruntime.get_available_providers():
+            return causes.not_compiled(str(onnxruntime.__version__))
         raise
     if session.get_providers()[0] != provider:
         return _load_error(provider) or "the runtime put another provider in its place"
@@ -159,4 +161,4 @@ def _model() -> tuple[bytes, dict[str, np.ndarray], np.ndarray]:
 
 def _words(ending: children.Ending) -> str:
     message = ": ".join(str(part) for part in ending.answer or ()) or ending.detail
-    return f"{ending.kind}: {message}"[:300] if message else ending.kind
+    return causes.brief(f"{ending.kind}: {message}") if message else ending.kind

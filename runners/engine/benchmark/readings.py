@@ -12,6 +12,7 @@ import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from runners.engine.benchmark import devices
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
@@ -38,6 +39,7 @@ class Moment:
     throttled: int | None
     switches: int
     meters: dict[str, float]
+    gpu: devices.Reading | None = None
 
 
 class Instruments:
@@ -78,6 +80,7 @@ class Instruments:
             ),
             switches=usage.ru_nivcsw,
             meters=self._joules(),
+            gpu=devices.reading() if self._with_gpu else None,
         )
 
     def close(self) -> None:
@@ -134,7 +137,7 @@ def meters(powercap: Path = POWERCAP) -> dict[str, Path]:
     return zones if len(zones) <= _MOST_METERS else {}
 
 
-def interference(before: Moment, after: Moment) -> dict[str, float | int | str]:
+def interference(before: Moment, after: Moment) -> dict[str, Any]:
     """The shares of a stretch that others took: pressure, foreign CPU, steal, throttling.
 
     `foreign_cpu` is the share of the host's processors that were busy with something else.
@@ -150,7 +153,27 @@ def interference(before: Moment, after: Moment) -> dict[str, float | int | str]:
             else max(after.throttled - before.throttled, 0)
         ),
         "foreign_gpu_pids": NOT_APPLICABLE,
+        **_gpu(before.gpu, after.gpu),
     }
+
+
+def _gpu(before: devices.Reading | None, after: devices.Reading | None) -> dict[str, Any]:
+    """What the board said at both ends; nothing where no GPU was asked."""
+    if before is None or after is None:
+        return {}
+    told = [one.throttle for one in (before, after) if one.throttle is not None]
+    lowest = [one.sm_clock_mhz for one in (before, after) if one.sm_clock_mhz is not None]
+    memory = after.memory_used_bytes
+    return {
+        "gpu_throttle": sorted({name for one in told for name in one}) if told else NOT_EXPOSED,
+        "gpu_sm_clock_mhz": min(lowest) if lowest else NOT_EXPOSED,
+        "gpu_memory_clock_mhz": _known(after.memory_clock_mhz),
+        "gpu_memory_used_bytes": _known(memory),
+    }
+
+
+def _known(value: int | None) -> int | str:
+    return NOT_EXPOSED if value is None else value
 
 
 def _elapsed(before: Moment, after: Moment) -> float:

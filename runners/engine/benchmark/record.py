@@ -13,6 +13,8 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.benchmark import batches, bounds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,10 +26,12 @@ Process = dict[str, Any]
 
 FORMAT = "onnx-model-hub/benchmark"
 # Records of earlier versions keep the sums they were made with: docs/decisions/0033 and 0045.
-FORMAT_VERSION = 3
-FORMAT_VERSIONS = (1, 2, FORMAT_VERSION)
-# Each changes whenever figures made before and after could not be compared.
+FORMAT_VERSION = 4
+FORMAT_VERSIONS = (1, 2, 3, FORMAT_VERSION)
+# Each changes whenever figures made before and after could not be compared: those of one stream
+# are what they were when server and offline became what they are.
 METHOD_VERSION = "4"
+LOAD_METHOD_VERSION = "6"
 # Of comparisons, and of the records in them: both models in one process, in turns.
 COMPARISON_METHOD_VERSION = "5"
 COMPARISON_METHODS = ("2", "4", COMPARISON_METHOD_VERSION)
@@ -103,6 +107,16 @@ def is_first(record: Record) -> bool:
     return bool(record["format_version"] == 1)
 
 
+def method_of(scenario: str) -> str:
+    """The version of the method that a scenario is measured by."""
+    return LOAD_METHOD_VERSION if scenario in (SERVER, OFFLINE) else METHOD_VERSION
+
+
+def is_before_loads(record: Record) -> bool:
+    """Whether a record is of a version without overlapping queries, bounds and chosen batches."""
+    return bool(record["format_version"] < 4)
+
+
 def is_before_outputs(record: Record) -> bool:
     """Whether a record is of a version without a challenge and digests of outputs."""
     return bool(record["format_version"] < 3)
@@ -163,7 +177,7 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
 
 def check_process(data: Any, where: str, version: int = FORMAT_VERSION) -> None:
     """Check one process of a version of the format; raises InvalidRecordError."""
-    fields = {name: one for name, one in _OF_PROCESS.items() if version >= 3 or name != "outputs"}
+    fields = {name: one for name, one in _OF_PROCESS.items() if version >= SINCE.get(name, version)}
     _object(data, where, frozenset(fields) | {"samples_ns"})
     for name, checker in fields.items():
         checker(data[name], f"{where}.{name}")
@@ -211,6 +225,12 @@ def _whole(data: Any, where: str) -> None:
         raise InvalidRecordError(f"{where}: it must be a whole number of at least 0")
 
 
+def _positive(data: Any, where: str) -> None:
+    _whole(data, where)
+    if not data:
+        raise InvalidRecordError(f"{where}: it must be a whole number of at least 1")
+
+
 def _number(data: Any, where: str) -> None:
     # The comparison also refuses NaN.
     if isinstance(data, bool) or not isinstance(data, int | float) or not 0 <= data < _MOST_NS:
@@ -252,8 +272,11 @@ def _bounded(data: Any, where: str, depth: int) -> None:
         _bounded(value, where, depth - 1)
 
 
-def _keyed(checkers: dict[str, Check]) -> Check:
-    """Check an object that has at least these fields; what else it has is plain data."""
+def _keyed(checkers: dict[str, Check], may_have: dict[str, Check] | None = None) -> Check:
+    """Check an object that has at least these fields, and some others where it has them.
+
+    What else it has is plain data.
+    """
 
     def checker(data: Any, where: str) -> None:
         _plain(data, where)
@@ -261,6 +284,8 @@ def _keyed(checkers: dict[str, Check]) -> Check:
             if name not in data:
                 raise InvalidRecordError(f"{where}: missing {name}")
             inner(data[name], f"{where}.{name}")
+        for name in data.keys() & (may_have or {}).keys():
+            (may_have or {})[name](data[name], f"{where}.{name}")
 
     return checker
 
@@ -315,6 +340,23 @@ def _time(data: Any, where: str) -> None:
 _TEXTS = _each(_text, 100)
 _FILE = _keyed({"path": _text, "sha256": _SHA256, "size": _whole})
 _PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
+_TRIAL = _keyed({
+    "rate_per_s": _number, "samples": _whole, "over_bound": _whole, "unserved": _whole,
+    "estimate_ms": _optional(_number), "processes": _positive,
+})  # fmt: skip
+_BOUND = _keyed({
+    "latency_ms": _number, "percentile": _one_of(*bounds.PERCENTILES),
+    "rate": _one_of(bounds.SEARCH, bounds.GIVEN), "rule": _text,
+    "trials": _each(_TRIAL, 4 * bounds.MOST_TRIALS),
+})  # fmt: skip
+_TRIED = _keyed({
+    "batch": _positive, "inferences": _whole, "wall_s": _number, "peak_rss_bytes": _reading
+})  # fmt: skip
+_BATCHES = _keyed({
+    "choice": _one_of(batches.CHOSEN, batches.FIXED), "most": _positive,
+    "ended": _one_of(*batches.ENDS), "reason": _text, "tried": _each(_TRIED, 32),
+    "inputs_of_one": _each(_PORT, 200),
+})  # fmt: skip
 _LIMITS = (
     *("psi_cpu_some", "foreign_cpu", "steal"),
     *("between_process_cv", "least_processes", "widest_interval"),
@@ -329,7 +371,7 @@ _FIELDS: dict[str, Check] = {
         "scenario": _one_of(*SCENARIOS), "inputs": _each(_PORT, 200), "input_source": _text,
         "seed": _whole, "batch": _whole, "samples_per_query": _whole,
         "call_style": _one_of(*CALL_STYLES), "intra_op_threads": _whole,
-    }),
+    }, {"concurrency": _positive, "rate_per_s": _number, "bound": _BOUND, "batches": _BATCHES}),
     "provider": _keyed({
         "runtime": _text, "requested": _TEXTS, "claimed": _text, "partial": _flag,
         "nodes_by_provider": _mapped(_whole),
@@ -350,6 +392,8 @@ _FIELDS: dict[str, Check] = {
 }  # fmt: skip
 _OF_PROCESS: dict[str, Check] = {
     "ordinal": _whole, "kept_every": _whole, "queries": _whole, "inferences": _whole,
+    # Queries of the server that arrived in the timed part and had no turn.
+    "unserved": _whole,
     "wall_s": _number, "cpu_time_s": _reading, "warmup_count": _whole, "warmup_s": _number,
     "steady": _flag, "session_load_ms": _number, "first_inference_ms": _number,
     "peak_rss_bytes": _reading, "floor_rss_bytes": _reading, "peak_device_bytes": _reading,
@@ -363,3 +407,5 @@ _OF_PROCESS: dict[str, Check] = {
     "outputs": _keyed({"sha256": _MAYBE_SHA256, "repeat": _one_of(*REPEATS)}),
     "rejected": _flag, "reasons": _TEXTS,
 }  # fmt: skip
+# Fields of a process that earlier versions of the format lack, with the first that has them.
+SINCE = {"outputs": 3, "unserved": 4}

@@ -135,7 +135,8 @@ def _of_cpu_time(one: Process, record: Record, spot: str) -> Iterator[Broken]:
     threads = record["config"]["intra_op_threads"] or (usable if type(usable) is int else 0)
     if not threads:
         return
-    # A GPU's driver has a thread of its own.
+    # Each query in flight beside the first has a thread of its own, and so has a GPU's driver.
+    threads += record["config"].get("concurrency", 1) - 1
     threads += record["provider"]["claimed"] not in (_ON_CPU, "OpenVINO:CPU")
     most = one["wall_s"] * threads
     if used > most * (1 + _CPU_SHARE) + _CPU_S:

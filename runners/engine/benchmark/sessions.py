@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import OPENVINO
+from runners.engine.benchmark import provider_options
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.runtimes import onnxruntime_cpu
 
@@ -34,14 +35,24 @@ class ProviderLostError(RuntimeError):
     """Another execution provider stands where the one that was asked for stood."""
 
 
-@dataclass(slots=True)
-class Opened:
-    """A model ready to infer, and what is known of how it will be run."""
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One inference at a time on a session that several callers may share."""
 
     infer: Callable[[], object]
-    facts: dict[str, Any]
     # What an inference gave, from what `infer` returned: bound outputs lie elsewhere.
     read: Callable[[object], Any] = lambda given: given
+
+
+@dataclass(slots=True)
+class Opened:
+    """A model ready to infer, and what is known of how it will be run.
+
+    There are as many callers as queries may be in flight; each has bound tensors of its own.
+    """
+
+    callers: list[Caller]
+    facts: dict[str, Any]
     # Asked when the stopwatch has stopped; raises ProviderLostError.
     expect_provider: Callable[[], None] = lambda: None
     # Of a profiled session: ends the profile and gives what it held.
@@ -63,7 +74,7 @@ def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profil
     if provider in DEVICE_OF and hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
     options = _options(onnxruntime, settings, profiled=profiled)
-    providers: list[Any] = [(provider, settings["provider_options"])]
+    providers: list[Any] = [(provider, _provider_options(settings))]
     if provider != CPU:
         if settings["strict_provider"]:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -79,11 +90,9 @@ def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profil
         for name, value in feeds.items()
         if name in kinds
     }
-    infer, read = _call(session, values, settings)
     opened = Opened(
-        infer,
+        [_caller(session, values, settings) for _ in range(settings["concurrency"])],
         _facts(onnxruntime, session, settings),
-        read,
         lambda: _expect_provider(session, provider),
     )
     if profiled:
@@ -101,11 +110,35 @@ def _expect_provider(session: Any, provider: str) -> None:
         raise ProviderLostError(f"{provider} was requested, but {names} ran the model")
 
 
+def _provider_options(settings: dict[str, Any]) -> dict[str, str]:
+    """What the provider itself is opened with; TensorRT finds engines that were built before.
+
+    The profiled process, which is not timed, is the first to build them.
+    """
+    if settings["provider"] == CPU:
+        return {}  # settings of the session, see `_options`
+    texts = provider_options.as_texts(settings["provider_options"])
+    if settings["provider"] == provider_options.TENSORRT:
+        texts |= {
+            "trt_engine_cache_enable": "1",
+            "trt_timing_cache_enable": "1",
+            "trt_engine_cache_path": settings["engine_cache"],
+            "trt_timing_cache_path": settings["engine_cache"],
+        }
+    return texts
+
+
 def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings["threads"]
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if settings["provider"] == CPU:
+        chosen = settings["provider_options"]
+        options.enable_cpu_mem_arena = chosen.get("enable_cpu_mem_arena", True)
+        options.enable_mem_pattern = chosen.get("enable_mem_pattern", True)
+        if chosen.get("set_denormal_as_zero"):
+            options.add_session_config_entry("session.set_denormal_as_zero", "1")
     spins = "1" if settings["spinning"] else "0"
     options.add_session_config_entry("session.intra_op.allow_spinning", spins)
     if settings.get("turn_seconds") and settings["threads"] > 1:
@@ -120,16 +153,14 @@ def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> A
     return options
 
 
-def _call(
-    session: Any, values: dict[str, Any], settings: dict[str, Any]
-) -> tuple[Callable[[], object], Callable[[object], Any]]:
+def _caller(session: Any, values: dict[str, Any], settings: dict[str, Any]) -> Caller:
     """One inference, and what reads the outputs from what it returned."""
     if settings["call_style"] == "run":
         if any(type(value).__name__ == "OrtValue" for value in values.values()):
             inputs = {name: _on_device(value, "cpu") for name, value in values.items()}
             names = [port.name for port in session.get_outputs()]
-            return lambda: session.run_with_ort_values(names, inputs), _as_given
-        return lambda: session.run(None, values), _as_given
+            return Caller(lambda: session.run_with_ort_values(names, inputs))
+        return Caller(lambda: session.run(None, values))
     device = DEVICE_OF.get(settings["provider"], "cpu")
     binding = session.io_binding()
     for name, value in values.items():
@@ -138,18 +169,14 @@ def _call(
         binding.bind_output(port.name, device)
     read = lambda _: binding.get_outputs()  # noqa: E731
     if device == "cpu":
-        return lambda: session.run_with_iobinding(binding), read
+        return Caller(lambda: session.run_with_iobinding(binding), read)
 
     def infer() -> None:
         session.run_with_iobinding(binding)
         # Work that was only handed over is not done: without this a launch would be timed.
         binding.synchronize_outputs()
 
-    return infer, read
-
-
-def _as_given(output: object) -> object:
-    return output
+    return Caller(infer, read)
 
 
 def _on_device(value: Any, device: str) -> Any:
@@ -228,25 +255,28 @@ def _digest(path: str) -> str:
 def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
     openvino = importlib.import_module("openvino")
     core = openvino.Core()
+    streams = settings["concurrency"]
     plugin: dict[str, Any] = {
-        "INFERENCE_NUM_THREADS": settings["threads"],
-        "NUM_STREAMS": 1,
+        # The plugin shares its threads among the streams: each inference has as many as asked.
+        "INFERENCE_NUM_THREADS": settings["threads"] * streams,
+        "NUM_STREAMS": streams,
         # Otherwise the plugin computes in bf16 where the processor has it, and says nothing.
         "INFERENCE_PRECISION_HINT": "f32",
         "ENABLE_CPU_PINNING": False,
+        **settings["provider_options"],
     }
     if profiled:
         plugin["PERF_COUNT"] = True
     compiled = core.compile_model(core.read_model(settings["model"]), "CPU", plugin)
-    request = compiled.create_infer_request()
+    requests = [compiled.create_infer_request() for _ in range(streams)]
     ports = {name: port for port in compiled.inputs for name in port.get_names()}
     values = {ports[name]: value for name, value in feeds.items() if name in ports}
-    if settings["call_style"] == "run":
-        infer: Callable[[], object] = lambda: request.infer(values)  # noqa: E731
-    else:
-        for port, value in values.items():
-            request.set_tensor(port, openvino.Tensor(value))
-        infer = request.infer
+    bound = {port: openvino.Tensor(value) for port, value in values.items()}
+    outputs = len(compiled.outputs)
+    width = "one stream" if streams == 1 else f"{streams} streams"
+    hint = str(plugin.get("PERFORMANCE_HINT", "LATENCY")).lower().replace("_", " ")
+    precision = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+    kind = precision[str(plugin["INFERENCE_PRECISION_HINT"])]
     facts = {
         "runtime_version": importlib.import_module("importlib.metadata").version("openvino"),
         "runtime_build": str(openvino.get_version())[:500],
@@ -254,17 +284,29 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
         "claimed": OPENVINO_CPU,
         "providers": [OPENVINO_CPU],
         "graph_opt_level": NOT_APPLICABLE,
-        "execution_mode": "latency, one stream, float32",
+        "execution_mode": f"{hint}, {width}, {kind}",
         "optimised_model_sha256": NOT_APPLICABLE,
     }
-    opened = Opened(
-        infer,
-        facts,
-        lambda _: [request.get_output_tensor(place).data for place in range(len(compiled.outputs))],
-        kept=[compiled, request],
-    )
+    callers = [
+        _openvino_caller(request, values if settings["call_style"] == "run" else bound, outputs,
+                         is_bound=settings["call_style"] != "run")
+        for request in requests
+    ]  # fmt: skip
+    opened = Opened(callers, facts, kept=[compiled, requests, bound])
     if profiled:
         from runners.engine.benchmark import profiles  # noqa: PLC0415
 
-        opened.finish = lambda _: profiles.of_openvino(compiled, request, OPENVINO_CPU)
+        opened.finish = lambda _: profiles.of_openvino(compiled, requests[0], OPENVINO_CPU)
     return opened
+
+
+def _openvino_caller(
+    request: Any, values: dict[Any, Any], outputs: int, *, is_bound: bool
+) -> Caller:
+    """A caller of one infer request, of which OpenVINO runs one inference at a time."""
+    infer: Callable[[], object] = lambda: request.infer(values)  # noqa: E731
+    if is_bound:
+        for port, tensor in values.items():
+            request.set_tensor(port, tensor)
+        infer = request.infer
+    return Caller(infer, lambda _: [request.get_output_tensor(k).data for k in range(outputs)])

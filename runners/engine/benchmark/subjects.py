@@ -5,11 +5,19 @@ This side opens no model and believes only the shape of what the children answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.devices import usable_cores
-from runners.engine.benchmark import answers, devices, feeds, sessions, statistics
+from runners.engine.benchmark import (
+    answers,
+    bounds,
+    devices,
+    feeds,
+    provider_options,
+    sessions,
+    statistics,
+)
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.onnx_files import text
@@ -58,6 +66,11 @@ class Subject:
     facts: dict[str, Any] = field(default_factory=dict)
     profile: dict[str, Any] = field(default_factory=dict)
     rate_per_s: float = 0.0
+    # The rows of one call that the model fixes; 0 where they are free.
+    fixed_batch: int = 0
+    # What was tried before the measurement: rates of the server, batches of offline.
+    trials: list[bounds.Trial] = field(default_factory=list)
+    batches: dict[str, Any] = field(default_factory=dict)
     # How long a turn is that it takes with another model in one process; 0 for a model alone.
     turn_seconds: float = 0.0
 
@@ -70,7 +83,12 @@ class Subject:
     @property
     def pinned(self) -> list[int]:
         """Those that its processes are pinned to: the last, as the first serve interrupts."""
-        return self.slot[-self.options.threads :]
+        return self.slot[-self.options.processors :]
+
+    @property
+    def engine_cache(self) -> Path:
+        """Where TensorRT keeps its engines: built by the profiled process, read by the timed."""
+        return self.job.work / f"{self.name}-engines"
 
     def under(self, options: Options, name: str) -> Subject:
         """The same model under another configuration."""
@@ -78,6 +96,23 @@ class Subject:
 
     def prepare(self) -> None:
         """Make inputs and run a profiled process; raises TroubleError."""
+        self.make_inputs()
+        if self.options.provider == provider_options.TENSORRT:
+            self.engine_cache.mkdir(exist_ok=True)
+        ending = self._child(self.arguments("profile", 0))
+        if ending.kind != "answered":
+            raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
+        self.facts, self.profile = answers.profiled(ending.answer)
+        claimed = str(self.facts["claimed"])
+        provider = self.options.provider
+        if self.options.runtime == "onnxruntime" and claimed != provider:
+            words = f"The runtime used {claimed} instead of {provider}."
+            raise TroubleError("ep-not-used", words)
+        if not self.profile["nodes_by_provider"].get(claimed):
+            raise TroubleError("ep-not-used", f"{claimed} runs no node of the model.")
+
+    def make_inputs(self) -> None:
+        """Have a child make the inputs; raises TroubleError where none fit the configuration."""
         arguments = self.arguments("profile", 0)
         ending = self.job.stage(
             "prepare",
@@ -92,18 +127,12 @@ class Subject:
             raise TroubleError("benchmark-no-inputs", words)
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
-        self.ports, self.input_source = answers.prepared(ending.answer)
-        ending = self._child(arguments)
-        if ending.kind != "answered":
-            raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
-        self.facts, self.profile = answers.profiled(ending.answer)
-        claimed = str(self.facts["claimed"])
-        provider = self.options.provider
-        if self.options.runtime == "onnxruntime" and claimed != provider:
-            words = f"The runtime used {claimed} instead of {provider}."
-            raise TroubleError("ep-not-used", words)
-        if not self.profile["nodes_by_provider"].get(claimed):
-            raise TroubleError("ep-not-used", f"{claimed} runs no node of the model.")
+        made = answers.prepared(ending.answer)
+        self.ports, self.input_source = made.ports, made.source
+        self.fixed_batch = made.fixed_batch
+        if self.options.batch or made.batch_by_sizes:
+            # Sizes that were chosen may say how many rows a call has: then no batch is tried.
+            self.options = replace(self.options, batch=made.batch)
 
     def time(self, ordinal: int, **changed: Any) -> dict[str, Any]:
         """Run one process to its samples, or to the reason why it has none."""
@@ -142,12 +171,23 @@ class Subject:
             return
         self.rate_per_s = self.options.rate_per_s
         if not self.rate_per_s:
-            trial = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
-            if not trial["samples_ns"]:
-                raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
-            middle = statistics.median(trial["samples_ns"]) / 1e9
             # Two digits: as results are compared only at equal rates, they must be able to be.
-            self.rate_per_s = float(f"{_USUAL_LOAD / middle:.2g}")
+            self.rate_per_s = float(f"{_USUAL_LOAD / self.seconds_alone():.2g}")
+
+    def seconds_alone(self) -> float:
+        """The median of one inference after another, from one process; raises TroubleError."""
+        trial = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
+        if not trial["samples_ns"]:
+            raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
+        return statistics.median(trial["samples_ns"]) / 1e9
+
+    @property
+    def samples_wanted(self) -> int:
+        """How many samples the percentiles need that are published and bounded."""
+        names = [_SAMPLES_FOR]
+        if self.options.latency_bound_ms:
+            names.append(self.options.bound_percentile)
+        return max(statistics.samples_needed(name) for name in names)
 
     def _foreign(self) -> int | str:
         if not devices.is_gpu(self.options.provider):
@@ -165,14 +205,14 @@ class Subject:
             cores=self.pinned,
             devices=devices.nodes() if is_gpu else (),
             wall_seconds=seconds,
-            cpu_seconds=int(seconds * (options.threads + 1)) + 1,
+            cpu_seconds=int(seconds * (options.processors + 1)) + 1,
             file_bytes=_FILE_BYTES,
         )
 
     def arguments(self, mode: str, ordinal: int) -> dict[str, Any]:
         """What a child is told of this model and of how it is measured."""
         options = self.options
-        enough = statistics.samples_needed(_SAMPLES_FOR)
+        enough = self.samples_wanted
         return {
             **options.session,
             **{name: getattr(options, name) for name in _PHASES},
@@ -180,6 +220,7 @@ class Subject:
             "ordinal": ordinal,
             "model": str(self.model),
             "inputs": str(self.job.work / self.name),
+            "engine_cache": str(self.engine_cache),
             "rate_per_s": self.rate_per_s,
             "profile_seconds": min(_PROFILE_SECONDS, options.timed_seconds),
             "turn_seconds": self.turn_seconds,
@@ -208,7 +249,8 @@ def _code(ending: Ending) -> str:
 
 
 def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
-    counts = dict.fromkeys(("kept_every", "queries", "inferences", "warmup_count"), 0)
+    numbers = ("kept_every", "queries", "inferences", "unserved", "warmup_count")
+    counts = dict.fromkeys(numbers, 0)
     times = dict.fromkeys(("wall_s", "cpu_time_s", "warmup_s", "timer_ns"), 0.0)
     hidden = ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes", "involuntary_switches")
     readings = ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids")

@@ -10,8 +10,8 @@ import hashlib
 import math
 from typing import Any
 
+from runners.engine.benchmark import batches, bounds, statistics
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import statistics
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process, Record
 from runners.engine.benchmark.statistics import Interval, rounded
 
@@ -46,8 +46,9 @@ def summarise(measured: Record) -> dict[str, Any]:
     ]
     kept = [one for one in processes if not one["rejected"]]
     finished = [one for one in processes if one["samples_ns"]]
-    used = kept if len(kept) >= _least(measured) else finished
-    stats = _stats(used, measured, is_gated=used is kept) if used else None
+    used = pool(processes, measured["gate"])
+    is_gated = len(kept) >= _least(measured["gate"])
+    stats = _stats(used, measured, is_gated=is_gated) if used else None
     status, reasons = _status(measured, len(kept), finished, stats)
     if stats is not None and not measured["failure"] and not form.is_first(measured):
         reasons += _unreadable(measured, used)
@@ -69,8 +70,16 @@ def summarise(measured: Record) -> dict[str, Any]:
     }
 
 
-def _least(measured: Record) -> int:
-    return int(max(measured["gate"]["least_processes"], PROVISIONAL["least_processes"]))
+def pool(processes: list[Process], gate: dict[str, Any]) -> list[Process]:
+    """The processes that figures are of: those that pass the gate, or all if these are too few."""
+    kept = [one for one in processes if not faults(one, gate)]
+    if len(kept) >= _least(gate):
+        return kept
+    return [one for one in processes if one["samples_ns"]]
+
+
+def _least(gate: dict[str, Any]) -> int:
+    return int(max(gate["least_processes"], PROVISIONAL["least_processes"]))
 
 
 def limit(gate: dict[str, Any], name: str) -> float:
@@ -97,6 +106,9 @@ def faults(process: Process, gate: dict[str, Any]) -> list[str]:
         reasons.append("throttled")
     if not isinstance(readings["foreign_gpu_pids"], str) and readings["foreign_gpu_pids"] > 0:
         reasons.append("foreign-gpu-process")
+    throttle = readings.get("gpu_throttle")
+    if isinstance(throttle, list) and throttle:
+        reasons.append("gpu-throttled")
     if not process["steady"]:
         reasons.append("not-steady")
     if process.get("outputs", {}).get("repeat") == "no":
@@ -114,11 +126,13 @@ def _status(
             return form.FAILED, ["every-process-died"]
         return form.REJECTED, ["host-busy"]
     reasons = []
-    if kept < _least(measured):
-        few = len(finished) < _least(measured)
+    if kept < _least(measured["gate"]):
+        few = len(finished) < _least(measured["gate"])
         reasons.append("too-few-processes" if few else "interference")
     if stats["between_process_cv"] > limit(measured["gate"], "between_process_cv"):
         reasons.append("spread-between-processes")
+    if "under_bound" in stats and not stats["under_bound"]["is_within"]:
+        reasons.append("bound-exceeded")
     return (form.NOISY if reasons else form.ACCEPTED), reasons
 
 
@@ -171,6 +185,7 @@ def _stats(used: list[Process], measured: Record, *, is_gated: bool) -> dict[str
         "p50_half_width": half_width(medians),
         "between_process_cv": rounded(statistics.variation(medians)),
         **rate,
+        **_under_bound(used, measured, rate["throughput_per_s"]),
         "cpu_ms_per_inference": _middle(cpu, cpu_ms(used)),
         "cpu_ci95_ms_per_inference": _ends(cpu),
         "cpu_between_process_cv": rounded(statistics.variation(cpu_ms(used))),
@@ -179,6 +194,32 @@ def _stats(used: list[Process], measured: Record, *, is_gated: bool) -> dict[str
         "peak_rss_bytes": _most([one["peak_rss_bytes"] for one in used]),
         "above_floor_rss_bytes": _above_floor(used),
         "peak_device_bytes": _most([one["peak_device_bytes"] for one in used]),
+    }
+
+
+def _under_bound(used: list[Process], measured: Record, throughput: Any) -> dict[str, Any]:
+    """The throughput of a server within its bound; null where the measurement exceeds it.
+
+    It is what was served, not the rate of arrivals: with a bound of minutes more may arrive.
+    """
+    config = measured["config"]
+    if form.is_before_loads(measured) or "bound" not in config:
+        return {}
+    asked = config["bound"]
+    whole = bounds.Trial.of(
+        config.get("rate_per_s", 0.0), used, asked["latency_ms"], asked["percentile"]
+    )
+    is_within = whole.is_within(asked["percentile"])
+    return {
+        "under_bound": {
+            "percentile": asked["percentile"],
+            "bound_ms": asked["latency_ms"],
+            "estimate_ms": whole.estimate_ms,
+            "over_bound": whole.over_bound,
+            "unserved": whole.unserved,
+            "is_within": is_within,
+            "throughput_per_s": throughput if is_within else None,
+        }
     }
 
 
@@ -363,6 +404,7 @@ def _comparability(measured: Record) -> dict[str, Any]:
         }
     if not form.is_before_outputs(measured):
         since |= machine_of(around)
+    load = {} if form.is_before_loads(measured) else _load(config)
     return {
         **since,
         "method": measured["method"],
@@ -392,4 +434,26 @@ def _comparability(measured: Record) -> dict[str, Any]:
                 "execution_mode",
             )
         },
+        **load,
     }
+
+
+def _load(config: dict[str, Any]) -> dict[str, Any]:
+    """What stands in the key for a rate that was searched and a batch that was chosen.
+
+    Those are results: the conditions are the bound, and how large a batch may be.
+    """
+    load: dict[str, Any] = {}
+    if "bound" in config:
+        asked = config["bound"]
+        load |= {"latency_bound_ms": asked["latency_ms"], "bound_percentile": asked["percentile"]}
+        if asked["rate"] == bounds.SEARCH:
+            load["rate_per_s"] = bounds.SEARCH
+    if "batches" in config and config["batches"]["choice"] == batches.CHOSEN:
+        inputs = config["batches"]["inputs_of_one"]
+        load |= {
+            "batch": batches.CHOSEN,
+            "most_batch": config["batches"]["most"],
+            "inputs": sorted([one["dtype"], one["shape"]] for one in inputs),
+        }
+    return load

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.benchmark import loads, rules, summary, verdicts
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import rules, summary, verdicts
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.record import Process, Record
@@ -56,7 +56,7 @@ def _compare_record(record: Record, where: str, faults: list[dict[str, Any]]) ->
     faults += [
         {"field": one.field, "said": one.said, "computed": None, "rule": one.rule,
          "message": one.message, "cure": one.cure}
-        for one in rules.broken(record, where)
+        for one in (*rules.broken(record, where), *loads.broken(record, where))
     ]  # fmt: skip
     for place, one in enumerate(record["sweeps"]):
         spot, inner = f"{where}sweeps[{place}]", one["record"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 from hub.protocol import federated, problems
 from hub.protocol.signatures import benchmark_statement
 from registry.models import RegisteredModel
-from runners.benchmarks import challenges, contributions
+from runners.benchmarks import challenges, contributions, selectors
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary, verdicts
 from runners.models import Challenge, Job, Measurement
@@ -418,3 +418,68 @@ def test_a_maintainer_has_benchmarks_run(api, place, ada, bob):
     assert api(bob).post(f"{place}/benchmarks/runs", {}).status_code == 403
     assert api(ada).post(f"{place}/benchmarks/runs", {"batch": 0}).status_code == 400
     assert api(ada).post(f"{place}/benchmarks/runs", {"gate": {}}).status_code == 400
+
+
+def test_a_run_has_a_load_and_sizes_that_fit_the_model(api, ada):
+    port = {"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 4]}
+    version = factories.listed(ada, factories.model(ada, "sized"), facts={
+        "inputs": [port]
+    })  # fmt: skip
+    place = f"models/{version.model.ref}/versions/{version.number}"
+    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    load = {
+        "scenario": "server",
+        "concurrency": 4,
+        "latency_bound_ms": 20.0,
+        "bound_percentile": "p90",
+        "shapes": {"N": 2},
+        "input_shapes": {"x": [2, 4]},
+        "provider": "CPUExecutionProvider",
+        "provider_options": {"enable_mem_pattern": "false"},
+    }
+    [job] = api(ada).post(f"{place}/benchmarks/runs", load).json()["items"]
+    assert load.items() <= Job.objects.get(pk=job["uuid"]).input.items()
+    for wrong, pointer, words in (
+        ({"concurrency": 2}, "/concurrency", "except in the server scenario"),
+        ({"scenario": "server", "latency_bound_ms": -1}, "/latency_bound_ms", "0 to 600000"),
+        (
+            {"provider_options": {"use_tf32": "1"}},
+            "/provider_options",
+            "CPUExecutionProvider has no option 'use_tf32'",
+        ),
+        ({"shapes": {"Q": 2}}, "/shapes/Q", "no dynamic dimension named 'Q'; it has: N"),
+        ({"input_shapes": {"z": [2]}}, "/input_shapes/z", "no input named 'z'; it has: x"),
+        ({"input_shapes": {"x": [2, 5]}}, "/input_shapes/x", "contradicts the input x: it is Nx4"),
+    ):
+        answer = api(ada).post(f"{place}/benchmarks/runs", wrong)
+        assert answer.status_code == 400, wrong
+        [error] = answer.json()["errors"]
+        assert error["pointer"] == pointer
+        assert words in error["detail"]
+
+
+def test_loads_that_ask_for_throughput_are_ranked_by_it(api, version, place):
+    """Two results under one key: the slower median serves more within the same bound."""
+
+    def row(rate, median_ms):
+        bound = {"latency_ms": 50.0, "percentile": "p50", "rate": "search", "rule": "",
+                 "trials": [trial(rate)]}  # fmt: skip
+        config = {"scenario": "server", "rate_per_s": rate, "concurrency": 2, "bound": bound}
+        return row_of(version, median_ms, config=config, method=form.LOAD_METHOD_VERSION)
+
+    def trial(rate):
+        return {"rate_per_s": rate, "samples": 100, "over_bound": 0, "unserved": 0,
+                "estimate_ms": 1.0, "processes": 1}  # fmt: skip
+
+    slow = row(100.0, 2.0)
+    [one] = api().get(f"{place}/benchmarks").json()["items"]
+    assert (one["concurrency"], one["latency_bound_ms"]) == (2, 50.0)
+    fast = row(200.0, 1.0)
+    assert slow.comparability_key == fast.comparability_key
+    assert slow.is_by_throughput
+    fast.throughput_per_s, slow.throughput_per_s = 100.0, 200.0
+    [group] = selectors.groups([fast, slow])
+    assert group.ranked == (slow, fast)
+    assert selectors.rank_of(fast, group) == 2
+    standings = api().get("benchmarks").json()["items"]
+    assert [item["rank"] for item in standings] == [1]

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from registry.core import outbox
+from runners.engine.benchmark import causes
 from runners.models import Bar, Job
 from runners.queue import aliases, services
 from tests import factories
@@ -113,6 +114,7 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
         "versions": {"onnx": "1.23.2"},
         "unavailable": {"CUDAExecutionProvider": ""},
     }
+    assert causes.of(failed["CUDAExecutionProvider"]).code == "missing-library"
     for client in (api(), api(ada), api(admin, ["write"])):
         (shown,) = client.get("workers").json()["items"]
         names = {name: shown.pop(name) for name in ("name", "host")}
@@ -122,6 +124,23 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
     (shown,) = api(admin).get("workers").json()["items"]
     assert (shown["name"], shown["host"]) == ("rack7-17", "rack7")
     assert shown["unavailable"] == failed
+    (told,) = api().get("workers").json()["items"]
+    assert told["causes"]["CUDAExecutionProvider"]["code"] == "missing-library"
+    assert "onnxruntime-gpu[cuda,cudnn]" in told["causes"]["CUDAExecutionProvider"]["cure"]
+
+
+def test_the_page_of_workers_tells_causes_to_all_and_reasons_to_administrators(client, ada, admin):
+    assert "No worker running" in client.get("/workers").content.decode()
+    failed = {"CUDAExecutionProvider": "libcublasLt.so.12: cannot open shared object file"}
+    offered = CAPABILITIES | {"failed": failed}
+    services.see("rack7-17", host="rack7", pool="gpu-a100", capabilities=offered)
+    for user, sees in ((None, False), (ada, False), (admin, True)):
+        if user:
+            client.force_login(user)
+        page = client.get("/workers").content.decode()
+        assert "missing-library" in page
+        assert "gpu-a100" in page
+        assert ("libcublasLt.so.12" in page, "rack7-17" in page) == (sees, sees)
 
 
 def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):

@@ -7,6 +7,8 @@ import io
 import itertools
 import json
 import os
+import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +27,7 @@ from runners.engine.benchmark import (
     sessions,
     stored,
     subjects,
+    summary,
     task,
     verdicts,
     verification,
@@ -68,7 +71,7 @@ def test_a_benchmark_gives_a_record_that_follows_from_its_samples(measured):
     record = json.loads(made["record.json"])
     assert verification.problems(record) == []
     assert record["status"] == "noisy"  # one process is never enough
-    assert (record["format_version"], record["method"]) == (3, "4")
+    assert (record["format_version"], record["method"]) == (4, "4")
     assert record["comparability"]["timed"]["least_s"] == timings.TIMED["timed_seconds"]
     assert record["comparability"]["warmup"]["least_s"] == timings.TIMED["warmup_seconds"]
     assert record["provider"]["nodes_by_provider"]["CPUExecutionProvider"] > 0
@@ -323,7 +326,7 @@ def test_warm_up_ends_when_it_is_steady_or_at_its_cap(monkeypatch):
 
 def test_arrivals_are_seeded_and_waiting_counts():
     pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0, seed=3)
-    infer = lambda: loops._wait_until(loops._clock() + 1_000_000)  # noqa: E731
+    infer = lambda: loops._wait_until(loops._clock() + 1_000_000, time.process_time)  # noqa: E731
     slow = loops.timed("server", infer, pace).samples
     # Far more arrive than are served, so each waits longer than the one before.
     assert slow == sorted(slow)
@@ -335,13 +338,14 @@ def test_what_waiting_for_an_arrival_costs_is_no_inferences(monkeypatch):
     used, now = itertools.count(0, 10), itertools.count(0, 20_000)
     monkeypatch.setattr(loops.time, "process_time", lambda: float(next(used)))
     monkeypatch.setattr(loops, "_clock", lambda: next(now))
-    watched = loops._wait_until(1_000_000_000 // 10_000)
+    read = loops.time.process_time
+    watched = loops._wait_until(1_000_000_000 // 10_000, read)
     assert watched == 10.0 * (next(used) // 10 - 1)
     assert watched > 0
-    assert loops._wait_until(0) == 0.0
+    assert loops._wait_until(0, read) == 0.0
     monkeypatch.undo()
     pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0)
-    monkeypatch.setattr(loops, "_wait_until", lambda _: 1000.0)
+    monkeypatch.setattr(loops, "_wait_until", lambda *_: 1000.0)
     assert loops.timed("server", lambda: None, pace).cpu_s == 0.0
 
 
@@ -434,17 +438,35 @@ def test_a_host_without_a_gpu_says_so():
 class Nvml:
     """A driver's management library, as far as it is asked, that keeps what it was asked."""
 
-    def __init__(self, running=()):
+    def __init__(self, running=(), throttle=0x01):
         self.running, self.asked = running, []
         self.calls = {
             "nvmlInit_v2": lambda: 0,
             "nvmlDeviceGetHandleByUUID": lambda uuid, _: self.asked.append(uuid) or 0,
             "nvmlDeviceGetHandleByIndex_v2": lambda number, _: self.asked.append(number.value) or 0,
             "nvmlDeviceGetComputeRunningProcesses_v3": self.tell,
+            "nvmlDeviceGetCurrentClocksThrottleReasons": partial(self.answer, throttle),
+            "nvmlDeviceGetMemoryInfo": self.memory,
+            "nvmlDeviceGetClockInfo": self.clock,
         }
 
     def __getattr__(self, name):
         return self.calls.get(name, lambda *_: 3)  # NVML_ERROR_NOT_SUPPORTED
+
+    @staticmethod
+    def answer(value, _, found):
+        found._obj.value = value
+        return 0
+
+    @staticmethod
+    def clock(_, kind, found):
+        found._obj.value = {1: 1410, 2: 1593}[kind.value]
+        return 0
+
+    @staticmethod
+    def memory(_, found):
+        found._obj.used = 3 << 30
+        return 0
 
     def tell(self, _, count, found):
         count, room = count._obj, count._obj.value
@@ -476,6 +498,62 @@ def test_the_gpu_that_is_described_is_the_one_that_is_bound(monkeypatch, bound, 
 def test_more_processes_on_a_gpu_than_there_was_room_for_are_all_told(monkeypatch):
     monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(range(1, 101)))
     assert devices.processes() == set(range(1, 101))
+
+
+@pytest.mark.parametrize(
+    ("bits", "names"),
+    [
+        (0x00, ()),
+        # Idle, clocks that somebody set, synchronised boards: nothing is lacking.
+        (0x01 | 0x02 | 0x10 | 0x100, ()),
+        (0x04, ("sw-power-cap",)),
+        (0x20 | 0x40, ("sw-thermal-slowdown", "hw-thermal-slowdown")),
+        (0x08 | 0x80, ("hw-slowdown", "hw-power-brake")),
+    ],
+)
+def test_reasons_that_lower_the_clocks_of_a_gpu(monkeypatch, bits, names):
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(throttle=bits))
+    found = devices.reading()
+    assert found == devices.Reading(1410, 1593, 3 << 30, names)
+
+
+def test_a_process_on_a_throttled_gpu_does_not_count(monkeypatch):
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(throttle=0x20))
+    instruments = readings.Instruments(with_gpu=True)
+    told = readings.interference(instruments.look(), instruments.look())
+    instruments.close()
+    assert told["gpu_throttle"] == ["sw-thermal-slowdown"]
+    assert (told["gpu_sm_clock_mhz"], told["gpu_memory_used_bytes"]) == (1410, 3 << 30)
+    one = timings.process(1, interference=timings.QUIET | {"gpu_throttle": told["gpu_throttle"]})
+    quiet = timings.process(1, interference=timings.QUIET | {"gpu_throttle": []})
+    gate = options.Options().gate_in_force()
+    assert summary.faults(one, gate) == ["gpu-throttled"]
+    assert summary.faults(quiet, gate) == []
+    form.check_process(one, "process")
+
+
+def test_a_gpu_that_tells_nothing_is_not_called_throttled(monkeypatch):
+    def silent(_):
+        nvml = Nvml()
+        nvml.calls = {name: nvml.calls[name] for name in nvml.calls if "Handle" in name}
+        nvml.calls["nvmlInit_v2"] = lambda: 0
+        return nvml
+
+    monkeypatch.setattr(devices.ctypes, "CDLL", silent)
+    assert devices.reading() == devices.Reading(None, None, None, None)
+    moment = readings.Instruments(with_gpu=True).look()
+    assert readings.interference(moment, moment)["gpu_throttle"] == form.NOT_EXPOSED
+
+
+def test_parts_of_a_gpu_are_opened_through_their_own_files(tmp_path, monkeypatch):
+    (tmp_path / "nvidia-caps").mkdir()
+    names = ["nvidia0", "nvidiactl", "nvidia-caps/nvidia-cap21", "nvidia-caps/nvidia-cap22"]
+    for name in (*names, "nvidia-caps/other", "sda"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(Path, "is_char_device", lambda self: self.is_file())
+    assert sorted(str(one.relative_to(tmp_path)) for one in devices.nodes(tmp_path)) == sorted(
+        names
+    )
 
 
 def test_watts_of_a_core_are_no_energy_of_a_gpu():
@@ -544,7 +622,7 @@ def test_a_gpu_is_bound_to_device_tensors_and_waited_for(monkeypatch):
     monkeypatch.setattr(sessions, "_on_device", lambda value, device: (value, device))
     session = Session()
     asked = {"call_style": "io_binding", "provider": "CUDAExecutionProvider"}
-    sessions._call(session, {"x": 1}, asked)[0]()
+    sessions._caller(session, {"x": 1}, asked).infer()
     assert session.binding.told == [("x", (1, "cuda")), ("y", "cuda"), "ran", "synchronised"]
 
 
@@ -602,7 +680,7 @@ def test_a_provider_that_fails_in_a_run_is_not_replaced(sessions_like, opened):
     session.expect_provider()
     made[-1]._sess = Failing(made[-1]._sess)
     with pytest.raises(EPFail):
-        session.infer()
+        session.callers[0].infer()
 
 
 def test_what_another_provider_ran_is_no_measurement(sessions_like, asking):
@@ -662,7 +740,7 @@ def opened(asking):
 def test_threads_rest_while_the_other_model_has_its_turn(threads, turn_seconds, rests):
     import onnxruntime
 
-    asked = {"threads": threads, "turn_seconds": turn_seconds, "spinning": True}
+    asked = {"threads": threads, "turn_seconds": turn_seconds, "spinning": True, "provider": CUDA}
     made = sessions._options(onnxruntime, asked, profiled=False)
     try:
         said = made.get_session_config_entry("session.force_spinning_stop")
@@ -686,7 +764,8 @@ def test_no_other_file_of_a_job_is_followed(tmp_path):
     [
         None,
         [],
-        {"inputs": 3, "input_source": "seeded"},
+        {"inputs": 3, "input_source": "seeded", "batch": 1, "fixed_batch": 0},
+        {"inputs": [], "input_source": "seeded", "batch": True, "fixed_batch": 0},
         {"inputs": [{"name": "x", "dtype": "float32", "shape": [-1]}], "input_source": "seeded"},
         {"inputs": [{"name": "x", "dtype": "float32", "shape": [True]}], "input_source": "seeded"},
         {"facts": {}, "profile": {}},

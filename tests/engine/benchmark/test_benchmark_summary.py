@@ -242,7 +242,7 @@ def test_comparisons_of_the_first_version_keep_their_verdict():
     assert form.digest(made["verdict"]) == digest
 
 
-@pytest.mark.parametrize("version", [0, 4, True, "2"])
+@pytest.mark.parametrize("version", [0, 5, True, "2"])
 def test_other_versions_of_a_record_are_refused(version):
     with pytest.raises(form.InvalidRecordError, match="one of 1, 2, 3"):
         verification.problems({**timings.record(), "format_version": version})

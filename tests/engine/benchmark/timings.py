@@ -49,6 +49,7 @@ def process(ordinal, p50_ms=1.0, *, samples=200, **changed):
         "kept_every": 1,
         "queries": samples,
         "inferences": samples,
+        "unserved": 0,
         "wall_s": sum(nanos) / 1e9,
         "cpu_time_s": sum(nanos) / 1e9,
         "warmup_count": 10,
@@ -118,11 +119,11 @@ def record(processes=None, **changed):
 
 def of_version(measured):
     """The fields that the version of a measured record has: earlier ones have fewer."""
-    if measured["format_version"] >= 3:
-        return measured
-    kept = {name: value for name, value in measured.items() if name != "challenge"}
+    version = measured["format_version"]
+    lacks = {name for name, since in form.SINCE.items() if version < since}
+    kept = {name: value for name, value in measured.items() if version >= 3 or name != "challenge"}
     kept["processes"] = [
-        {name: value for name, value in one.items() if name != "outputs"}
+        {name: value for name, value in one.items() if name not in lacks}
         for one in measured["processes"]
     ]
     return kept

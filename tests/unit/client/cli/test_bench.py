@@ -192,7 +192,17 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
         (["--anyway"], {"if_busy": "measure", "quiet_wait_seconds": 10.0}),
         (["--anyway", "--wait", "3"], {"if_busy": "measure", "quiet_wait_seconds": 3.0}),
         (["--runtime", "openvino"], {"runtime": "openvino", "provider": ""}),
-        (["--shape", "seq=64", "--shape", "a=b=2"], {"shapes": {"seq": 64, "a=b": 2}}),
+        (["--size", "seq:64", "--size", "a:b:2"], {"shapes": {"seq": 64, "a:b": 2}}),
+        (["--shape", "x:0:1x3x64"], {"input_shapes": {"x:0": [1, 3, 64]}}),
+        (
+            ["--scenario", "server", "--concurrency", "4", "--latency-bound", "20"],
+            {"concurrency": 4, "latency_bound_ms": 20.0},
+        ),
+        (["--scenario", "offline", "--most-batch", "8"], {"most_batch": 8}),
+        (
+            ["--provider", "CUDAExecutionProvider", "--option", "use_tf32=false"],
+            {"provider_options": {"use_tf32": "false"}},
+        ),
         (["--processes", "30"], {"processes": 30, "most_processes": 30}),
         (["--quick"], {"processes": 5, "most_processes": 5, "timed_seconds": 1.0}),
         (["--cores", "0,1"], {"cores": [0, 1]}),

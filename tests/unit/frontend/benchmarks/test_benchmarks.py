@@ -12,8 +12,10 @@ from frontend.presenters import measurements
 from metadata.graphs import evaluations
 from registry.models import Version
 from runners.benchmarks import rankings, samples, selectors, timelines
-from runners.models import Comparison, Measurement
+from runners.models import Comparison, Job, Measurement
+from runners.queue import services
 from tests import factories, proven, shared, timed
+from tests.unit.runners.benchmarks.test_benchmarks import OFFERED
 
 pytestmark = pytest.mark.django_db
 PAGE = "/models/ada/net/v/1"
@@ -267,6 +269,60 @@ def test_maintainers_alone_may_run_again(guest, reader, version):
     assert "Run again" in reader.page(TAB)
     answer = reader.post(f"{TAB}/again", {"variant": "default"}, HTTP_ACCEPT="text/html")
     assert b"No worker of this hub can run this benchmark" in answer.content
+
+
+def test_a_run_is_asked_for_with_a_load_and_sizes(reader, version):
+    port = {"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 4]}
+    variant = version.variants.get()
+    variant.facts |= {"inputs": [port]}
+    variant.save(update_fields=["facts"])
+    page = reader.page(TAB)
+    assert "Run with options" in page
+    assert 'name="size:N"' in page
+    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    sent = {
+        "variant": "default", "scenario": "server", "concurrency": "3", "latency_bound_ms": "12.5",
+        "bound_percentile": "p90", "size:N": "4", "batch": "", "threads": "",
+    }  # fmt: skip
+    assert reader.post(f"{TAB}/again", sent).status_code == 302
+    [job] = Job.objects.filter(kind="benchmark", state=Job.State.QUEUED)
+    wanted = {"scenario": "server", "concurrency": 3, "latency_bound_ms": 12.5,
+              "bound_percentile": "p90", "shapes": {"N": 4}}  # fmt: skip
+    assert wanted.items() <= job.input.items()
+    assert "batch" not in job.input
+    answer = reader.post(f"{TAB}/again", {**sent, "batch": "four"}, HTTP_ACCEPT="text/html")
+    assert b"batch must be a whole number" in answer.content
+    answer = reader.post(f"{TAB}/again", {**sent, "size:Q": "4"}, HTTP_ACCEPT="text/html")
+    assert b"no dynamic dimension named" in answer.content
+
+
+def test_a_result_tells_its_bound_the_rates_tried_and_the_command(guest, version):
+    trial = {"rate_per_s": 100.0, "samples": 100, "over_bound": 0, "unserved": 0,
+             "estimate_ms": 1.5, "processes": 1}  # fmt: skip
+    above = trial | {"rate_per_s": 110.0, "over_bound": 90, "estimate_ms": 70.0}
+    bound = {"latency_ms": 50.0, "percentile": "p50", "rate": "search", "rule": "",
+             "trials": [trial, above]}  # fmt: skip
+    config = {"scenario": "server", "rate_per_s": 100.0, "concurrency": 2, "bound": bound}
+    row = timed.benchmark(version, 1.0, config=config, method="6")
+    assert "2 in flight, latency bound 50\u202fms" in guest.page(TAB)
+    page = guest.page(f"{TAB}/{row.pk}")
+    assert "Throughput with p50 within 50 ms" in page
+    assert "At 110 arrivals per second" in page
+    assert "p50 estimate 70\u202fms" in page
+    assert "--scenario server --concurrency 2 --latency-bound 50 --percentile p50" in page
+
+
+def test_a_result_tells_the_batches_that_were_tried(guest, version):
+    tried = [{"batch": size, "inferences": 100, "wall_s": wall, "peak_rss_bytes": 10**8}
+             for size, wall in ((1, 1.0), (2, 1.0), (4, 3.0))]  # fmt: skip
+    batches = {"choice": "highest throughput", "most": 4, "ended": "maximum", "reason": "",
+               "tried": tried, "inputs_of_one": []}  # fmt: skip
+    config = {"scenario": "offline", "batch": 2, "batches": batches}
+    row = timed.benchmark(version, 1.0, config=config, method="6")
+    page = guest.page(f"{TAB}/{row.pk}")
+    assert "Throughput of batch 4" in page
+    assert "--scenario offline --most-batch 4" in page
+    assert "Ranked by throughput" in guest.page(TAB)
 
 
 def test_the_overview_and_home_show_what_was_measured(guest, version):

@@ -1,0 +1,72 @@
+"""The workers of the hub: what each offers, and why what it does not offer is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from frontend.parts import labels
+from registry.api.parameters import accepts
+from runners.queue import aliases, registration, selectors
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.http import HttpRequest, HttpResponse
+
+    from runners.models import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A runtime or provider that failed its test; ``reason`` is empty except for administrators."""
+
+    name: str
+    code: str
+    cure: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A worker as the page shows it; machines are under aliases except for administrators."""
+
+    name: str
+    host: str
+    queues: tuple[str, ...]
+    runtimes: tuple[str, ...]
+    providers: tuple[str, ...]
+    missing: tuple[Missing, ...]
+    seen_at: datetime
+
+
+@accepts()
+@require_safe
+def workers(request: HttpRequest) -> HttpResponse:
+    """The live workers."""
+    sees_names = aliases.sees_names(request.user)
+    rows = [row_of(worker, sees_names=sees_names) for worker in selectors.live_workers()]
+    return render(request, "jobs/workers.html", {"rows": rows, "section": "jobs"})
+
+
+def row_of(worker: Worker, *, sees_names: bool) -> Row:
+    """A worker for somebody who may see the names and paths of machines, or may not."""
+    found = worker.capabilities
+    reasons = found.get("failed", {}) if sees_names else {}
+    return Row(
+        name=worker.name if sees_names else aliases.worker(worker.name),
+        host=worker.host if sees_names else aliases.host(worker.host),
+        queues=tuple(worker.queues),
+        runtimes=tuple(
+            f"{labels.runtime(name)} {version}" for name, version in found["runtimes"].items()
+        ),
+        providers=tuple(found.get("providers", [])),
+        missing=tuple(
+            Missing(name, cause.code, cause.cure, str(reasons.get(name, "")))
+            for name, cause in registration.unavailable(found).items()
+        ),
+        seen_at=worker.seen_at,
+    )
