@@ -83,6 +83,11 @@ def real_shapes():
 
 
 @pytest.fixture
+def graphs():
+    """Let events make graphs in a folder whose tests have none (`shared.no_graphs`)."""
+
+
+@pytest.fixture
 def events_delivered(django_capture_on_commit_callbacks):
     """Run what waits for the commit: `with events_delivered(): …`."""
     return lambda: django_capture_on_commit_callbacks(execute=True)

@@ -11,6 +11,7 @@ import io
 import itertools
 import json
 import pickle
+import secrets
 import tarfile
 import zipfile
 
@@ -88,6 +89,13 @@ def mlp_proto(*, hidden=8):
 
 def mlp(*, hidden=8) -> bytes:
     return mlp_proto(hidden=hidden).SerializeToString()
+
+
+def unlike_others(content: bytes) -> bytes:
+    """The same model with bytes that no other has: no result of theirs answers its jobs."""
+    made = onnx.load_model_from_string(content)
+    made.doc_string = secrets.token_hex(8)
+    return made.SerializeToString()
 
 
 def add_one() -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.test import override_settings
 
 STORAGE = pytest.StashKey[Path]()
@@ -59,3 +59,33 @@ def pass_cards(patched):
     """Have cards pass and reports not made: shapes are asked in a process of its own."""
     patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
     patched.setattr("metadata.validation.reports.renew", lambda _: False)
+
+
+GRAPHS = ("graphs", "hiding", "moves", "models", "heirs", "datasets", "agents", "users")
+
+
+@pytest.fixture(autouse=True)
+def no_graphs(request, monkeypatch):
+    """Have no event make a graph, which costs a third of what a published version does.
+
+    A `conftest.py` imports this for the tests of its folder. One that reads graphs asks for
+    `graphs`; any other that tries to read some fails, since it would find none for this reason.
+    """
+    if "graphs" in request.fixturenames:
+        yield
+        return
+    from registry.core import outbox
+
+    for name in GRAPHS:
+        monkeypatch.delitem(outbox._verbs, f"metadata.{name}")
+        # Events of a module's own rows may wait for it.
+        monkeypatch.setitem(outbox._handlers, f"metadata.{name}", lambda _: None)
+    with connection.execute_wrapper(refuse_graphs):
+        yield
+
+
+def refuse_graphs(execute, sql, params, many, context):
+    """Fail a question about graphs by name."""
+    if sql.startswith("SELECT") and "metadata_namedgraph" in sql:
+        pytest.fail(f"a test that reads graphs must ask for the fixture `graphs`: {sql[:200]}")
+    return execute(sql, params, many, context)

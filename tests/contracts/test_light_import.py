@@ -1,4 +1,4 @@
-"""`import hub` costs the standard library and nothing more."""
+"""`import hub` costs the standard library and nothing more, and a worker loads no pages."""
 
 from __future__ import annotations
 
@@ -36,3 +36,20 @@ def test_protocol_needs_the_standard_library_alone():
     found = modules_after(code) - modules_after("pass")
     roots = {name.split(".")[0] for name in found}
     assert roots - set(sys.stdlib_module_names) == {"hub"}
+
+
+WORKER = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+from django.core.management import execute_from_command_line
+try:
+    execute_from_command_line(["hub", "work", "--pool", "nonsense"])
+except SystemExit as end:
+    assert end.code == 1
+"""
+
+
+def test_a_worker_imports_no_addresses_and_no_views():
+    found = modules_after(WORKER)
+    assert "runners.workers.worker" in found
+    assert {"hub.server.urls", "frontend.urls"} & found == set()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -22,7 +22,11 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
+from tests import migrated
+
 ROOT = Path(__file__).parents[2]
+# Beside what pytest keeps between runs.
+KEPT = ROOT / ".pytest_cache" / "homes"
 
 
 def processes():
@@ -71,17 +75,32 @@ def own_environment():
 def prepared():
     """A home folder as a first start leaves it, and an admin's token; other hubs start from a copy.
 
-    To make the tables, a locale and a token takes longer than to start the processes.
+    To make the tables, a locale and a token takes longer than to start the processes. So it is kept
+    between runs while nothing of the product's source has changed, as the empty database is.
     """
-    home = Path(tempfile.mkdtemp(prefix="hub-home-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    place = KEPT / migrated.digest()
+    with (KEPT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            for other in KEPT.glob("*/"):
+                shutil.rmtree(other, ignore_errors=True)
+            unfinished = Path(tempfile.mkdtemp(dir=KEPT))
+            (unfinished / "token").write_text(first_start(unfinished / "home"))
+            unfinished.rename(place)
+    return place / "home", (place / "token").read_text()
+
+
+def first_start(home):
+    """Make a home folder as `hub serve` does; returns an admin's token."""
+    home.mkdir()
     made = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home)}
     first = f"from hub.server import serve as s; s.make_locale(s.Path({str(home)!r}))"
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", f"{first}; s._set_up(samples=False)"],
         cwd=ROOT, env=own_environment() | made, check=True,
     )  # fmt: skip
-    return home, admin_token(home, own_environment())
+    return admin_token(home, own_environment())
 
 
 def admin_token(home, environment):

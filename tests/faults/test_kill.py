@@ -67,7 +67,7 @@ def test_web_killed_around_the_last_byte(hub, delay):
 
 @pytest.mark.parametrize("delay", [0.0, 0.005, 0.02])
 def test_web_killed_while_it_submits(hub, delay):
-    path = hub.draft(f"submit-{int(delay * 1000)}", samples.mlp())
+    path = hub.draft(f"submit-{int(delay * 1000)}", samples.unlike_others(samples.mlp()))
     request = threading.Thread(target=lambda: _ignore(hub, path), daemon=True)
     request.start()
     time.sleep(delay)
@@ -101,7 +101,7 @@ def running(hub, path):
 
 
 def test_worker_killed_in_the_middle_of_a_job(hub):
-    path = hub.draft("slow", samples.function_doubling(18))
+    path = hub.draft("slow", samples.unlike_others(samples.function_doubling(18)))
     hub.call("POST", f"{path}/submit", {"publish": True})
     wait_for(lambda: (running(hub, path)() or {}).get("kind") == "check", "the check to run")
     worker = int(running(hub, path)()["worker"].rpartition("-")[2])

@@ -13,7 +13,7 @@ import pytest
 from tests.faults.conftest import Hub
 
 GUESTS = 24
-SECONDS = 8.0
+SECONDS = 5.0
 PATHS = ("/models", "/healthz")
 # A hub that is stopped by guesses answers after 15 s; one that is not, within 0.4 s, or a few times
 # that on a machine that is busy with something else.

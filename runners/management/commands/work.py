@@ -14,6 +14,8 @@ from runners.workers.worker import Worker
 
 class Command(BaseCommand):
     help = "Run jobs until stopped (SIGTERM finishes the current job)."
+    # They import every page and view, of which a worker needs none.
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

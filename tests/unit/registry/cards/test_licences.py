@@ -73,7 +73,7 @@ def listed(*values):
     return sorted(row.title.partition("/")[2] for row in rows)
 
 
-def test_each_of_several_is_found_counted_and_told(both, client):
+def test_each_of_several_is_found_counted_and_told(both, client, graphs):
     assert listed("mit") == ["choice", "list", "one"]
     assert listed("Apache-2.0") == ["choice", "list"]
     assert listed("mit", "apache-2.0") == ["choice", "list", "one"]
@@ -92,7 +92,7 @@ def test_each_of_several_is_found_counted_and_told(both, client):
     assert "apache-2.0, mit" in client.get("/models/ada/list/v/1").content.decode()
 
 
-def test_exports_and_the_hub_protocol_name_each(both, client):
+def test_exports_and_the_hub_protocol_name_each(both, client, graphs):
     info = client.get("/api/models/ada/list").json()
     assert {"license:mit", "license:apache-2.0"} <= set(info["tags"])
     bom = json.loads(client.get("/models/ada/list/v/1/export/cyclonedx.json").content)

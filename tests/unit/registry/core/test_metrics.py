@@ -99,7 +99,7 @@ def test_what_is_ambiguous_is_said(rows, severity, said):
         assert [one.severity for one in findings] == [severity]
 
 
-def test_two_models_that_write_differently_are_compared(ada, client):
+def test_two_models_that_write_differently_are_compared(ada, client, graphs):
     one = card(("acc", 66.6, ", unit: percent"))
     factories.published(ada, factories.model(ada, "one"), card=one)
     factories.published(ada, factories.model(ada, "two"), card=card(("accuracy", 0.913, "")))
@@ -125,7 +125,7 @@ def test_two_models_that_write_differently_are_compared(ada, client):
         ("{emissions: 1500, source: CodeCarbon, kind: declared}", "declared"),
     ],
 )
-def test_carbon_says_how_it_was_come_by(ada, written, kind):
+def test_carbon_says_how_it_was_come_by(ada, written, kind, graphs):
     text = f"---\nco2_eq_emissions: {written}\n---\n# A model\n"
     factories.published(ada, card=text)
     nquads = NamedGraph.objects.get(iri=f"{HOME}/models/ada/net/v/1/metadata").nquads
@@ -141,7 +141,7 @@ def test_an_unknown_kind_of_carbon_is_refused():
     assert one.field == "co2_eq_emissions.kind"
 
 
-def test_a_gated_model_is_restricted_in_the_graph(ada, client):
+def test_a_gated_model_is_restricted_in_the_graph(ada, client, graphs):
     version = factories.published(ada)
 
     def rights(path):
