@@ -99,35 +99,27 @@ def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
 
 def measured(version: Version) -> list[Measured]:
     """The measurements of a version, those of its main variant beside what its card claims."""
-    main = version.variants.order_by("pk").values_list("pk", flat=True).first()
-    claimed = {
-        (row.dataset.dataset_id, row.split.name, row.metric): row.claim.value
-        for row in scheduling.resolved(version)
-        if row.dataset and row.split and row.metric
-    }
-    return [
-        Measured(
-            row,
-            claimed.get((row.dataset_version.dataset_id, row.split, row.metric))
-            if row.variant_id == main
-            else None,
-        )
-        for row in sorted(rows_of(version), key=_place)
-    ]
+    return list(overview(version).measured)
 
 
 def overview(version: Version) -> Overview:
     """The measurements of a version, and why claims have none."""
-    rows = measured(version)
-    main = version.variants.order_by("pk").select_related("entry").first()
-    done = {
-        (one.row.dataset_version.dataset_id, one.row.split, one.row.metric)
-        for one in rows
-        if main is not None and one.row.variant_id == main.pk
+    claims = scheduling.resolved(version)
+    # Only claims are compared with the main variant, and wait for jobs of it.
+    main = version.variants.order_by("pk").select_related("entry").first() if claims else None
+    claimed = {
+        (row.dataset.dataset_id, row.split.name, row.metric): row.claim.value
+        for row in claims
+        if row.dataset and row.split and row.metric
     }
-    jobs = _jobs(version, main.entry.path if main else "")
+    rows = []
+    for row in sorted(rows_of(version), key=_place):
+        is_main = main is not None and row.variant_id == main.pk
+        rows.append(Measured(row, claimed.get(_subject(row)) if is_main else None))
+    done = {_subject(one.row) for one in rows if main and one.row.variant_id == main.pk}
+    jobs = _jobs(version, main.entry.path) if main else {}
     lacking = []
-    for claim in scheduling.resolved(version):
+    for claim in claims:
         key = (claim.dataset.dataset_id if claim.dataset else 0, claim.claim.split, claim.metric)
         if key in done:
             continue
@@ -136,6 +128,11 @@ def overview(version: Version) -> Overview:
             job = jobs.get((claim.dataset.dataset.slug, claim.claim.split))
         lacking.append(_unmeasured(claim, job))
     return Overview(tuple(rows), tuple(lacking))
+
+
+def _subject(row: Evaluation) -> tuple[int, str, str]:
+    """The data set, split and metric of a measurement."""
+    return row.dataset_version.dataset_id, row.split, row.metric
 
 
 def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:

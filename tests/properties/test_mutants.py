@@ -18,6 +18,7 @@ from random import Random
 import onnx
 import pytest
 
+from runners.engine.evaluation import rules as evaluation_rules
 from runners.engine.server.tasks import FLOWS
 from runners.sandbox import Limits, Request, Sandbox
 from tests import samples
@@ -31,6 +32,14 @@ LIMITS = Limits(
     wall_seconds=8, cpu_seconds=2, memory_bytes=1 << 30, output_bytes=1 << 20, job_seconds=40
 )
 SUBJECT = "0" * 64
+SPLIT = {
+    "name": "test",
+    "task": "classification",
+    "reader": "csv",
+    "files": ["rows.csv"],
+    "inputs": [{"name": "x", "columns": ["x"]}],
+    "target": {"column": "y", "labels": ["a", "b"]},
+}
 # Options that each task cannot do without; the drawn one goes with the mutant.
 OPTIONS = {
     "annotate": [
@@ -42,6 +51,7 @@ OPTIONS = {
     "compare-speed": [TIMED | {"against": "m.onnx"}],
     "conformance": [{"runtime": "onnxruntime"}],
     "difference": [{"against": "m.onnx"}],
+    "evaluation": [{"split": SPLIT}],
     "federated-schema": [{}, {"roles": {"trainable": ["*"]}}],
     "run": [{"inputs": []}],
     "upgrade": [{}, {"target": 13}],
@@ -117,9 +127,12 @@ class Trial:
     def ask(self, task, content, options):
         place = self.folder / "mutant"
         place.write_bytes(content)
-        return self.sandbox.run(
-            Request(task, "m.onnx", {"m.onnx": str(place)}, SUBJECT, options, LIMITS)
-        )
+        files = {"m.onnx": str(place)}
+        if task == "evaluation":
+            rows = self.folder / "rows.csv"
+            rows.write_text("x,y\n" + "0.5,1\n" * 8)
+            files[f"{evaluation_rules.FOLDER}/rows.csv"] = str(rows)
+        return self.sandbox.run(Request(task, "m.onnx", files, SUBJECT, options, LIMITS))
 
 
 def server_of(sandbox):

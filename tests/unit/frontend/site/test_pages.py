@@ -388,7 +388,7 @@ def test_queries_do_not_grow_with_rows(reader, ada, version):
 
 
 def test_model_page_has_a_fixed_number_of_queries(guest, version, django_assert_max_num_queries):
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(22):
         guest.page("/models/ada/net/v/1")
 
 
