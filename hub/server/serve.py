@@ -1,7 +1,8 @@
 """`hub serve`: first-run set-up, then the hub's processes, kept alive until stopped.
 
-A web process, one that keeps the graphs, and two workers: one does every job, the other only those
-that users wait for, so that publishing is not delayed by a long one.
+A web process, one that keeps the graphs, and workers: one does every job, another only those that
+users wait for, so that publishing is not delayed by a long one, and where there are more than two
+processors, more of them do checks and proofs.
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
@@ -28,6 +29,7 @@ from urllib.request import urlopen
 
 from django.db import DatabaseError, connections
 
+from hub.protocol.devices import usable_cores
 from runners.queue.parent_death import die_with_parent
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ STOP_SECONDS = 15.0
 RESTART_SECONDS = 1.0
 READY_SECONDS = 180.0
 SAMPLES_SECONDS = 60.0
+MOST_WORKERS = 8
 
 
 def main(argv: Sequence[str]) -> int:
@@ -58,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
         with _only_one(home):
             make_locale(home)
             password = _set_up(samples=args.samples)
-            hub = Supervisor(listener, threads=args.threads, worker=args.worker)
+            hub = Supervisor(listener, threads=args.threads, workers=args.workers)
             return hub.run(password, samples=args.samples)
     except BlockingIOError:
         print(
@@ -87,9 +90,21 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         "--no-samples", dest="samples", action="store_false", help="start without sample models"
     )
     parser.add_argument(
-        "--no-worker", dest="worker", action="store_false", help="start without workers"
+        "--workers",
+        type=int,
+        default=default_workers(len(usable_cores())),
+        help="workers for checks, proofs and benchmarks, besides the one for urgent work "
+        "(default: one fewer than there are processors, from 1 to 8)",
+    )
+    parser.add_argument(
+        "--no-worker", dest="workers", action="store_const", const=0, help="start without workers"
     )
     return parser.parse_args(argv)
+
+
+def default_workers(cores: int) -> int:
+    """How many workers share the machine's processors with the other processes of the hub."""
+    return min(max(1, cores - 1), MOST_WORKERS)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -163,14 +178,17 @@ def _set_up(*, samples: bool) -> str | None:
 class Supervisor:
     """Keeps the web process, the graphs process and the workers running."""
 
-    def __init__(self, listener: socket.socket, *, threads: int, worker: bool) -> None:
+    def __init__(self, listener: socket.socket, *, threads: int, workers: int) -> None:
         self._listener = listener
         self._stopping = False
         self._commands = {"web": _web(listener.fileno(), threads)}
         self._commands["graphs"] = [sys.executable, "-m", "hub.server.graphs"]
-        if worker:
-            work = [sys.executable, "-m", "hub.server.work"]
+        work = [sys.executable, "-m", "hub.server.work"]
+        if workers > 0:
             self._commands |= {"worker": work, "urgent worker": [*work, "--pool", "cpu.urgent"]}
+        # One of them measures; while it does, the others leave the machine to it.
+        for number in range(2, workers + 1):
+            self._commands[f"worker {number}"] = [*work, "--pool", "cpu", "--pool", "light"]
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, password: str | None, *, samples: bool) -> int:

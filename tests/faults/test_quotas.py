@@ -53,7 +53,8 @@ MODEL += "admin, namespace=zoo, name='net')"
 @pytest.mark.parametrize(
     ("limits", "refusal"),
     [
-        ({"quota": 6_000_000}, "quota-exceeded"),
+        # In each of the administrator's two: zoo, and the one of their own name.
+        ({"quota": 3_000_000}, "quota-exceeded"),
         ({"quota": 6_000_000, "model": MODEL}, "quota-exceeded"),
         ({"user": 6_000_000}, "quota-exceeded"),
         ({"free": 8_000_000}, "storage-full"),

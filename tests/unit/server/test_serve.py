@@ -28,9 +28,32 @@ def planted(monkeypatch):
     first_run.plant()
 
 
-def notes(*, worker=True):
+def supervisor(workers):
     with socket.socket() as listener:
-        return serve.Supervisor(listener, threads=1, worker=worker)._wait_for_samples()
+        return serve.Supervisor(listener, threads=1, workers=workers)
+
+
+def notes(*, workers=1):
+    return supervisor(workers)._wait_for_samples()
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers"), [(1, 1), (2, 1), (3, 2), (4, 3), (8, 7), (9, 8), (256, 8)]
+)
+def test_workers_grow_with_the_processors(cores, workers):
+    assert serve.default_workers(cores) == workers
+
+
+def test_one_worker_measures_and_the_others_check_and_prove():
+    commands = {name: one[3:] for name, one in supervisor(3)._commands.items() if "worker" in name}
+    proofs = ["--pool", "cpu", "--pool", "light"]
+    assert commands == {
+        "worker": [],
+        "urgent worker": ["--pool", "cpu.urgent"],
+        "worker 2": proofs,
+        "worker 3": proofs,
+    }
+    assert list(supervisor(0)._commands) == ["web", "graphs"]
 
 
 def set_state(name, state):
@@ -39,13 +62,13 @@ def set_state(name, state):
 
 def test_after_a_bounded_wait_the_rest_is_told(planted, monkeypatch):
     assert notes() == [f"3 samples are still being checked; see {ADDRESS}/jobs"]
-    assert notes(worker=False) == [f"3 samples are waiting for a worker; see {ADDRESS}/jobs"]
+    assert notes(workers=0) == [f"3 samples are waiting for a worker; see {ADDRESS}/jobs"]
     for name in ("digits-cnn-int8", "wine-gbt"):
         set_state(name, "published")
     assert first_run.unchecked() == ["zoo/digits-cnn"]
     assert notes() == [f"1 sample is still being checked; see {ADDRESS}/jobs"]
     monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
-    assert notes(worker=False) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
+    assert notes(workers=0) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
 
 
 def test_progress_and_refusals(planted, monkeypatch, capsys):
