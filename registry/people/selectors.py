@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import Lower
 
-from hub.protocol import problems
+from hub.protocol import problems, refs
 from registry.core.permissions import ROLES, can, require_admin
 from registry.models import Blob, Membership, Namespace, User
 
@@ -28,6 +28,13 @@ def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace,
     if actor.bound_to:
         rows = rows.filter(namespace=actor.bound_to)
     return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
+
+
+def publishing_namespaces(actor: Actor) -> list[Namespace]:
+    """Where one may publish: the hub's own namespace first, then one's own, then the others."""
+    first = (refs.DEFAULT_NAMESPACE, actor.username)
+    mine = [namespace for namespace, _ in namespaces_of(actor, "writer")]
+    return sorted(mine, key=lambda one: first.index(one.slug) if one.slug in first else len(first))
 
 
 def namespace(slug: str) -> Namespace:

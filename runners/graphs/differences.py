@@ -76,6 +76,11 @@ def of(before: Variant, after: Variant) -> Job | None:
     return rows.filter(state=Job.State.SUCCEEDED).first() or rows.first()
 
 
+def can_be_raised(job: Job) -> bool:
+    """Whether a difference waits behind other work, and would not where somebody asks for it."""
+    return job.state == Job.State.QUEUED and job.priority > _URGENT
+
+
 def told(job: Job, *, may_have: bool) -> dict[str, Any] | None:
     """A job's report; of a difference whose files the reader may not have, without weights."""
     is_open = may_have or job.kind != KIND or job.version is None or not job.version.model.is_gated

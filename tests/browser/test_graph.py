@@ -167,8 +167,8 @@ def test_both_graphs_side_by_side_choose_together(window, two):
     one = window(signed=True)
     one.open(two)
     page = one.page
-    page.click("text=Compare graphs")
-    page.locator(".bands").wait_for(timeout=60_000)
+    # Neighbouring versions are compared ahead.
+    page.locator(".bands").wait_for(timeout=90_000)
     until = time.monotonic() + 60
     while not page.locator("tr[data-output] .show").count():
         assert time.monotonic() < until, page.locator("#poster").inner_text()

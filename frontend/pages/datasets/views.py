@@ -125,7 +125,7 @@ def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form for a data set that nobody has described yet."""
-    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user, "writer")]
+    mine = people_selectors.publishing_namespaces(request.user)
     named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
     form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)
     if request.method == "POST" and form.is_valid():

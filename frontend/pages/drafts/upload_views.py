@@ -32,7 +32,7 @@ DESCRIBED = ("visibility", "license", "task", "summary")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_model(request: HttpRequest) -> HttpResponse:
-    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user, "writer")]
+    mine = people_selectors.publishing_namespaces(request.user)
     form = ModelForm(request.POST or None, request.FILES or None, namespaces=mine)
     if request.method == "POST" and form.is_valid():
         fields = form.cleaned_data

@@ -183,6 +183,9 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
             "after": _named(version, after),
             "job": job,
             "waits": _waits(job),
+            "can_raise": bool(
+                job and request.user.is_authenticated and compared.can_be_raised(job)
+            ),
             "released": version.is_served and other.is_served,
             "difference": differences.read((report or {}).get("facts", {}), request.GET, query)
             if done

@@ -15,6 +15,7 @@ from registry.models import File, RegisteredModel
 from registry.versions.services import versions
 from runners.graphs import differences, networks
 from runners.models import Job
+from runners.queue import order
 from tests import drawn, factories, proven, samples, shared
 from tests.unit.frontend.conftest import Reader
 
@@ -349,6 +350,17 @@ def test_a_difference_is_asked_for_computed_and_kept(guest, reader, ada, two):
     assert reader.post(DIFF).status_code == 302
     assert Job.objects.filter(kind=differences.KIND).count() == 1
     assert guest.get(f"/jobs/{Job.objects.get(kind=differences.KIND).pk}").status_code == 200
+
+
+def test_a_difference_made_ahead_is_raised_by_whoever_waits_for_it(guest, reader, two):
+    differences.owe(two[1].version)
+    for caller, can_raise in ((guest, False), (reader, True)):
+        page = caller.page(DIFF)
+        assert "Comparing graphs" in words(page)
+        assert ("Compare now" in page) is can_raise
+    assert reader.post(DIFF).status_code == 302
+    assert "Compare now" not in reader.page(DIFF)
+    assert Job.objects.get(kind=differences.KIND).priority < order.FIRST
 
 
 def test_both_graphs_open_side_by_side_once_they_are_drawn(guest, reader, ada, two):

@@ -9,6 +9,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from registry.models import Membership, Namespace, User
+from registry.people import selectors
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -53,3 +54,11 @@ def test_users_of_earlier_releases_get_theirs():
     assert owned("admin") == ["admin"]
     assert owned("ada") == ["ada"]
     assert {row.slug for row in Namespace.objects.all()} == {"ada", "lab", "admin"}
+
+
+def test_the_hubs_own_namespace_comes_first_then_ones_own():
+    admin = factories.admin()
+    for slug in ("alpha", "zulu"):
+        factories.namespace(admin, slug)
+    slugs = [one.slug for one in selectors.publishing_namespaces(admin)]
+    assert slugs == ["zoo", "admin", "alpha", "zulu"]
