@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hub.cli import command as cli_command
-from hub.cli.bench import command, measurement
+from hub.cli.bench import arguments, measurement
 from hub.protocol import federated
 from hub.protocol.signatures import benchmark_statement
 from runners.engine.benchmark import record as form
@@ -187,7 +187,7 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wanted"),
+    ("argv", "wanted"),
     [
         (["--anyway"], {"if_busy": "measure", "quiet_wait_seconds": 10.0}),
         (["--anyway", "--wait", "3"], {"if_busy": "measure", "quiet_wait_seconds": 3.0}),
@@ -208,8 +208,8 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
         (["--cores", "0,1"], {"cores": [0, 1]}),
     ],
 )
-def test_words_become_options_of_the_engine(arguments, wanted):
-    given = command._given(command._measure_parser().parse_args(["m.onnx", *arguments]))
+def test_words_become_options_of_the_engine(argv, wanted):
+    given = arguments.engine_options(arguments.measure_parser().parse_args(["m.onnx", *argv]))
     Options.from_json(given)
     assert wanted.items() <= given.items()
     assert given.get("shapes") is not None
