@@ -10,7 +10,7 @@ import hashlib
 import math
 from typing import Any
 
-from runners.engine.benchmark import batches, bounds, statistics
+from runners.engine.benchmark import bounds, comparability, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process, Record
 from runners.engine.benchmark.statistics import Interval, rounded
@@ -21,12 +21,7 @@ PROVISIONAL = {
     "least_processes": 5, "widest_interval": 0.03,
 }  # fmt: skip
 _READINGS = (("psi_cpu_some", "cpu-pressure"), ("foreign_cpu", "foreign-cpu"), ("steal", "steal"))
-_MACHINE = (
-    *("cpu_family", "cpu_model_number", "cpu_stepping", "cpu_microcode"),
-    *("governor", "turbo", "smt", "kernel", "runtime_build"),
-)
 _JOULE_PER_KWH = 3_600_000.0
-_GIB = 1 << 30
 
 
 def complete(measured: Record) -> dict[str, Any]:
@@ -54,7 +49,7 @@ def summarise(measured: Record) -> dict[str, Any]:
         reasons += _unreadable(measured, used)
         status = form.NOISY if reasons else status
     energy = energy_of(measured, used)
-    comparability = _comparability(measured)
+    fields = comparability.key_fields(measured)
     return {
         "processes": processes,
         "environment_digest": form.digest(measured["environment"]),
@@ -62,8 +57,8 @@ def summarise(measured: Record) -> dict[str, Any]:
         "stats": stats,
         "energy": energy,
         "carbon": _carbon(energy, measured["grid"]),
-        "comparability": comparability,
-        "comparability_key": form.digest(comparability),
+        "comparability": fields,
+        "comparability_key": form.digest(fields),
         "status": status,
         "reasons": reasons,
         "content_sha256": form.digest(form.measured(measured)),
@@ -375,85 +370,3 @@ def _carbon(energy: dict[str, Any], grid: dict[str, Any] | None) -> dict[str, An
         "pue": None,
         "scope": "operational part of SCI; what making the hardware cost is not known",
     }
-
-
-def machine_of(environment: dict[str, Any]) -> dict[str, Any]:
-    """What of a machine changes figures beside its processor's name, for the comparability key."""
-    return {name: environment.get(name, NOT_EXPOSED) for name in _MACHINE}
-
-
-def _comparability(measured: Record) -> dict[str, Any]:
-    """The hard fields: figures may be ranked together only where all of these are equal.
-
-    Records of the first version have neither the quota nor the rules of warm-up and timing in it,
-    those of the second none of what `machine_of` tells.
-    """
-    config, provider = measured["config"], measured["provider"]
-    around = measured["environment"]
-    is_gpu = provider["claimed"] in form.GPU_PROVIDERS
-    memory = around.get("memory_limit_bytes")
-    if isinstance(memory, str | None):
-        memory = around.get("memory_total_bytes")
-    names = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
-    since: dict[str, Any] = {}
-    if not form.is_first(measured):
-        since = {
-            "cgroup_cpu_limit": around.get("cgroup_cpu_limit", NOT_EXPOSED),
-            "warmup": config.get("warmup", NOT_APPLICABLE),
-            "timed": config.get("timed", NOT_APPLICABLE),
-        }
-    if not form.is_before_outputs(measured):
-        since |= machine_of(around)
-    load = {} if form.is_before_loads(measured) else _load(config)
-    return {
-        **since,
-        "method": measured["method"],
-        "device": "gpu" if is_gpu else "cpu",
-        "hardware": around.get("gpu_model" if is_gpu else "cpu_model", NOT_EXPOSED),
-        "cpu_model": around.get("cpu_model", NOT_EXPOSED),
-        "usable_cpus": around.get("usable_cpus", NOT_EXPOSED),
-        "memory_gib": round(memory / _GIB) if isinstance(memory, int) else NOT_EXPOSED,
-        "driver_major": str(around.get("driver", NOT_APPLICABLE)).split(".", 1)[0],
-        **{name: around.get(name, NOT_EXPOSED) for name in names},
-        "provider": provider["claimed"],
-        "provider_options": provider.get("options", {}),
-        "inputs": sorted([one["dtype"], one["shape"]] for one in config["inputs"]),
-        **{
-            name: config.get(name, NOT_APPLICABLE)
-            for name in (
-                "scenario",
-                "rate_per_s",
-                "samples_per_query",
-                "batch",
-                "concurrency",
-                "call_style",
-                "intra_op_threads",
-                "inter_op_threads",
-                "spinning",
-                "graph_opt_level",
-                "execution_mode",
-            )
-        },
-        **load,
-    }
-
-
-def _load(config: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the key for a rate that was searched and a batch that was chosen.
-
-    Those are results: the conditions are the bound, and how large a batch may be.
-    """
-    load: dict[str, Any] = {}
-    if "bound" in config:
-        asked = config["bound"]
-        load |= {"latency_bound_ms": asked["latency_ms"], "bound_percentile": asked["percentile"]}
-        if asked["rate"] == bounds.SEARCH:
-            load["rate_per_s"] = bounds.SEARCH
-    if "batches" in config and config["batches"]["choice"] == batches.CHOSEN:
-        inputs = config["batches"]["inputs_of_one"]
-        load |= {
-            "batch": batches.CHOSEN,
-            "most_batch": config["batches"]["most"],
-            "inputs": sorted([one["dtype"], one["shape"]] for one in inputs),
-        }
-    return load

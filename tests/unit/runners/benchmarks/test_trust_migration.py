@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from runners.engine.benchmark import power, summary
+from runners.engine.benchmark import comparability, power
 from runners.engine.benchmark import record as form
 from tests.engine.benchmark import timings
 
@@ -52,7 +52,7 @@ def test_a_key_of_a_record_that_would_be_made_today_is_the_same():
         del before[name]
     key = migration.key_of(record | {"comparability": before})["comparability_key"]
     assert key == record["comparability_key"]
-    assert set(migration.MACHINE) == set(summary.machine_of({}))
+    assert set(migration.MACHINE) == set(comparability.machine_of({}))
 
 
 def test_figures_become_totals_over_totals():
