@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from hub.client.cache import RemoteFile
+    from hub.client.find import Measured
     from hub.client.training.training import Training
 
 PAGE = 100
@@ -208,6 +209,8 @@ class Hub:
         precision: str | None = None,
         passes_on: str | None = None,
         predicted: bool = False,
+        min: Measured = None,  # noqa: A002 - the word of the API
+        max: Measured = None,  # noqa: A002 - the word of the API
         limit: int = 20,
         **limits: str | float | None,
     ) -> list[dict[str, Any]]:
@@ -215,12 +218,16 @@ class Hub:
 
         `limits` are `max_p50` (milliseconds, or "20ms") of an accepted result `on` a class of
         devices ("this machine" for that of this one) with a `runtime`, `max_memory` and `max_size`
-        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). Latency, or else
-        the only limit, decides the order; with several others the newest come first. Models
-        without the figure that a limit needs are left out; with `predicted` a prediction counts
-        where nothing was measured. `fits` of each model has its values.
+        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). `min` is the
+        least accuracy that the hub measured of the main variant: "accuracy=0.9",
+        "accuracy@digits:test=90%", a list of these, or {"accuracy@digits": 0.9}; `max` the same
+        for metrics of which less is better, such as rmse. Latency, else accuracy, else the only
+        limit decides the order; with several others the newest come first. Models without the
+        figure that a limit needs are left out; with `predicted` a prediction counts where nothing
+        was measured. `fits` of each model has its values.
 
-        Raises InvalidRequest for a limit that is none, and NotFound where nothing that matches has
+        Raises InvalidRequest for a limit that is none or names a metric or data set that the hub
+        does not have, and NotFound where nothing that matches has
         an accepted result on the device that is named without a limit, or nothing at all was
         measured on machines like this one.
         """
@@ -229,7 +236,7 @@ class Hub:
         self.require_network(query or "", "hub.find")
         if on == speeds.THIS_MACHINE:
             on = speeds.this_machine(self.transport.get("/api/v1/devices"))
-        asked = find.filters(limits, on) | {
+        asked = find.filters(limits, on, min=min, max=max) | {
             "runtime": runtime, "task": task, "license": license, "precision": precision,
             "passes_on": passes_on, "predicted": "true" if predicted else None,
         }  # fmt: skip
