@@ -180,8 +180,8 @@ def order_reason(query: Query) -> str:
     if query.sort != query.default_sort or not query.limits:
         return ""
     if query.sort == search.ACCURACY:
-        words = "Best {} first, because of that limit."
-        return words.format(_measured(query.accuracy[0]))
+        measured = _measured(query.accuracy[0])
+        return f"Sorted by “{measured}”, the best first, because of that limit."
     title = MORE["max_p50"][0] if query.max_p50 is not None else GROUPS[query.limits[0]][0]
     if query.sort == USUAL_SORT:
         return "Newest first, since several limits are set. To sort by one of them, use Sort."

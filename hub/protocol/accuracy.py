@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # The metrics of a task in the order in which they are shown; some need scores, or many classes.
 METRICS: Final[dict[Task, tuple[str, ...]]] = {
     "classification": ("accuracy", "top-5", "f1-macro", "roc_auc", "log_loss"),
+    "multi-label-classification": ("accuracy", "f1-macro", "f1-micro", "roc_auc"),
     "regression": ("rmse", "mae", "r2"),
 }
 ALL: Final = tuple(dict.fromkeys(name for names in METRICS.values() for name in names))

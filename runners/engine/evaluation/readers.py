@@ -95,7 +95,8 @@ def _finish(targets: Array, work: Path) -> None:
 def _table(
     split: Split, folder: Path, texts: Sequence[bool]
 ) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
-    wanted = {split.target.column: split.task == "classification"}
+    targets = split.target.columns or (split.target.column,)
+    wanted = dict.fromkeys(targets, split.task == "classification")
     for one, is_text in zip(split.inputs, texts, strict=True):
         for column in one.columns:
             if wanted.setdefault(column, is_text) != is_text:
@@ -124,6 +125,8 @@ def _table(
             values.append([list(row) for row in zip(*own, strict=True)])
         else:
             values.append(np.stack([np.asarray(column) for column in own], axis=1))
+    if split.target.columns:
+        return values, np.stack([np.asarray(joined[name]) for name in targets], axis=1)
     return values, joined[split.target.column]
 
 
@@ -291,6 +294,12 @@ def _array(array: Array, column: str, name: str) -> Array | list[list[str]]:
 
 
 def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
+    if split.task == splits.MULTI_LABEL:
+        if target.ndim != 2 or target.dtype.kind not in "fiub":
+            raise UnreadableDataError(
+                f"The target {split.target.column!r} of {name} is no table of 0 and 1."
+            )
+        return target
     if target.ndim > 1 and target.size == len(target):
         target = target.reshape(len(target))
     if target.ndim != 1 or target.dtype.kind not in "fiubU":
@@ -333,7 +342,9 @@ def _pictures(split: Split, path: Path, work: Path) -> dict[str, Any]:
 
 
 def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
-    """The targets as class numbers with the number of classes, or as values."""
+    """The targets as class numbers or as 0 and 1 with the number of classes, or as values."""
+    if split.task == splits.MULTI_LABEL:
+        return _several(split, np.asarray(values))
     if split.task == "regression":
         if isinstance(values, list):
             values = np.asarray(
@@ -354,6 +365,20 @@ def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
         raise UnreadableDataError(f"The targets cannot be read: {error}.") from None
     targets = np.asarray([places[cell] for cell in cells], dtype=np.int64)
     return targets, len(split.target.labels) or int(targets.max()) + 1
+
+
+def _several(split: Split, values: Array) -> tuple[Array, int]:
+    """For each row and label 0 or 1, and the number of labels."""
+    unknown = ~np.isin(values, (0, 1))
+    if unknown.any():
+        row = int(np.flatnonzero(unknown.any(axis=1))[0]) + 1
+        raise UnreadableDataError(f"Row {row:,} has a target that is neither 0 nor 1.")
+    names, count = split.target.labels, values.shape[1]
+    if count < 2 or (names and len(names) != count):
+        raise UnreadableDataError(
+            f"The targets have {count:,} labels for each row, the split names {len(names):,}."
+        )
+    return values.astype(np.int64), count
 
 
 def _too_many(name: str) -> UnreadableDataError:
