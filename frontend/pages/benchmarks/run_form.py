@@ -123,7 +123,7 @@ def _fraction(name: str, text: str) -> float:
 
 
 def _shape(name: str, text: str) -> list[int]:
-    sizes = [addresses.whole(size.strip()) for size in text.lower().replace("×", "x").split("x")]
+    sizes = [addresses.whole(size.strip()) for size in text.lower().split("x")]
     if None in sizes:
         raise problems.InvalidRequest.at(
             f"/{name}",
