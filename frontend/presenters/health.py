@@ -12,6 +12,7 @@ from django.db import connection
 
 from frontend.parts import formatting
 from metadata import nightly
+from metadata.sparql import service
 from registry.storage import verification
 from registry.storage.files import store
 from runners.queue import aliases
@@ -56,6 +57,7 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
             "running" if workers else "none",
             f"{formatting.plural(workers, 'worker')}; {waiting} queued and {running} running jobs",
         ),
+        _graphs(actor),
         *(_night(outcome) for outcome in nightly.outcomes()),
     ]
 
@@ -95,6 +97,23 @@ def _files(actor: Actor) -> Part:
         named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:SHOWN])
         detail = f"{detail}: {', '.join(named)}"
     return Part("Stored files", "failed", "damaged", detail)
+
+
+def _graphs(actor: Actor) -> Part:
+    """How far the graph store is; which graphs it refuses, for administrators alone."""
+    status = service.store_status()
+    if status.revision is None:
+        return Part("Graph store", "errored", "not ready", "it is being built")
+    if status.refused:
+        count = formatting.plural(len(status.refused), "graph")
+        detail = f"{count} malformed and left out"
+        if actor.is_authenticated and actor.is_admin:
+            detail = f"{detail}: {', '.join(status.refused[:SHOWN])}"
+        return Part("Graph store", "failed", "incomplete", detail)
+    if not status.is_sound:
+        seconds = round(status.behind.total_seconds())
+        return Part("Graph store", "errored", "behind", f"{seconds} s behind the published models")
+    return Part("Graph store", "passed", "complete", f"revision {status.revision}")
 
 
 def _layers(isolation: Any) -> tuple[tuple[str, bool], ...]:
