@@ -118,7 +118,7 @@ def answer(
         return Answer(304, headers, 0, 0)
     start, length = 0, blob.size
     status = 200
-    if request.range and request.if_range in (None, etag):
+    if request.method == "GET" and request.range and request.if_range in (None, etag):
         part = _part(request.range, blob.size)
         if part is not None:
             start, length = part
