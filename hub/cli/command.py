@@ -39,10 +39,11 @@ SERVER_COMMANDS = {
 }
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 _ENVIRONMENT = (
-    "environment variables: HUB_URL (default: http://127.0.0.1:8000), HUB_TOKEN, HUB_CACHE, "
+    "environment variables: HUB_URL (default: http://127.0.0.1:8000; mirrors after commas), "
+    "HUB_TOKEN, HUB_CACHE, "
     "HUB_OFFLINE, "
     "HUB_RETRY_SECONDS (default: 60), HUB_VERIFY (changed or always), "
-    "HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY"
+    "HUB_CA_BUNDLE, HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY"
 )
 
 

@@ -1,9 +1,9 @@
 """Where the hub is, who is asking, where the cache lies and whether the network may be used.
 
-Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY,
+Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY, HUB_CA_BUNDLE,
 HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY, and from what `hub login` stored in the user's
-configuration folder. A token belongs to one hub and
-is never given to another, and so does a certificate.
+configuration folder. A token belongs to one hub and is never given to another, and so does a
+certificate.
 """
 
 from __future__ import annotations
@@ -30,10 +30,20 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
+class Mirror:
+    """Another hub that reads may come from: its address, and the token that belongs to it."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not.
 
-    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None.
+    ``mirrors`` are asked, in their order, for what the hub does not answer; only reads go there.
+    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None;
+    ``authorities`` is the file or folder of trusted certificate authorities, None the system's.
     ``retry_seconds`` is how long requests are repeated while the hub does not answer. ``verify``
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     """
@@ -42,8 +52,10 @@ class Config:
     token: str | None = field(default=None, repr=False)
     cache: Path = field(default_factory=lambda: cache_folder(os.environ))
     offline: bool = False
+    mirrors: tuple[Mirror, ...] = ()
     certificate: Path | None = None
     certificate_key: Path | None = None
+    authorities: Path | None = None
     retry_seconds: float = RETRY_SECONDS
     verify: str = CHANGED
 
@@ -84,24 +96,35 @@ class Config:
         """Fill what is not given from the environment and the stored sign-in."""
         environ = os.environ
         stored = read_stored()
-        configured = check_url(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
-        hub_url = check_url(url) if url else configured
+        configured, *rest = check_urls(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
+        hub_url, *rest = check_urls(url) if url else (configured, *rest)
         is_offline = environ.get("HUB_OFFLINE", "").strip().lower() in _TRUE
         if origin(hub_url) == origin(configured):
             token = environ.get("HUB_TOKEN") or None if token is None else token
             if certificate is None:
                 certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
                 certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
+        authorities = environ.get("HUB_CA_BUNDLE")
+        # OpenSSL reads the first two itself.
+        if not (authorities or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
+            authorities = environ.get("REQUESTS_CA_BUNDLE")
         return cls(
             url=hub_url,
             token=(token or stored.tokens.get(_key(hub_url)) or "").strip() or None,
             cache=Path(cache) if cache else cache_folder(environ),
             offline=is_offline if offline is None else offline,
+            mirrors=tuple(Mirror(mirror, stored.tokens.get(_key(mirror))) for mirror in rest),
             certificate=Path(certificate).expanduser() if certificate else None,
             certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
+            authorities=Path(authorities).expanduser() if authorities else None,
             retry_seconds=_retry_seconds(environ) if retry_seconds is None else retry_seconds,
             verify=verify or environ.get("HUB_VERIFY", "").strip().lower() or CHANGED,
         )
+
+
+def check_urls(urls: str) -> list[str]:
+    """Return the addresses of a hub and its mirrors, which commas divide; as `check_url` does."""
+    return list(dict.fromkeys(map(check_url, urls.split(","))))
 
 
 def check_url(url: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.client import config as settings
 from hub.client.cache import Cache, Resolved
+from hub.client.mirrors import Mirrored
 from hub.client.transport import Transport
 from hub.protocol import problems, refs
 
@@ -33,7 +34,9 @@ FASTEST = "fastest"
 class Hub:
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
-    What is not given comes from the environment and from `hub login`. `certificate` is a PEM file
+    What is not given comes from the environment and from `hub login`. `url` is the hub's address,
+    or it and those of its mirrors, divided by commas: reads go to the first that answers, writes to
+    the first alone, and each gets only its own token. `certificate` is a PEM file
     with a TLS client certificate, `certificate_key` one with its key where it is not in the same
     file; it is shown to the hub alone. While the hub does not answer, requests are repeated for
     `retry_seconds` (HUB_RETRY_SECONDS, 60 by default; 0 forbids it), with a line on the logger
@@ -67,6 +70,7 @@ class Hub:
         )
         self.cache = Cache(self.config.cache, verify=self.config.verify)
         self.transport = Transport(self.config)
+        self.reads = Mirrored(self.transport) if self.config.mirrors else self.transport
 
     def load(
         self,
@@ -170,7 +174,7 @@ class Hub:
         parsed = refs.parse(ref)
         self.require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
-        model = self.transport.get(address)
+        model = self.reads.get(address)
         number = parsed.number
         if parsed.label is not None or parsed.digest is not None:
             number = self.resolve(refs.format(replace(parsed, variant=None))).number
@@ -178,8 +182,8 @@ class Hub:
             number = int(model["latest"]["number"])
         version = None
         if number is not None:
-            version = self.transport.get(f"{address}/versions/{number}")
-        rows = self.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
+            version = self.reads.get(f"{address}/versions/{number}")
+        rows = self.reads.get(f"{address}/versions", query={"limit": PAGE})["items"]
         versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
         return {**model, "version": version, "versions": versions}
 
@@ -247,7 +251,7 @@ class Hub:
     ) -> Iterator[dict[str, Any]]:
         remaining = limit
         fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
-        page = self.transport.get("/api/v1/models", query=fields)
+        page = self.reads.get("/api/v1/models", query=fields)
         if filters.get("sort") == FASTEST:
             from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
 
@@ -260,7 +264,7 @@ class Hub:
                 remaining = remaining - 1 if remaining is not None else None
             if not page.get("next") or (remaining is not None and remaining <= 0):
                 return
-            page = self.transport.get(page["next"])
+            page = self.reads.get(page["next"])
 
     def push(
         self,
@@ -393,7 +397,7 @@ class Hub:
         """
         from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
-        return references.resolve(self.transport, self.cache, ref, opset=opset, variant=variant)
+        return references.resolve(self.reads, self.cache, ref, opset=opset, variant=variant)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
@@ -426,7 +430,7 @@ class Hub:
         total = sum(file.size for file in missing.values())
         with Bar(str(resolved.ref), total, is_shown=progress) as bar:
             fetched = download.fetch_all(
-                self.transport, self.cache, missing.values(), on_bytes=bar.advance
+                self.reads, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
 

@@ -244,10 +244,15 @@ class Source(Transport):
         )
 
     def _send(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        silence_seconds: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         try:
-            return super()._send(method, url, headers, body)
+            return super()._send(method, url, headers, body, silence_seconds)
         except problems.Unreachable as error:
             if "HUB_URL" not in str(error):
                 raise
