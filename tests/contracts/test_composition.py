@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -112,3 +115,49 @@ def test_the_proxy_goes_to_the_web_service():
     caddy = (DOCKER / "Caddyfile").read_text(encoding="utf-8")
     assert "reverse_proxy {$HUB_WEB:web:8000}" in caddy
     assert '"0.0.0.0:${PORT:-8000}"' in ENTRYPOINT
+
+
+ENTERED = {
+    "HUB_DOMAIN": "hub.example.org",
+    "HUB_SECRET_KEY": "x7" * 40,
+    "POSTGRES_PASSWORD": "letters4nd0digits",
+}
+
+
+def environment(home, **changes):
+    """What the Compose file gives the hub's services, once `example.env` is filled in."""
+    variable = re.compile(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}")
+    given = {
+        name: variable.sub(lambda match: ENTERED.get(match[1]) or match[2], value)
+        for name, value in SERVICES["setup"]["environment"].items()
+    }
+    image = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home)}
+    path = f"{Path(sys.executable).parent}:{os.defpath}"
+    return {"PATH": path} | given | image | {"HUB_GRAPHS": str(home / "graphs")} | changes
+
+
+def test_the_check_that_its_documentation_names_passes(tmp_path):
+    command = "python -m django check --deploy"
+    assert f"exec web {command}\n" in (DOCKER / "README.md").read_text(encoding="utf-8")
+    done = subprocess.run(
+        ["sh", DOCKER / "entrypoint.sh", *command.split()],
+        cwd=ROOT, env=environment(tmp_path), check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"hub\.[EW]\d+", done.stdout + done.stderr) == ["hub.W003"]
+
+
+@pytest.mark.live
+def test_its_setup_makes_the_tables_and_one_administrator(tmp_path):
+    # No PostgreSQL is at the address that the Compose file names.
+    database = {"DATABASE_URL": f"sqlite:///{tmp_path}/hub.sqlite3"}
+    shown = [
+        subprocess.run(
+            ["sh", DOCKER / "entrypoint.sh", "setup"],
+            cwd=ROOT, env=environment(tmp_path, **database), check=True, capture_output=True,
+            text=True,
+        ).stdout
+        for _ in range(2)
+    ]  # fmt: skip
+    assert re.search(r"^admin user: admin\nadmin password: \S{12,}\n", shown[0], re.MULTILINE)
+    assert "admin password" not in shown[1]
