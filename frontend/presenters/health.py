@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from frontend.parts import formatting
+from hub.protocol import problems
 from metadata import nightly
 from metadata.sparql import service
 from registry.storage import verification
@@ -77,9 +78,12 @@ def _night(outcome: nightly.Outcome) -> Part:
 
 def _storage() -> Part:
     try:
+        store().check()
         usage = shutil.disk_usage(store().root)
     except OSError as error:
         return Part("Storage", "failed", "not responding", str(error.strerror))
+    except problems.Unavailable as error:
+        return Part("Storage", "failed", "not responding", str(error))
     free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
     if usage.free < LOW:
         return Part("Storage", "errored", "nearly full", free)

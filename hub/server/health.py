@@ -82,8 +82,9 @@ def _database() -> dict[str, Any]:
 
 def _storage() -> dict[str, Any]:
     try:
+        store().check()
         usage = shutil.disk_usage(store().root)
-    except OSError as error:
+    except (OSError, problems.Unavailable) as error:
         return _failed("storage", error)
     return {
         "ok": usage.free > settings.HUB_LIMITS_FREE_BYTES,

@@ -16,6 +16,7 @@ from registry.storage.files import store
 from runners.benchmarks import record_consistency
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterable, Iterator
 
     from runners.models import Measurement
@@ -50,9 +51,9 @@ def counted(row: Measurement, processes: Iterable[Process]) -> list[Process]:
     return kept if len(kept) == row.processes else finished
 
 
-def path(row: Measurement) -> str:
-    """The stored file of a result's whole record; raises NotFound and Withdrawn."""
-    return str(store().path(_sha256(row)))
+def open_record(row: Measurement) -> io.BufferedReader:
+    """The file of a result's whole record; raises NotFound and Withdrawn."""
+    return store().open(_sha256(row))
 
 
 def csv(row: Measurement) -> Iterator[str]:

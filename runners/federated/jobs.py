@@ -19,12 +19,12 @@ from registry.core import outbox
 from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import contributions, rounds, trainings
 from registry.federated.services.contributions import Verdict
-from registry.storage.files import store
 from runners.models import Job
 from runners.queue import services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from runners.engine.reports import Report
 
@@ -50,6 +50,7 @@ class GoneError(Exception):
 class Staged:
     """What a job is given: files by the paths under which it sees them, and its options."""
 
+    path_of: Callable[[str], Path]
     files: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -57,7 +58,7 @@ class Staged:
         """Give a blob under a path; raises GoneError where it is no longer kept."""
         if not sha256:
             raise GoneError(f"The content of {path} is no longer stored.")
-        self.files[path] = str(store().path(sha256))
+        self.files[path] = str(self.path_of(sha256))
         return path
 
 
@@ -88,9 +89,13 @@ def serve(found: Round) -> None:
             _enqueue(CHECK, {"round": found.pk, "contributions": keys, "tries": tries})
 
 
-def staged(job: Job) -> Staged:
-    """What a check or an aggregation gets, as the rows are now; raises GoneError."""
-    return _staged_check(job) if job.kind == CHECK else _staged_aggregate(job)
+def staged(job: Job, path_of: Callable[[str], Path]) -> Staged:
+    """What a check or an aggregation gets, as the rows are now; raises GoneError.
+
+    ``path_of`` gives the file of a blob, as ``BlobStore.files`` does.
+    """
+    stage = _stage_check if job.kind == CHECK else _stage_aggregate
+    return stage(job, Staged(path_of))
 
 
 def take(job: Job) -> None:
@@ -148,14 +153,13 @@ def _is_being_checked(found: Round, keys: Iterable[int]) -> bool:
     return not busy.isdisjoint(keys)
 
 
-def _staged_check(job: Job) -> Staged:
+def _stage_check(job: Job, given: Staged) -> Staged:
     found = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
         pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
     ).select_related("participant")
     if not found.is_live or not rows:
         raise GoneError("The contribution was withdrawn, or its round has ended.")
-    given = Staged()
     given.add(BASE, found.base_id)
     told = [
         _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
@@ -165,12 +169,11 @@ def _staged_check(job: Job) -> Staged:
     return given
 
 
-def _staged_aggregate(job: Job) -> Staged:
+def _stage_aggregate(job: Job, given: Staged) -> Staged:
     plan = Aggregate.objects.select_related("round__training").get(pk=job.input["aggregate"])
     closing, training = plan.round, plan.round.training
     if closing.state != Round.State.CLOSING:
         raise GoneError(f"The round is {closing.state}.")
-    given = Staged()
     given.add(BASE, closing.base_id)
     if training.optimiser_id:
         given.add(OPTIMISER, training.optimiser_id)

@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 from django.conf import settings
@@ -32,6 +32,9 @@ from runners.models import Job
 from runners.queue import services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 log = structlog.get_logger(__name__)
 
@@ -151,16 +154,26 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    files = {path: str(store().path(sha256)) for path, sha256 in services.files_of(job).items()}
+    try:
+        with store().files() as path_of:
+            return _run_on(job, sandbox, lease, path_of)
+    except problems.StorageFull as error:
+        return _errored(job, "storage-full", str(error))
+    except problems.Unavailable as error:
+        return _errored(job, "storage-unavailable", str(error))
+
+
+def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], Path]) -> Report:
+    files = {path: str(path_of(sha256)) for path, sha256 in services.files_of(job).items()}
     if job.version_id and job.entry not in files:
         return _errored(job, "file-missing", f"The version no longer holds {job.entry}.")
     weak = _too_weak(sandbox)
     if weak:
         return _errored(job, "sandbox-weak", weak)
-    options = _options(job, files)
+    options = _options(job, files, path_of)
     if job.kind in Job.PRIVATE:
         try:
-            given = jobs.staged(job)
+            given = jobs.staged(job, path_of)
         except jobs.GoneError as gone:
             finding = Finding("input-gone", "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
@@ -180,24 +193,22 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
         return record_checks.vetted(job, report)
     except OSError as error:
         return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
-    except problems.StorageFull as error:
-        return _errored(job, "storage-full", str(error))
 
 
-def _options(job: Job, files: dict[str, str]) -> dict[str, Any]:
+def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) -> dict[str, Any]:
     """What a job is told beside its files; those that it names by digest join ``files``."""
     options = dict(job.input)
     if sample := options.pop("calibration_sha256", ""):
         options["calibration"] = CALIBRATION
-        files[CALIBRATION] = str(store().path(sample))
+        files[CALIBRATION] = str(path_of(sample))
     # Files of another version of the same model, which a graph or a speed is held against.
     for path, sha256 in options.pop("against_files", {}).items():
-        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+        files[f"{differences.AGAINST}/{path}"] = str(path_of(sha256))
     for path, sha256 in options.pop("data_files", {}).items():
-        files[f"{rules.FOLDER}/{path}"] = str(store().path(sha256))
+        files[f"{rules.FOLDER}/{path}"] = str(path_of(sha256))
     # What somebody gave for one run alone.
     for path, sha256 in options.pop("input_files", {}).items():
-        files[path] = str(store().path(sha256))
+        files[path] = str(path_of(sha256))
     return scheduling.options_at(job) if job.kind in scheduling.KINDS else options
 
 

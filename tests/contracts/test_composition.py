@@ -92,7 +92,7 @@ def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
     }
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = needed["optional-dependencies"]
-    wanted = [*needed["dependencies"], *extras["web"]]
+    wanted = [*needed["dependencies"], *extras["web"], *extras["s3"]]
     wanted += extras["cpu"] if extra == "worker-cpu" else []
     assert {canonicalize_name(Requirement(each).name) for each in wanted} <= locked.keys()
     assert ("onnxruntime" in locked) == (extra == "worker-cpu")

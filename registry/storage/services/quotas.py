@@ -131,6 +131,8 @@ def expect_user(user: User, adding: int) -> None:
 
 def expect_disk(size: int) -> None:
     """Raise StorageFull where the disk cannot take ``size`` bytes beside all that is promised."""
+    if (free := store().free_bytes()) is None:
+        return
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_DISK])
@@ -139,7 +141,7 @@ def expect_disk(size: int) -> None:
         "pk", "length"
     ):
         promised += max(0, length - store().staged_bytes(str(uuid)))
-    left = store().free_bytes() - settings.HUB_LIMITS_FREE_BYTES - promised
+    left = free - settings.HUB_LIMITS_FREE_BYTES - promised
     if size > left:
         raise problems.StorageFull(
             f"{size} bytes do not fit: the hub's storage has {max(0, left)} bytes left beyond the "
