@@ -166,7 +166,7 @@ def measures(query: Query, available: Sequence[accuracies.Offer]) -> tuple[Optio
     chosen = f"{first.metric}@{first.data}" if first else ""
     options = [_measure(offer, chosen) for offer in available]
     if first and not any(option.on for option in options):
-        options.insert(0, Option(_bounded(first), chosen.rstrip("@"), on=True))
+        options.insert(0, Option(_choice(first), chosen.rstrip("@"), on=True))
     return tuple(options)
 
 
@@ -363,7 +363,12 @@ def _parameter(limit: Limit) -> str:
 def _measure(offer: accuracies.Offer, chosen: str) -> Option:
     limit = accuracy.Limit(offer.metric, 0, offer.dataset, None, offer.split)
     value = f"{limit.metric}@{limit.data}"
-    return Option(_bounded(limit), value, on=value == chosen)
+    return Option(_choice(limit), value, on=value == chosen)
+
+
+def _choice(limit: Limit) -> str:
+    """A metric and its data, short enough for a select; that it is a minimum is the usual case."""
+    return f"{_measured(limit)}{' (at most)' if limit.is_maximum else ''}"
 
 
 def _measured(limit: Limit) -> str:

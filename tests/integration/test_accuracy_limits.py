@@ -177,7 +177,7 @@ def test_each_row_says_why_it_fits(hub):
     [
         ({"min": "accuracy@stone=0.9"}, "Did you mean stones?"),
         ({"min": "accuracy@zzz=0.9"}, "Known: houses, pebbles, stones."),
-        ({"min": "bleu=0.9"}, "Known: accuracy, top-5, f1-macro, roc_auc, log_loss, rmse"),
+        ({"min": "bleu=0.9"}, "Known: accuracy, top-5, f1-macro, roc_auc, log_loss, f1-micro"),
         ({"min": "accuracy@houses=0.9"}, "have no accuracy. Known: rmse, mae, r2."),
         ({"min": "accuracy@stones:train=0.9"}, "Its splits: test"),
         ({"min": "accuracy@stones@7=0.9"}, "has no version 7"),
