@@ -17,7 +17,7 @@ from hub.protocol.stored import whole
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
-from runners.benchmarks import record_checks, scheduling
+from runners.benchmarks import noise, record_checks
 from runners.benchmarks.record_checks import COMPARISON, KIND, RECORD
 from runners.benchmarks.record_consistency import median_of, parts_of
 from runners.engine.benchmark import record as form
@@ -64,7 +64,8 @@ def take(job: Job) -> int:
     _slim(job, {"benchmarks": [row.pk for row in made], "status": record["status"]})
     events.record("benchmark.added", job.version, actor=None, model=job.version.model)
     if record["status"] == Measurement.Status.NOISY:
-        scheduling.repeat_later(job)
+        noise.repeat_later(job)
+        noise.give_way(job)
     return len(made)
 
 
