@@ -34,8 +34,12 @@ def add_push(commands: Any) -> None:
     push.add_argument("--label", help="a name for the version, such as 1.4.0")
     push.add_argument("--no-create", action="store_true", help="fail if the model does not exist")
     push.add_argument(
-        "--resume", action="store_true", help="resume the draft of an interrupted push"
+        "--resume", action="store_true", help="resume your newest draft, even with other files"
     )
+    push.add_argument(
+        "--force", action="store_true",
+        help="publish a new version even if the newest one is identical",
+    )  # fmt: skip
     push.add_argument(
         "--follow-links", action="store_true",
         help="follow symbolic links that lead out of the folder",
@@ -56,6 +60,7 @@ def _push(options: argparse.Namespace) -> int:
         visibility="private" if options.private else "public",
         wait=not options.no_wait,
         resume=options.resume,
+        force=options.force,
         follow_links=options.follow_links,
         progress=False if options.quiet else None,
     )

@@ -41,7 +41,9 @@ class Mirror:
 class Config:
     """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not.
 
-    ``mirrors`` are asked, in their order, for what the hub does not answer; only reads go there.
+    ``cache`` is where downloads go; ``shared_caches`` are folders that are only read, looked at
+    after it in their order. ``mirrors`` are asked, in their order, for what the hub does not
+    answer; only reads go there.
     ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None;
     ``authorities`` is the file or folder of trusted certificate authorities, None the system's.
     ``retry_seconds`` is how long requests are repeated while the hub does not answer. ``verify``
@@ -50,7 +52,8 @@ class Config:
 
     url: str
     token: str | None = field(default=None, repr=False)
-    cache: Path = field(default_factory=lambda: cache_folder(os.environ))
+    cache: Path = field(default_factory=lambda: cache_folders(os.environ)[-1])
+    shared_caches: tuple[Path, ...] = ()
     offline: bool = False
     mirrors: tuple[Mirror, ...] = ()
     certificate: Path | None = None
@@ -104,6 +107,7 @@ class Config:
             if certificate is None:
                 certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
                 certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
+        *shared, own = cache_folders(environ)
         authorities = environ.get("HUB_CA_BUNDLE")
         # OpenSSL reads the first two itself.
         if not (authorities or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
@@ -111,7 +115,8 @@ class Config:
         return cls(
             url=hub_url,
             token=(token or stored.tokens.get(_key(hub_url)) or "").strip() or None,
-            cache=Path(cache) if cache else cache_folder(environ),
+            cache=Path(cache) if cache else own,
+            shared_caches=() if cache else tuple(shared),
             offline=is_offline if offline is None else offline,
             mirrors=tuple(Mirror(mirror, stored.tokens.get(_key(mirror))) for mirror in rest),
             certificate=Path(certificate).expanduser() if certificate else None,
@@ -150,10 +155,16 @@ def origin(url: str) -> tuple[str, str, int]:
     return parts.scheme, (parts.hostname or "").lower(), port
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of the cache: HUB_CACHE, or `onnx-hub` in the user's cache folder."""
-    if environ.get("HUB_CACHE"):
-        return Path(environ["HUB_CACHE"]).expanduser()
+def cache_folders(environ: Mapping[str, str]) -> list[Path]:
+    """Return the folders of the cache, the one to write to last.
+
+    They are those of HUB_CACHE, divided as in PATH, or `onnx-hub` in the user's cache folder.
+    """
+    folders = [text for text in environ.get("HUB_CACHE", "").split(os.pathsep) if text]
+    return [Path(text).expanduser() for text in folders] or [_user_cache_folder(environ)]
+
+
+def _user_cache_folder(environ: Mapping[str, str]) -> Path:
     if environ.get("XDG_CACHE_HOME"):
         return Path(environ["XDG_CACHE_HOME"]) / "onnx-hub"
     if sys.platform == "win32":
@@ -183,16 +194,20 @@ class Stored:
 
 
 def read_stored() -> Stored:
-    """Read the stored sign-in; a missing file is an empty one, a damaged file raises `HubError`."""
+    """Read the stored sign-in; a damaged file raises `HubError`.
+
+    A missing file is an empty one, and so is one in a home folder of another user: a container may
+    run as any.
+    """
     path = stored_path()
     try:
         content: Any = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return Stored()
     except (OSError, ValueError) as error:
         raise problems.HubError(
             f"{path} cannot be read ({error}). Remove it and run `hub login` again."
-        ) from error
+        ) from None
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
         raise problems.HubError(f"{path} is damaged. Remove it and run `hub login` again.")
     tokens = {str(key): str(value) for key, value in content["tokens"].items()}
@@ -232,7 +247,7 @@ def _retry_seconds(environ: Mapping[str, str]) -> float:
     text = environ.get("HUB_RETRY_SECONDS", "").strip()
     try:
         return float(text) if text else RETRY_SECONDS
-    except ValueError as error:
+    except ValueError:
         raise problems.InvalidRequest(
             f"HUB_RETRY_SECONDS={text!r} is not a number. Set it to 0 or more seconds."
-        ) from error
+        ) from None

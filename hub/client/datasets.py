@@ -106,7 +106,7 @@ def download(
     try:
         files = [RemoteFile.from_json(item) for item in version["files"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from error
+        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from None
     paths = {file.sha256: hub.cache.find(file.sha256, file.size) for file in files}
     blobs = {sha256: path for sha256, path in paths.items() if path is not None}
     missing = {file.sha256: file for file in files if file.sha256 not in blobs}
@@ -171,18 +171,18 @@ def _read_splits(name: str, file: Selected) -> Any:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise _unreadable(name, error) from error
+            raise _unreadable(name, error) from None
     try:
         import yaml  # noqa: PLC0415  (optional)
-    except ModuleNotFoundError as error:
+    except ModuleNotFoundError:
         raise problems.LibraryMissing(
             f"Reading {name} needs PyYAML: pip install 'onnx-hub[cli]'. Or write the splits as "
             "JSON, in a file whose name ends in .json."
-        ) from error
+        ) from None
     try:
         return yaml.safe_load(content)
     except (yaml.YAMLError, ValueError) as error:
-        raise _unreadable(name, error) from error
+        raise _unreadable(name, error) from None
 
 
 def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:

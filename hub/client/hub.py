@@ -68,7 +68,9 @@ class Hub:
             retry_seconds=retry_seconds,
             verify=verify,
         )
-        self.cache = Cache(self.config.cache, verify=self.config.verify)
+        self.cache = Cache(
+            self.config.cache, verify=self.config.verify, shared=self.config.shared_caches
+        )
         self.transport = Transport(self.config)
         self.reads = Mirrored(self.transport) if self.config.mirrors else self.transport
 
@@ -114,11 +116,11 @@ class Hub:
         """
         try:
             import onnxruntime as runtime  # noqa: PLC0415  (optional)
-        except ImportError as error:
+        except ImportError:
             raise problems.LibraryMissing(
                 "hub.session needs ONNX Runtime: pip install onnxruntime "
                 "(or onnxruntime-gpu on a machine with an NVIDIA GPU)."
-            ) from error
+            ) from None
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
         resolved = self.resolve(ref, opset=opset, variant=variant)
@@ -278,6 +280,7 @@ class Hub:
         visibility: str = "public",
         wait: bool = True,
         resume: bool = False,
+        force: bool = False,
         follow_links: bool = False,
         progress: bool | None = None,
     ) -> dict[str, Any]:
@@ -286,9 +289,11 @@ class Hub:
         A model that is missing is made (unless `create=False`) with that `visibility`. `card` is
         the path of a Markdown file, or its text; a README.md among the files is the card when none
         is given. With `wait` the checks are followed to their end and `ChecksFailed` is raised,
-        with `findings`, when they refuse. `resume` takes up the draft that a cut push left.
-        Symbolic links that leave their folder are refused with `InvalidRequest` before anything is
-        sent; `follow_links` sends what they lead to.
+        with `findings`, when they refuse. Where the newest version has the same files, card and
+        label, that one is returned and none is made, unless `force`. The same push continues the
+        draft of a killed one; `resume` takes up the newest draft whatever it holds. Symbolic links
+        that leave their folder are refused with `InvalidRequest` before anything is sent;
+        `follow_links` sends what they lead to.
         """
         from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client import push as pushing  # noqa: PLC0415
@@ -304,13 +309,19 @@ class Hub:
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
+        checked = push.preflight(files, card=text, label=label or "")
+        if checked.identical_to is not None and not force:
+            version = push.identical(checked.identical_to)
+            return push.wait(version, publish=publish) if wait else version
         push.open_model(create=create, visibility=visibility)
-        draft = push.open_draft(message=message or "", label=label or "", resume=resume)
-        note = (
-            f"The draft {parsed.name}@{draft['number']} was kept. Push again with resume=True "
-            "(hub push --resume) to continue it."
-        )
-        version = push.run(draft, files, card=text, publish=publish, note=note)
+        words, name = message or "", label or ""
+        with push.remembered_key(files, card=text, message=words, label=name, fresh=force) as key:
+            draft = push.open_draft(message=words, label=name, resume=resume, key=key)
+            note = (
+                f"The draft {parsed.name}@{draft['number']} was kept. Push the same files again to "
+                "continue it, or others with resume=True (hub push --resume)."
+            )
+            version = push.run(draft, files, card=text, publish=publish, note=note)
         return push.wait(version, publish=publish) if wait else version
 
     def make_variant(

@@ -110,7 +110,7 @@ class Retries:
         A `Retry-After` of the hub is respected: where it is later than the end, `error` is raised.
         """
         if isinstance(error, problems.Unreachable) and not error.is_transient:
-            raise error
+            raise error from None
         now = time.monotonic()
         if not (self._failures or self._is_timed):
             self._since, self._slept = now, 0.0
@@ -122,7 +122,7 @@ class Retries:
         backoff = min(LONGEST_PAUSE_SECONDS, backoff) * random.uniform(0.5, 1.0)  # noqa: S311
         seconds = max(min(backoff, remaining), named or 0.0)
         if remaining <= 0 or seconds > remaining:
-            raise error
+            raise error from None
         self._notices.write(error, remaining)
         self._slept += seconds
         self._sleep(seconds)

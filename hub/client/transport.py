@@ -74,8 +74,8 @@ class Answer:
         """Return the decoded body; raise `Unreachable` when it is not JSON."""
         try:
             return json.loads(self.body)
-        except ValueError as error:
-            raise _no_hub(self.url) from error
+        except ValueError:
+            raise _no_hub(self.url) from None
 
 
 class Stream:

@@ -96,6 +96,12 @@ def expect(namespace: Namespace, own: int = 0, *, adding: int = 0) -> None:
     _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", own, adding)
 
 
+def check(user: User, namespace: Namespace, adding: int) -> None:
+    """Raise QuotaExceeded where bytes that a user is about to send cannot fit; locks nothing."""
+    _fits(of_namespace(namespace), f"The namespace {namespace.slug}", 0, adding)
+    _fits(of_user(user), "Your uploads that are not in a version yet", 0, adding)
+
+
 def expect_chunks(namespace: Namespace, size: int) -> None:
     """Raise QuotaExceeded where xorbs that no file holds yet would be more than files may be."""
     waiting = Xorb.objects.filter(store__model__namespace=namespace, is_kept=True)

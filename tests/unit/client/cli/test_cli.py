@@ -161,7 +161,7 @@ def test_push(fake, capsys, tmp_path):
     assert code == 0
     assert out.startswith("ada/ones@1 published\n")
     fake.verdict = "failed"
-    code, out, err = run(capsys, "push", "ada/ones", str(path), "--quiet")
+    code, out, err = run(capsys, "push", "--force", "ada/ones", str(path), "--quiet")
     assert (code, out) == (1, "")
     assert "not-protobuf (model.onnx: graph): The file ends in the middle of a field." in err
 
