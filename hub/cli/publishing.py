@@ -80,7 +80,9 @@ def add_variant(commands: Any) -> None:
     variant.add_argument(
         "ref", help="a model, such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny"
     )
-    variant.add_argument("kind", choices=["upgrade", "fp16", "int8", "int8-qdq"])
+    variant.add_argument(
+        "kind", choices=["upgrade", "fp16", "int8", "int8-qdq"], help="how the variant is derived"
+    )
     variant.add_argument(
         "--opset", type=positive, help="target opset of an upgrade, newer or older"
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client import config as settings
 from hub.client.cache import Cache, Resolved
 from hub.client.mirrors import Mirrored
+from hub.client.rest.groups import Groups
 from hub.client.transport import Transport
 from hub.protocol import problems, refs
 
@@ -31,7 +32,7 @@ PAGE = 100
 FASTEST = "fastest"
 
 
-class Hub:
+class Hub(Groups):
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
     What is not given comes from the environment and from `hub login`. `url` is the hub's address,
