@@ -24,7 +24,10 @@ def fill(owner):
     measure(owner, other, "pebbles", ("accuracy", 0.97))
     measure(owner, other, "houses", ("rmse", 3.25))
     measure(owner, poor, "houses", ("rmse", 0.0000001234567))
-    _model(owner, "claims")  # claims much, and nothing was measured
+    # Claims much, and of its variants only another than the main one was measured.
+    claims = _model(owner, "claims")
+    proven.convert(claims, b"of claims")
+    measure(owner, claims, "stones", ("accuracy", 0.98), variant="int8")
     secret = _model(owner, "secret", visibility="private")
     measure(owner, secret, "stones", ("accuracy", 1.0))
     # Another variant is as good as the best; lists show the main one.
