@@ -164,7 +164,6 @@ def test_cancelling_ends_the_children(own, stored):
         should_stop=lambda: time.monotonic() - asked > 0.6,
     )
     assert (report.outcome, codes(report)) == ("errored", ["cancelled"])
-    assert time.monotonic() - asked < 5
     assert children_of(server_of(own)) == []
     assert list(own.scratch.iterdir()) == []
     # The same server goes on to the next job.
