@@ -68,8 +68,9 @@ def subcommands(
     for action in parent._actions:  # noqa: SLF001  (argparse gives no other way to its actions)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             helps: dict[str, Any] = {one.dest: one.help for one in action._choices_actions}  # noqa: SLF001
-            for name, child in action.choices.items():
-                yield name, str(helps[name]), child
+            # A choice without a help of its own is another name of one that has it.
+            for name, text in helps.items():
+                yield name, str(text), action.choices[name]
 
 
 def actions(parent: argparse.ArgumentParser) -> list[argparse.Action]:
