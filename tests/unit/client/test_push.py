@@ -177,9 +177,10 @@ def test_a_push_that_was_killed_after_it_submitted(fake, client, folder, monkeyp
         submit(self, **options)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(pushing.Push, "submit", killed)
+    monkeypatch.setattr(pushing.Push, "submit", killed)
+    with pytest.raises(KeyboardInterrupt):
         client.push("ada/ones", folder, publish=publish)
+    monkeypatch.setattr(pushing.Push, "submit", submit)
     (folder / "more.txt").write_text("more")
     assert client.push("ada/ones", folder)["number"] == 2
     (folder / "more.txt").unlink()
