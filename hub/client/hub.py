@@ -318,6 +318,9 @@ class Hub(Groups):
         words, name = message or "", label or ""
         with push.remembered_key(files, card=text, message=words, label=name, fresh=force) as key:
             draft = push.open_draft(message=words, label=name, resume=resume, key=key)
+            # An earlier version of this content, which a newer one has replaced.
+            if draft["state"] != "draft" and (publish or draft["state"] != "submitted"):
+                draft = push.open_draft(message=words, label=name, resume=False)
             note = (
                 f"The draft {parsed.name}@{draft['number']} was kept. Push the same files again to "
                 "continue it, or others with resume=True (hub push --resume)."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import time
 import uuid
 from contextlib import contextmanager, suppress
@@ -39,6 +40,8 @@ CARD_TYPE = "text/markdown; charset=utf-8"
 WAIT_SECONDS = 3600.0
 POLL_SECONDS = 0.5
 LONGEST_POLL_SECONDS = 3.0
+
+log = logging.getLogger("hub.client")
 
 _ENDED = frozenset({"published", "yanked", "withdrawn"})
 
@@ -121,13 +124,11 @@ class Push:
     def identical(self, number: int) -> dict[str, Any]:
         """Return the version that has this content already."""
         self._version = f"{self._model}/versions/{number}"
-        version = self.version()
-        say(
-            f"{self._ref.name}: identical to version {number}, nothing was sent. Use --force "
-            "(force=True) for a new version.",
-            is_shown=self._progress,
-        )
-        return version
+        log.warning(
+            "%s: identical to version %d, so nothing was sent. Use --force (force=True) for a new "
+            "version.", self._ref.name, number,
+        )  # fmt: skip
+        return self.version()
 
     def open_model(self, *, create: bool, visibility: str) -> None:
         """See that the model exists; make it when it is missing and that is wanted."""

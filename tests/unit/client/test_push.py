@@ -134,15 +134,15 @@ def test_cut_push_is_resumed(fake, client, folder, impatient):
     assert len(fake.versions["ada/ones"]) == 1
 
 
-def test_an_identical_push_makes_no_version(fake, client, folder, capsys):
+def test_an_identical_push_makes_no_version(fake, client, folder, caplog):
     client.push("ada/ones", folder)
     sent = len(fake.requests)
-    assert client.push("ada/ones", folder, progress=True)["number"] == 1
+    assert client.push("ada/ones", folder)["number"] == 1
     assert [method for method, _, _ in fake.requests[sent:]] == ["POST", "GET"]
-    assert "identical to version 1, nothing was sent" in capsys.readouterr().err
+    assert "ada/ones: identical to version 1, so nothing was sent" in caplog.text
     assert client.push("ada/ones", folder, label="1.1")["number"] == 2
     assert client.push("ada/ones", folder, force=True)["number"] == 3
-    assert client.push("ada/ones", folder, card="# Other")["number"] == 4
+    assert client.push("ada/ones", folder, card="# Other\n")["number"] == 4
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,25 @@ def test_the_same_push_continues_its_draft(fake, client, folder, impatient):
     assert client.push("ada/ones", folder)["number"] == 1
     assert len(fake.versions["ada/ones"]) == 1
     assert not list((client.cache.folder / "pushes").glob("*/*"))
+
+
+@pytest.mark.parametrize("publish", [True, False])
+def test_a_push_that_was_killed_after_it_submitted(fake, client, folder, monkeypatch, publish):
+    submit = pushing.Push.submit
+
+    def killed(self, **options):
+        submit(self, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pushing.Push, "submit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        client.push("ada/ones", folder, publish=publish)
+    monkeypatch.setattr(pushing.Push, "submit", submit)
+    (folder / "more.txt").write_text("more")
+    assert client.push("ada/ones", folder)["number"] == 2
+    (folder / "more.txt").unlink()
+    # Back to the first content: a version of its own, not the one of the killed push.
+    assert client.push("ada/ones", folder)["number"] == 3
 
 
 def test_a_damaged_memory_of_a_push_is_none(fake, client, folder, impatient):
