@@ -57,7 +57,9 @@ def _run(arguments: list[str]) -> int:
     if arguments in (["--help"], ["-h"]):
         print(help_command.overview(), end="")
         return DONE
-    parser = parsing.parser(name if name in commands.NAMES else None)
+    # Only a wrong name needs the others, for suggestions.
+    known = "help" if name == "--version" else name
+    parser = parsing.parser(known if known in commands.NAMES else None)
     options = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     try:

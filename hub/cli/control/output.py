@@ -29,7 +29,7 @@ def as_json(value: object) -> None:
         if isinstance(value, Iterable) and not isinstance(value, dict | str)
         else answers.plain(value)
     )
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    print(json.dumps(content, indent=2))
 
 
 def table(rows: Iterable[object], columns: Sequence[str], nothing: str) -> None:
@@ -75,6 +75,13 @@ def details(value: object) -> None:
             table(rows, _columns(rows[0]), "")
 
 
+def raw(content: str) -> None:
+    """Print a text of the hub as it is; on a terminal without what would drive that."""
+    if sys.stdout.isatty():
+        content = plain(content, keep="\n\t")
+    print(content, end="" if content.endswith("\n") else "\n")
+
+
 def text(value: object, name: str = "") -> str:
     """A value in a line: times in UTC, sizes with a unit, and what is missing as a dash."""
     if value is None or value in ("", (), {}):
@@ -90,7 +97,7 @@ def text(value: object, name: str = "") -> str:
     elif isinstance(value, tuple) and all(isinstance(one, str | int) for one in value):
         words = ", ".join(str(one) for one in value)
     elif isinstance(value, dict | tuple | list) or dataclasses.is_dataclass(value):
-        words = json.dumps(answers.plain(value), ensure_ascii=False)
+        words = json.dumps(answers.plain(value))
     else:
         words = str(value)
     return plain(words)

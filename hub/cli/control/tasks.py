@@ -47,7 +47,7 @@ def _diff(options: argparse.Namespace) -> int:
         after = options.before.partition("@")[0] + after
     difference = differences.diff(api.default_hub(), options.before, after)
     if options.json:
-        print(json.dumps(asdict(difference), indent=2, ensure_ascii=False))
+        print(json.dumps(asdict(difference), indent=2))
         return DONE
     if not difference:
         print(f"hub: {difference.before} and {difference.after} have the same files and card",
@@ -79,13 +79,13 @@ def _query(options: argparse.Namespace) -> int:
     name = "json" if options.json else options.format
     if name in _FORMATS:
         _, body = queries.send(api.default_hub(), text, _FORMATS[name])
-        sys.stdout.write(body.decode("utf-8"))
+        output.raw(body.decode("utf-8"))
         return DONE
     answer = queries.query(api.default_hub(), text)
     if isinstance(answer, queries.Solutions):
         _print_solutions(answer)
     else:
-        print(output.text(answer) if isinstance(answer, bool) else answer, end="\n")
+        output.raw(output.text(answer) if isinstance(answer, bool) else answer)
     return DONE
 
 

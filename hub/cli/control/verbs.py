@@ -162,7 +162,7 @@ class Verb:
         elif answer is None:
             print((self.message or "Nothing to show").format(**values))
         elif isinstance(answer, str):
-            print(answer, end="" if answer.endswith("\n") else "\n")
+            output.raw(answer)
         elif isinstance(answer, Path):
             print(answer)
         elif self.columns:
