@@ -119,7 +119,7 @@ def test_a_generated_python_client_makes_calls(hub, document, tmp_path):
         f"[('model.onnx', 'sha256:{digest}')]",
         str(len(MODEL)),
         "gen",
-        "True 409 Name taken",
+        "True 409 The name is already taken",
     ]
 
 
