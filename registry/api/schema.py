@@ -19,6 +19,35 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return {"type": "http", "scheme": "bearer", "bearerFormat": "hf_…"}
 
 
+def mend_values(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Correct what drf-spectacular says of values that are empty, and of JSON that may be null.
+
+    A default that its own schema refuses is left out: serializers read an omitted text as an empty
+    one, which a client may not send. Any JSON or null is any JSON: null would be both of the two.
+    """
+    schemas: list[Any] = [result]
+    while schemas:
+        schema = schemas.pop()
+        if isinstance(schema, list):
+            schemas += schema
+        elif isinstance(schema, dict):
+            schemas += schema.values()
+            if schema.get("default") == "" and _refuses_blank(schema):
+                del schema["default"]
+            if schema.get("oneOf") == [{}, {"type": "null"}]:
+                del schema["oneOf"]
+    return result
+
+
+def _refuses_blank(schema: dict[str, Any]) -> bool:
+    names = schema.get("enum")
+    return (
+        "format" in schema
+        or bool(schema.get("minLength"))
+        or (names is not None and "" not in names)
+    )
+
+
 def add_problem_answers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add the common error responses (RFC 9457) to every operation."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})

@@ -62,6 +62,26 @@ def test_what_a_client_writes_is_there_and_is_published(hub, python, xet, tmp_pa
         assert _bytes_of_the_second(hub, name) < 0.1 * 30_000_000
 
 
+def test_every_method_of_the_client_works_or_is_refused_in_words(hub, python, tmp_path):
+    name = f"zoo/walk-{python.parts[-3]}"
+    walk = [python, HERE / "clients" / "walk.py", name.replace(".", ""), "admin"]
+    results = json.loads(run(walk, environment(hub, tmp_path)).splitlines()[-1])
+    works = {method for method, result in results.items() if result == "works"}
+    assert {
+        method: result
+        for method, result in results.items()
+        if method not in works and not result.startswith("refused: ")
+    } == {}
+    assert works >= {
+        "auth_check", "create_branch", "create_commit", "create_repo", "create_tag",
+        "delete_branch", "delete_file", "delete_folder", "delete_repo", "delete_tag",
+        "file_exists", "get_paths_info", "hf_hub_download", "list_models", "list_repo_commits",
+        "list_repo_files", "list_repo_refs", "list_repo_tree", "model_info", "move_repo",
+        "preupload_lfs_files", "repo_exists", "repo_info", "revision_exists", "snapshot_download",
+        "update_repo_settings", "upload_file", "upload_folder", "whoami",
+    }  # fmt: skip
+
+
 def test_what_huggingface_js_writes_is_there_and_is_published(hub, tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(samples.mlp())

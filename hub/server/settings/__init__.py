@@ -198,8 +198,12 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PATH_CONVERTER_OVERRIDES": {
+        "number": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "registry.api.schema.mend_values",
         "registry.api.schema.add_problem_answers",
     ],
     "ENUM_NAME_OVERRIDES": {

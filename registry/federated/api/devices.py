@@ -71,10 +71,13 @@ class TaskDetail(DeviceView):
         return response
 
 
+BYTES = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
+
+
 class SkeletonFile(OneTrainingView):
     """The model without its weights."""
 
-    @extend_schema(operation_id="trainings_skeleton", responses={200: OpenApiTypes.BINARY})
+    @extend_schema(operation_id="trainings_skeleton", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the graph; its tensors lie in `weights.safetensors` beside it."""
         who = seeker(request)
@@ -86,7 +89,7 @@ class SkeletonFile(OneTrainingView):
 class BaseFile(OneRoundView):
     """The weights that a round starts from."""
 
-    @extend_schema(operation_id="rounds_base", responses={200: OpenApiTypes.BINARY})
+    @extend_schema(operation_id="rounds_base", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the weights as safetensors; supports ranges."""
         selectors.require_weights(seeker(request), self.round)
@@ -96,7 +99,7 @@ class BaseFile(OneRoundView):
 class ResultFile(OneRoundView):
     """The weights that a round became."""
 
-    @extend_schema(operation_id="rounds_result", responses={200: OpenApiTypes.BINARY})
+    @extend_schema(operation_id="rounds_result", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         """Get the result as safetensors, to score it before it is a version; ranges are served."""
         selectors.require_result(request.user, self.round)

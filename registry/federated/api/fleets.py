@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import digests, problems
-from registry.api import etags
+from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
@@ -131,12 +131,12 @@ def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
 class FleetList(FleetView):
     """The fleets of a model."""
 
-    @extend_schema(operation_id="fleets_list", responses=FleetOutput(many=True))
+    @extend_schema(operation_id="fleets_list", responses=pagination.paged(FleetOutput))
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List fleets, for maintainers."""
         model = registry.model(request.user, namespace, name)
         rows = selectors.fleets(request.user, model)[:200]
-        return Response({"items": [FleetOutput(row).data for row in rows]})
+        return pagination.respond(request, FleetOutput, list(rows), None)
 
     @extend_schema(
         operation_id="fleets_create", request=FleetInput, responses={201: FleetMadeOutput}

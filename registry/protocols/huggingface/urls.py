@@ -26,6 +26,42 @@ MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
 STORE = "api/xet/<str:place>"
 
+NO_DISCUSSIONS = (
+    "This hub has no discussions and no pull requests. To propose a change, commit to a branch: "
+    "create_branch, then upload with revision=<branch>."
+)
+NO_SQUASHING = (
+    "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
+    "publication become one version by themselves, and a draft can be deleted."
+)
+NO_LIKES = "This hub has no likes. It counts downloads."
+NO_LFS_LIST = (
+    "This hub keeps no list of Git LFS files apart from commits: list_repo_tree shows which files "
+    "of a commit are such files. What no version needs is freed by itself."
+)
+NO_DUPLICATES = (
+    "This hub does not duplicate repositories. Copy one with `hub import hf`, or download and "
+    "upload its files."
+)
+NO_HEADERS = "This hub does not read safetensors headers. Read them with ranges from the files."
+NO_PROFILES = (
+    "This hub has no public profiles, followers or member lists. whoami shows your own user and "
+    "organisations; list_models(author=…) shows the models of a user or an organisation."
+)
+NO_TAGS = "This hub has no list of all tags. Filter list_models by tags, or see the page of models."
+# What clients ask of a model and this hub does not have -> what it says.
+OF_MODELS = {
+    "super-squash/<path:rest>": NO_SQUASHING,
+    "discussions": NO_DISCUSSIONS,
+    "discussions/<path:rest>": NO_DISCUSSIONS,
+    "likers": NO_LIKES,
+    "like": NO_LIKES,
+    "lfs-files": NO_LFS_LIST,
+    "lfs-files/<path:rest>": NO_LFS_LIST,
+    "duplicate": NO_DUPLICATES,
+    "safetensors-metadata/<path:rest>": NO_HEADERS,
+}
+
 urlpatterns = [
     path("api/repos/create", repos_write.CreateRepo.as_view()),
     path("api/repos/delete", repos_write.DeleteRepo.as_view()),
@@ -61,9 +97,13 @@ urlpatterns = [
     path(f"{MODEL}/paths-info/<path:rest>", trees.PathsInfo.as_view()),
     path(f"{MODEL}/commits/<path:rest>", history.Commits.as_view()),
     path(f"{MODEL}/refs", history.Refs.as_view()),
-    path(f"{MODEL}/super-squash/<path:rest>", views.NoSquashing.as_view()),
-    path(f"{MODEL}/discussions", views.NoDiscussions.as_view()),
-    path(f"{MODEL}/discussions/<path:rest>", views.NoDiscussions.as_view()),
+    *[
+        path(f"{MODEL}/{place}", views.Unsupported.as_view(words=words))
+        for place, words in OF_MODELS.items()
+    ],
+    path("api/models-tags-by-type", views.Unsupported.as_view(words=NO_TAGS)),
+    path("api/users/<str:username>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),
+    path("api/organizations/<str:slug>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),
     path(f"{REPO}/resolve/<path:rest>", resolve.Resolve.as_view()),
     path(f"{REPO}/raw/<path:rest>", resolve.Raw.as_view()),
     # After the full names: a model may be called `tree`, but then it has a namespace.

@@ -93,32 +93,18 @@ class BareName(HubView):
     head = post = get
 
 
-class NoDiscussions(HubView):
-    """Discussions and pull requests, which this hub does not have."""
+class Unsupported(HubView):
+    """What clients of the protocol ask for and this hub does not have, refused in ``words``."""
 
-    def get(self, request: Request, namespace: str, name: str, rest: str = "") -> HttpResponse:
-        """Say so, for models that the caller may see."""
-        revisions.repo(request.user, namespace, name)
-        raise errors.Refused(
-            "This hub has no discussions and no pull requests. To propose a change, commit to a "
-            "branch: create_branch, then upload with revision=<branch>.",
-            status=400,
-        )
+    words = ""
 
-    post = get
+    def get(self, request: Request, namespace: str = "", name: str = "", **_: str) -> HttpResponse:
+        """Say so; of a model, only where the caller may see it."""
+        if namespace:
+            revisions.repo(request.user, namespace, name)
+        raise errors.Refused(self.words, status=400)
 
-
-class NoSquashing(HubView):
-    """Squashing a branch, which would take away commits that somebody may have pinned."""
-
-    def post(self, request: Request, namespace: str, name: str, rest: str) -> HttpResponse:
-        """Say so, for models that the caller may see."""
-        revisions.repo(request.user, namespace, name)
-        raise errors.Refused(
-            "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
-            "publication become one version by themselves, and a draft can be deleted.",
-            status=400,
-        )
+    post = put = delete = get
 
 
 class OtherKind(HubView):

@@ -234,6 +234,9 @@ def test_a_card_describes_its_model_from_its_commit_on(writer, net):
         ("discussions", "no discussions"),
         ("discussions/1", "no discussions"),
         ("super-squash/main", "permanent"),
+        ("like", "no likes"),
+        ("lfs-files/batch", "list_repo_tree"),
+        ("duplicate", "does not duplicate"),
     ],
 )
 def test_what_this_hub_has_not_is_refused_in_words(writer, api, net, path, words):
@@ -241,6 +244,15 @@ def test_what_this_hub_has_not_is_refused_in_words(writer, api, net, path, words
     refused(answer, 400)
     assert words in answer["X-Error-Message"]
     refused(api().post(f"/api/models/ada/none/{path}", {}), 401, "RepoNotFound")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["users/ada/overview", "users/ada/likes", "organizations/ada/members", "models-tags-by-type"],
+)
+def test_what_this_hub_does_not_say_of_people_is_refused_in_words(api, ada, path):
+    for existing in (path, path.replace("ada", "nobody")):
+        refused(api().get(f"/api/{existing}"), 400)
 
 
 def test_the_public_reads_no_commit_that_was_amended(writer, api, net):

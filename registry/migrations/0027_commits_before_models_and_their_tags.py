@@ -31,7 +31,7 @@ AFTER = (
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("registry", "0025_personal_namespaces"),
+        ("registry", "0026_document_accuracies"),
     ]
 
     operations = [

@@ -1,0 +1,56 @@
+"""The example clients in other languages, against a hub of real processes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests import samples
+from tests.contracts.test_gates import ROOT
+from tests.faults.conftest import Hub, wait_for
+
+EXAMPLES = ROOT / "examples" / "clients"
+PROGRAMS = {"download.mjs": ["node"], "download.go": ["go", "run"]}
+CONTENTS = {"model.onnx": samples.mlp(), "deep/notes.txt": b"notes\n"}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A hub with one public model."""
+    started = Hub(tmp_path_factory.mktemp("examples") / "home", HUB_LIMITS_STAGE_SECONDS="60")
+    path = started.draft("net", CONTENTS["model.onnx"])
+    blob = started.store(CONTENTS["deep/notes.txt"])
+    started.call("PUT", f"{path}/files/deep/notes.txt", {"blob": blob})
+    started.call("POST", f"{path}/submit", {"publish": True})
+    wait_for(lambda: started.state(path) == "published", "net to be published", 180)
+    yield started
+    started.stop()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_example_finds_downloads_and_verifies(hub, program, tmp_path):
+    command = PROGRAMS[program]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed here")
+
+    def run(words):
+        return subprocess.run(
+            [*command, EXAMPLES / program, hub.address, words, tmp_path / "files"],
+            env=os.environ | {"GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off"},
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+
+    done = run("net")
+    assert done.returncode == 0, done.stderr
+    first, *lines = done.stdout.splitlines()
+    assert first.startswith("zoo/net@1")
+    for path, content in CONTENTS.items():
+        assert f"{hashlib.sha256(content).hexdigest()}  {path}" in lines
+        assert (tmp_path / "files" / path).read_bytes() == content
+    missing = run("nothing of this kind")
+    assert missing.returncode != 0
+    assert "No model matches" in missing.stderr

@@ -1,0 +1,191 @@
+"""The OpenAPI document as other people's tools read it, against a hub of real processes.
+
+The generators run as they are released now, and what they generate makes real calls. schemathesis
+sends what the document allows, and what it does not, for `HUB_TEST_FUZZ_SECONDS` (default 60).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import textwrap
+
+import pytest
+
+from tests import samples
+from tests.faults.conftest import Hub, wait_for
+from tests.integration.environments import node_with, python_with
+from tests.integration.test_huggingface import HERE
+
+CONFIG = HERE.parents[1] / "examples" / "clients" / "openapi-python-client.yml"
+MODEL = samples.mlp()
+# What would take the seeded rows away, and with them all that later requests could reach.
+EXCLUDED = (
+    "models_delete", "models_move", "versions_withdraw", "versions_yank", "tokens_delete",
+    # Hashes passwords: while others are hashed, the hub answers 503 with Retry-After.
+    "users_password",
+)  # fmt: skip
+CHECKS = "not_a_server_error,response_schema_conformance,content_type_conformance"
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A hub with a published model, an alias, a draft, a data set and jobs."""
+    started = Hub(
+        tmp_path_factory.mktemp("openapi") / "home",
+        HUB_LIMITS_STAGE_SECONDS="60",
+        HUB_LIMITS_LEASE_SECONDS="60",
+        HUB_LIMITS_USER_RATE="1000000/min",
+        HUB_LIMITS_ANON_RATE="1000000/min",
+        HUB_LIMITS_CLIENT_RATE="1000000",
+    )
+    path = started.draft("net", MODEL)
+    card = b"---\nlicense: mit\npipeline_tag: image-classification\n---\n# Net\n"
+    started.call("PUT", f"{path}/card", card, Content_Type="text/markdown")
+    started.call("POST", f"{path}/submit", {"publish": True})
+    wait_for(lambda: started.state(path) == "published", "net to be published", 180)
+    started.call("PUT", "models/zoo/net/refs/champion", {"kind": "alias", "version": 1})
+    started.call("POST", "models/zoo/net/versions", {"message": "A draft"})
+    started.call("POST", "datasets", {"namespace": "zoo", "slug": "digits", "title": "Digits"})
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def document(hub, tmp_path_factory):
+    """The document that the hub serves."""
+    place = tmp_path_factory.mktemp("document") / "openapi.json"
+    status, _, body = hub.call("GET", "schema")
+    assert status == 200, body
+    place.write_text(json.dumps(body))
+    return place
+
+
+def run(*command, seconds=300, at=None, **environment):
+    done = subprocess.run(
+        [str(word) for word in command], env=os.environ | environment, cwd=at, check=False,
+        capture_output=True, text=True, timeout=seconds,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def test_the_document_is_valid(document):
+    python = python_with("openapi-spec-validator", "openapi-spec-validator")
+    assert "OK" in run(python.with_name("openapi-spec-validator"), document)
+
+
+def test_a_generated_python_client_makes_calls(hub, document, tmp_path):
+    python = python_with("openapi-python-client", "openapi-python-client", "ruff")
+    output = run(
+        python.with_name("openapi-python-client"), "generate", "--path", document,
+        "--output-path", tmp_path / "generated", "--config", CONFIG, "--fail-on-warning",
+        PATH=f"{python.parent}:{os.environ['PATH']}",
+    )  # fmt: skip
+    assert "WARNING" not in output, output
+    script = """
+        import sys
+        from onnx_hub_client import AuthenticatedClient
+        from onnx_hub_client.api.models import (
+            files_read, models_create, models_list, models_read, versions_read,
+        )
+        from onnx_hub_client.models import ModelInput, Problem
+
+        address, token = sys.argv[1:]
+        client = AuthenticatedClient(base_url=address, token=token)
+        page = models_list.sync(client=client, q="net")
+        print([row.name for row in page.items])
+        model = models_read.sync("zoo", "net", client=client)
+        print(model.latest.number, sorted(ref.name for ref in model.refs))
+        version = versions_read.sync("zoo", "net", 1, client=client)
+        print([(file.path, file.sha256) for file in version.files if file.path == "model.onnx"])
+        content = files_read.sync("zoo", "net", 1, "model.onnx", client=client)
+        print(len(content.payload.read()))
+        made = models_create.sync(client=client, body=ModelInput(namespace="zoo", name="gen"))
+        print(made.name)
+        again = models_create.sync(client=client, body=ModelInput(namespace="zoo", name="gen"))
+        print(type(again) is Problem, again.status, again.title)
+    """
+    lines = run(
+        python, "-c", textwrap.dedent(script), hub.address, hub.token, at=tmp_path / "generated"
+    ).splitlines()
+    digest = hashlib.sha256(MODEL).hexdigest()
+    assert lines == [
+        "['net']",
+        "1 ['champion', 'main']",
+        f"[('model.onnx', 'sha256:{digest}')]",
+        str(len(MODEL)),
+        "gen",
+        "True 409 The name is already taken",
+    ]
+
+
+def test_generated_pydantic_models_read_answers(hub, document, tmp_path):
+    python = python_with("datamodel-code-generator", "datamodel-code-generator", "pydantic[email]")
+    run(
+        python.with_name("datamodel-codegen"), "--input", document, "--input-file-type", "openapi",
+        "--output", tmp_path / "hub_models.py", "--output-model-type", "pydantic_v2.BaseModel",
+        "--formatters", "builtin",
+    )  # fmt: skip
+    answer = tmp_path / "model.json"
+    answer.write_text(json.dumps(hub.call("GET", "models/zoo/net")[2]))
+    script = (
+        "import sys; from hub_models import ModelOutput; "
+        "model = ModelOutput.model_validate_json(open(sys.argv[1]).read()); "
+        "print(model.name, model.latest.number)"
+    )
+    assert run(python, "-c", script, answer, at=tmp_path).split() == ["net", "1"]
+
+
+def test_generated_typescript_types_fit_a_call(hub, document):
+    place = node_with("openapi-typescript", "openapi-typescript", "typescript@5", "openapi-fetch")
+    tools = place / "node_modules" / ".bin"
+    run(tools / "openapi-typescript", document, "-o", place / "hub.d.ts")
+    (place / "call.mts").write_text(
+        textwrap.dedent("""
+        import createClient from "openapi-fetch";
+        import type { paths } from "./hub.d.ts";
+
+        declare const process: { argv: string[] };
+        const [address, token] = process.argv.slice(2);
+        const client = createClient<paths>({
+          baseUrl: address,
+          headers: { Authorization: `Bearer ${token}` },
+        });
+        const { data } = await client.GET("/api/v1/models/{namespace}/{name}", {
+          params: { path: { namespace: "zoo", name: "net" } },
+        });
+        const { error } = await client.GET("/api/v1/models/{namespace}/{name}", {
+          params: { path: { namespace: "zoo", name: "missing" } },
+        });
+        console.log(data?.name, data?.latest?.number, error?.status);
+    """)
+    )
+    options = {
+        "strict": True, "module": "nodenext", "target": "es2022", "lib": ["es2022", "dom"],
+        "types": [], "skipLibCheck": True, "allowImportingTsExtensions": True,
+        "rewriteRelativeImportExtensions": True,
+    }  # fmt: skip
+    project = {"compilerOptions": options, "files": ["call.mts"]}
+    (place / "tsconfig.json").write_text(json.dumps(project))
+    run(tools / "tsc", "--project", place)
+    node = shutil.which("node")
+    assert run(node, "call.mjs", hub.address, hub.token, at=place).split() == ["net", "1", "404"]
+
+
+def test_random_requests_meet_no_fault_and_no_undescribed_answer(hub, tmp_path):
+    python = python_with("schemathesis", "schemathesis")
+    seconds = int(os.environ.get("HUB_TEST_FUZZ_SECONDS", "60"))
+    excluded = [word for name in EXCLUDED for word in ("--exclude-operation-id", name)]
+    run(
+        python.with_name("schemathesis"), "--config-file", HERE / "schemathesis.toml", "run",
+        f"{hub.address}/api/v1/schema", "--header", f"Authorization: Bearer {hub.token}",
+        "--checks", CHECKS, "--max-time", seconds, "--workers", "1", "--continue-on-failure",
+        "--warnings", "off", "--request-timeout", "60", *excluded,
+        seconds=seconds * 3 + 300, at=tmp_path, PYTHONWARNINGS="ignore",
+        PYTHONPATH=str(HERE), SCHEMATHESIS_HOOKS="schemathesis_media_types",
+    )  # fmt: skip
+    assert hub.call("GET", "models/zoo/net")[0] == 200
