@@ -1,7 +1,7 @@
 """A Ceph cluster of one machine with its S3 gateway, for tests: a real server, in a folder.
 
 Debian's packages: ceph-mon, ceph-mgr, ceph-osd, radosgw, ceph-common. Ports are free ones of the
-loopback address, and nothing outlives the process that started it.
+loopback address.
 """
 
 from __future__ import annotations

@@ -44,6 +44,8 @@ THOROUGH = 6
 # The version path under which a job sees a sample that somebody uploaded for it alone.
 CALIBRATION = ".calibration.npz"
 NOTHING = "0" * 64
+# How long an attempt waits for storage that does not respond.
+STORAGE_SECONDS = 600.0
 OUTPUT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 # A process of a benchmark answers with its samples.
 _ANSWER_BYTES = 16 << 20
@@ -154,13 +156,20 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    try:
-        with store().files() as path_of:
-            return _run_on(job, sandbox, lease, path_of)
-    except problems.StorageFull as error:
-        return _errored(job, "storage-full", str(error))
-    except problems.Unavailable as error:
-        return _errored(job, "storage-unavailable", str(error))
+    """Do a job; waits out storage that does not respond, and begins again."""
+    until = time.monotonic() + STORAGE_SECONDS
+    while True:
+        try:
+            with store().files() as path_of:
+                return _run_on(job, sandbox, lease, path_of)
+        except problems.StorageFull as error:
+            return _errored(job, "storage-full", str(error))
+        except problems.Unavailable as error:
+            passes = "retry_after" in error.extensions  # a blob that is missing stays so
+            if not passes or lease.is_lost() or time.monotonic() > until:
+                return _errored(job, "storage-unavailable", str(error))
+            log.warning("storage_awaited", error=str(error))
+            time.sleep(float(error.extensions["retry_after"]))
 
 
 def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], Path]) -> Report:

@@ -129,6 +129,36 @@ def test_what_a_machine_sealed_stays_what_it_hashed(bucket, tmp_path, small_part
     assert not first.holds(SHA256)
 
 
+def test_a_part_that_fails_is_not_skipped(store, bucket, monkeypatch):
+    store.begin("upload", LENGTH)
+    put_part = bucket.put_part
+
+    def failing(key, upload, number, body):
+        if number == 2:
+            raise problems.Unavailable("The gateway does not respond.")
+        return put_part(key, upload, number, body)
+
+    with store.writer("upload") as staged, monkeypatch.context() as patch:
+        patch.setattr(bucket, "put_part", failing)
+        staged.write(CONTENT)
+        for _ in range(2):
+            with pytest.raises(problems.Unavailable):
+                staged.sync()
+    assert store.staged_size("upload") == 5 * STEP
+    write(store, "upload", 5 * STEP, LENGTH)
+    assert finish(store, "upload") == SHA256
+
+
+def test_an_upload_whose_parts_the_bucket_has_removed_starts_again(store, bucket):
+    store.begin("upload", LENGTH)
+    write(store, "upload", 0, 10 * STEP)
+    for key, upload, _ in list(bucket.unfinished("")):
+        bucket.abort(key, upload)
+    assert store.staged_size("upload") == 0
+    write(store, "upload", 0, LENGTH)
+    assert finish(store, "upload") == SHA256
+
+
 def test_a_signed_address_has_type_and_name(bucket, tmp_path):
     digest = keep(store_of(bucket, tmp_path), SMALL)
     headers = {

@@ -10,6 +10,7 @@ if two machines receive the same upload at once.
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 PART_BYTES = 8 * 2**20
 MOST_PARTS = 9_000
+# Parts of an upload that are sent at once.
+SENDERS = 2
 FOLDER = "staging/"
 
 
@@ -76,8 +79,9 @@ class StagedObject:
         """Read what has come; raises FileNotFoundError."""
         self._bucket = bucket
         self._name = name
-        self._sender = ThreadPoolExecutor(1)
-        self._sending: Future[Part] | None = None
+        self._senders = ThreadPoolExecutor(SENDERS)
+        self._sending: deque[Future[Part]] = deque()
+        self._failure: Exception | None = None
         rows = {
             row.key.removeprefix(folder(name)): _Object(row.key, row.size, row.etag)
             for row in bucket.objects(folder(name))
@@ -91,8 +95,11 @@ class StagedObject:
         self._multipart: Multipart | None = None
         self._parts: list[Part] = []
         if self._content is None and "multipart" in rows:
-            self._multipart = _read_multipart(bucket, f"{folder(name)}multipart")
-            self._parts = _in_a_row(bucket, self._multipart)
+            made = _read_multipart(bucket, f"{folder(name)}multipart")
+            with suppress(FileNotFoundError):  # its parts are gone, as after a rule of the bucket
+                self._parts = _in_a_row(bucket, made)
+                self._multipart = made
+        self._has_lost_parts = "multipart" in rows and self._multipart is None
         self._in_parts = sum(part.size for part in self._parts)
         self._tail = rows.get(f"tail-{self._in_parts}") if self._content is None else None
         self._buffer: bytearray | None = None
@@ -102,7 +109,7 @@ class StagedObject:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._sender.shutdown()
+        self._senders.shutdown()
 
     @property
     def size(self) -> int:
@@ -194,20 +201,29 @@ class StagedObject:
         return self._buffer
 
     def _send(self, body: bytes) -> None:
-        """Send a part, once the one before has arrived."""
-        self._wait()
+        """Send a part, once there is a sender for it."""
+        self._wait(SENDERS - 1)
         if self._multipart is None:
+            if self._has_lost_parts:
+                self._bucket.delete([f"{folder(self._name)}multipart"])
             self._multipart = multipart(self._bucket, self._name)
-        made, number = self._multipart, len(self._parts) + 1
-        self._sending = self._sender.submit(
-            self._bucket.put_part, made.key, made.upload, number, body
+        made, number = self._multipart, len(self._parts) + len(self._sending) + 1
+        self._sending.append(
+            self._senders.submit(self._bucket.put_part, made.key, made.upload, number, body)
         )
         self._in_parts += len(body)
 
-    def _wait(self) -> None:
-        if self._sending is not None:
-            sending, self._sending = self._sending, None
-            self._parts.append(sending.result())
+    def _wait(self, most: int = 0) -> None:
+        """Wait until at most ``most`` parts are on their way."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            while len(self._sending) > most:
+                self._parts.append(self._sending.popleft().result())
+        except Exception as error:
+            # The parts after it must not take its place.
+            self._failure = error
+            raise
 
     def _is_content(self, key: str, row: _Object) -> bool:
         return key.startswith("content-") and row.size == self._length
@@ -231,14 +247,11 @@ def _read_multipart(bucket: Bucket, key: str) -> Multipart:
 
 
 def _in_a_row(bucket: Bucket, made: Multipart) -> list[Part]:
-    """The parts up to the first that is missing, or that only the last one may be as short as."""
+    """The parts up to the first that is missing, or too short; raises FileNotFoundError."""
     parts: list[Part] = []
-    try:
-        for part in bucket.parts(made.key, made.upload):
-            is_next = part.number == len(parts) + 1
-            if not is_next or (parts and parts[-1].size < LEAST_PART_BYTES):
-                break
-            parts.append(part)
-    except FileNotFoundError:
-        return []
+    for part in bucket.parts(made.key, made.upload):
+        is_next = part.number == len(parts) + 1
+        if not is_next or (parts and parts[-1].size < LEAST_PART_BYTES):
+            break
+        parts.append(part)
     return parts

@@ -51,12 +51,17 @@ def keep(name: str, sha256: str, size: int) -> Blob:
     Inside a transaction of the caller the digest stays locked until that ends.
     """
     store().prepare(name, sha256)
-    with transaction.atomic():
-        blob = _lock(sha256, size)
-        store().commit(name, sha256)
-        for check in BlobCheck.objects.filter(blob=sha256).exclude(problem=""):
-            check.delete()  # what was unsound has been replaced
-            log.info("blob_replaced", sha256=sha256, problem=check.problem)
+    return commit(name, sha256, size)
+
+
+@transaction.atomic
+def commit(name: str, sha256: str, size: int) -> Blob:
+    """As ``keep``, of what the store has prepared, which may take minutes for large files."""
+    blob = _lock(sha256, size)
+    store().commit(name, sha256)
+    for check in BlobCheck.objects.filter(blob=sha256).exclude(problem=""):
+        check.delete()  # what was unsound has been replaced
+        log.info("blob_replaced", sha256=sha256, problem=check.problem)
     return blob
 
 

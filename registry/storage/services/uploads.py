@@ -411,8 +411,9 @@ def _finish(upload: Upload, staged: StagedWriter) -> None:
         )
     # Written before the rename, so that after a crash the row knows which blob it became.
     Upload.objects.filter(pk=upload.pk).update(claimed_sha256=sha256, offset=upload.length)
+    store().prepare(name, sha256)
     with transaction.atomic():
-        _register(upload, blobs.keep(name, sha256, upload.length))
+        _register(upload, blobs.commit(name, sha256, upload.length))
 
 
 def _register(upload: Upload, blob: Blob) -> None:
