@@ -68,24 +68,24 @@ def connect() -> None:
 
 def keep_up() -> None:
     """Do what is due for every live round; quick where nothing is, harmless however often."""
-    for found in rounds.due():
-        _try_to_serve(found)
+    for round_ in rounds.due():
+        _try_to_serve(round_)
 
 
-def serve(found: Round) -> None:
+def serve(round_: Round) -> None:
     """Move one round on: have its contributions checked, close it, have it aggregated."""
-    plan = rounds.advance(found)
+    plan = rounds.advance(round_)
     if plan is not None:
         _enqueue(AGGREGATE, {"aggregate": plan.pk})
         return
     waiting = Contribution.objects.filter(
-        round=found, state=Contribution.State.RECEIVED
+        round=round_, state=Contribution.State.RECEIVED
     ).values_list("pk", "tries")
     fresh = [key for key, tries in waiting.order_by("pk") if not tries][:TOGETHER]
     alone = [([key], tries) for key, tries in waiting if tries][:TOGETHER]
     for keys, tries in [*([(fresh, 0)] if fresh else []), *alone]:
-        if not _is_being_checked(found, keys):
-            _enqueue(CHECK, {"round": found.pk, "contributions": keys, "tries": tries})
+        if not _is_being_checked(round_, keys):
+            _enqueue(CHECK, {"round": round_.pk, "contributions": keys, "tries": tries})
 
 
 def staged(job: Job) -> Staged:
@@ -112,17 +112,17 @@ def _on_event(subject: outbox.Subject) -> None:
                 given={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
             )  # fmt: skip
         return
-    found = Round.objects.filter(pk=subject.key).select_related("training__model").first()
-    if found is not None:
-        serve(found)
+    round_ = Round.objects.filter(pk=subject.key).select_related("training__model").first()
+    if round_ is not None:
+        serve(round_)
 
 
-def _try_to_serve(found: Round) -> None:
+def _try_to_serve(round_: Round) -> None:
     """Move a round on; what is wrong with one holds up no other."""
     try:
-        serve(found)
+        serve(round_)
     except (problems.Problem, DatabaseError):
-        log.exception("round_not_served", round=found.pk)
+        log.exception("round_not_served", round=round_.pk)
 
 
 def _enqueue(kind: str, given: dict[str, Any]) -> Job:
@@ -142,27 +142,28 @@ def _enqueue(kind: str, given: dict[str, Any]) -> Job:
     )
 
 
-def _is_being_checked(found: Round, keys: Iterable[int]) -> bool:
-    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=found.pk)
-    busy = {key for given in live.values_list("input", flat=True) for key in given["contributions"]}
+def _is_being_checked(round_: Round, keys: Iterable[int]) -> bool:
+    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=round_.pk)
+    busy = {key for data in live.values_list("input", flat=True) for key in data["contributions"]}
     return not busy.isdisjoint(keys)
 
 
 def _staged_check(job: Job) -> Staged:
-    found = Round.objects.select_related("training").get(pk=job.input["round"])
+    round_ = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
-        pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
+        pk__in=job.input["contributions"], round=round_, state=Contribution.State.RECEIVED
     ).select_related("participant")
-    if not found.is_live or not rows:
+    if not round_.is_live or not rows:
         raise GoneError("The contribution was withdrawn, or its round has ended.")
-    given = Staged()
-    given.add(BASE, found.base_id)
-    told = [
-        _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
+    staged = Staged()
+    staged.add(BASE, round_.base_id)
+    contributions = [
+        _contribution(staged, row)
+        | {"sha256": row.sha256, "norm_limit": round_.training.rules["norm_limit"]}
         for row in rows
     ]
-    given.options = {"tensors": found.training.layout, "contributions": told}
-    return given
+    staged.options = {"tensors": round_.training.layout, "contributions": contributions}
+    return staged
 
 
 def _staged_aggregate(job: Job) -> Staged:
@@ -170,16 +171,16 @@ def _staged_aggregate(job: Job) -> Staged:
     closing, training = plan.round, plan.round.training
     if closing.state != Round.State.CLOSING:
         raise GoneError(f"The round is {closing.state}.")
-    given = Staged()
-    given.add(BASE, closing.base_id)
+    staged = Staged()
+    staged.add(BASE, closing.base_id)
     if training.optimiser_id:
-        given.add(OPTIMISER, training.optimiser_id)
+        staged.add(OPTIMISER, training.optimiser_id)
     rows = {
         row.pk: row
         for row in Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     }
-    told = [
-        _told(given, rows[key])
+    contributions = [
+        _contribution(staged, rows[key])
         | {
             "n": rows[key].n,
             "norm": rows[key].figures.get("norm"),
@@ -188,25 +189,25 @@ def _staged_aggregate(job: Job) -> Staged:
         }
         for key in plan.inputs
     ]
-    given.options = {
+    staged.options = {
         "tensors": training.layout,
         "rules": plan.rules,
         "round": closing.number,
-        "contributions": told,
+        "contributions": contributions,
         "norm_history": _norms(training, closing.number),
         **({"seed": plan.seed} if plan.seed else {}),
     }
-    return given
+    return staged
 
 
-def _told(given: Staged, row: Contribution) -> dict[str, Any]:
+def _contribution(staged: Staged, row: Contribution) -> dict[str, Any]:
     """A contribution as the engine names it.
 
     One that started from older weights is a change of them: nothing asks for those weights again.
     """
     return {
         "id": row.participant.pseudonym,
-        "path": given.add(f"contributions/{row.pk}", row.blob_id),
+        "path": staged.add(f"contributions/{row.pk}", row.blob_id),
         "encoding": row.encoding,
     }
 
@@ -216,8 +217,8 @@ def _norms(training: Training, number: int) -> list[Any]:
     rows = Aggregate.objects.filter(
         round__training=training, round__number__lt=number, round__state=Round.State.AGGREGATED
     ).order_by("-round__number")
-    found = [made.figures.get("median_norm") for made in rows[:HISTORY]]
-    return [norm for norm in reversed(found) if norm is not None]
+    norms = [row.figures.get("median_norm") for row in rows[:HISTORY]]
+    return [norm for norm in reversed(norms) if norm is not None]
 
 
 def _take_schema(job: Job) -> None:
@@ -245,13 +246,13 @@ def _schema(report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
-    made = report.files
-    told = {
+    digests = report.files
+    schema = {
         "layout": [part.to_json() for part in parts],
         "layout_sha256": facts["layout_digest"],
         "graph_sha256": facts["graph_digest"],
     }
-    return told, {"skeleton": made[federated.MODEL], "weights": made[federated.WEIGHTS]}
+    return schema, {"skeleton": digests[federated.MODEL], "weights": digests[federated.WEIGHTS]}
 
 
 def _finding(message: str) -> dict[str, str]:
@@ -260,9 +261,9 @@ def _finding(message: str) -> dict[str, str]:
 
 def _take_check(job: Job) -> None:
     keys = list(job.input["contributions"])
-    told = job.typed_report.facts.get("contributions", [])
+    figures = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
-        by_name = {str(one.get("id")): one for one in told if isinstance(one, dict)}
+        by_name = {str(one.get("id")): one for one in figures if isinstance(one, dict)}
         rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
         for row in rows:
             if (one := by_name.get(row.participant.pseudonym)) is not None:
@@ -305,30 +306,30 @@ def _take_aggregate(job: Job) -> None:
         rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
         return
     facts = dict(report.facts)
-    told = facts.pop("contributions", [])
-    made = rounds.AggregateResult(
+    contributions = facts.pop("contributions", [])
+    aggregate = rounds.AggregateResult(
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
         engine=report.versions,
         figures=facts,
         job_uuid=job.pk,
-        inputs=_figures(plan, told),
+        inputs=_figures(plan, contributions),
     )
-    rounds.finish(plan, made)
+    rounds.finish(plan, aggregate)
 
 
 def _figures(plan: Aggregate, told: Any) -> dict[int, dict[str, Any]]:
     rows = Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     keys = {row.participant.pseudonym: row.pk for row in rows}
-    wanted = ("weight", "norm", "clipped", "cosine", "used", "reason")
+    names = ("weight", "norm", "clipped", "cosine", "used", "reason")
     return {
-        keys[str(one["id"])]: {name: one[name] for name in wanted if name in one}
+        keys[str(one["id"])]: {name: one[name] for name in names if name in one}
         for one in told
         if isinstance(one, dict) and str(one.get("id")) in keys
     }
 
 
 def _go_on(key: int) -> None:
-    found = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
-    if found is not None and found.is_live:
-        _try_to_serve(found)
+    round_ = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
+    if round_ is not None and round_.is_live:
+        _try_to_serve(round_)

@@ -83,17 +83,17 @@ class Lease:
         return self.gives_way
 
     def _renew(self) -> None:
-        written: tuple[int, str] | None = None
+        progress: tuple[int, str] | None = None
         waited = 0.0
         while not self._over.wait(1.0):
             waited += 1.0
             if self._yields():
                 self._lost.set()
                 break
-            if self._progress == written and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
+            if self._progress == progress and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
                 continue
-            waited, written = 0.0, self._progress
-            percent, phase = written or (None, "")
+            waited, progress = 0.0, self._progress
+            percent, phase = progress or (None, "")
             try:
                 if not services.renew(self._job, progress=percent, phase=phase):
                     self._lost.set()
@@ -160,11 +160,11 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
     options = _options(job, files)
     if job.kind in Job.PRIVATE:
         try:
-            given = jobs.staged(job)
+            staged = jobs.staged(job)
         except jobs.GoneError as gone:
             finding = Finding("input-gone", "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
-        files, options = given.files, given.options
+        files, options = staged.files, staged.options
     request = Request(
         task=job.kind,
         entry=job.entry,
@@ -237,7 +237,7 @@ def _store_outputs(report: Report, folder: Path) -> Report:
     Raises OSError for a name that is not a plain file of the folder: a child may have been taken
     over by its upload, and must not have us read anything else.
     """
-    kept = []
+    outputs = []
     for output in report.outputs:
         name = str(output.get("name", ""))
         if not OUTPUT_NAME.fullmatch(name):
@@ -248,8 +248,8 @@ def _store_outputs(report: Report, folder: Path) -> Report:
             if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
                 raise OSError(f"the output {name!r} is not a plain file")
             sha256, size = derivatives.store_bytes(reader)
-        kept.append({**output, "sha256": sha256, "size": size})
-    return replace(report, outputs=kept)
+        outputs.append({**output, "sha256": sha256, "size": size})
+    return replace(report, outputs=outputs)
 
 
 def _too_weak(sandbox: Sandbox) -> str:

@@ -42,7 +42,7 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
     if split.task == "regression":
         assert scores is not None  # noqa: S101 - a regression has no other outputs
         predictions = scores[:, 0]
-        taken, skipped, notes = _regression(targets, predictions)
+        measures, skipped, notes = _regression(targets, predictions)
         lines = "".join(f"{value!r}\n" for value in predictions.tolist())
     else:
         labels = json.loads((work / predicting.LABELS).read_bytes())
@@ -51,13 +51,13 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
         if scores is not None:
             scores = _in_order(scores, keys, numbers, split.target.labels)
         predictions = scores.argmax(axis=1) if numbers is None else numbers  # type: ignore[union-attr]
-        taken, skipped, notes = _classification(targets, predictions, scores, count)
+        measures, skipped, notes = _classification(targets, predictions, scores, count)
         lines = "".join(f"{number}\n" for number in predictions.tolist())
     is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
-    rows = metrics.intervals(taken, len(targets), seed)
-    undefined = dict.fromkeys(taken.keys() - rows.keys(), "It is not defined for these targets.")
+    rows = metrics.intervals(measures, len(targets), seed)
+    undefined = dict.fromkeys(measures.keys() - rows.keys(), "It is not defined for these targets.")
     return {
         "figures": [
             {"metric": name, "value": value, "low": low, "high": high}
@@ -90,15 +90,15 @@ def _classification(
     targets: Array, predictions: Array, scores: Array | None, count: int
 ) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
     most = max(count, int(predictions.max()) + 1)
-    taken = {
+    measures = {
         "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
         "f1-macro": metrics.macro_f1(targets, predictions),
     }
     if scores is None:
         names = ("top-5", "roc_auc", "log_loss") if most > metrics.TOP else ("roc_auc", "log_loss")
-        return taken, dict.fromkeys(names, NO_SCORES), []
+        return measures, dict.fromkeys(names, NO_SCORES), []
     if scores.shape[1] > metrics.TOP:
-        taken["top-5"] = metrics.mean(metrics.in_top(targets, scores))
+        measures["top-5"] = metrics.mean(metrics.in_top(targets, scores))
     skipped: dict[str, str] = {}
     notes: list[str] = []
     is_share = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
@@ -106,16 +106,16 @@ def _classification(
     if is_share and bool((np.abs(sums - 1) <= _SUM_TOLERANCE).all()):
         probabilities = np.asarray(scores)
     elif is_share:
-        return taken, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
+        return measures, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
     else:
         probabilities = metrics.softmax(scores)
         notes.append(SOFTMAX)
-    taken["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
+    measures["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
     if scores.size > metrics.MOST_CURVE_VALUES:
         skipped["roc_auc"] = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
     else:
-        taken["roc_auc"] = metrics.area(targets, probabilities)
-    return taken, skipped, notes
+        measures["roc_auc"] = metrics.area(targets, probabilities)
+    return measures, skipped, notes
 
 
 def _numbers(labels: Sequence[str], names: Sequence[str]) -> Array | None:
